@@ -1,0 +1,44 @@
+# Two commands: `make demo` and `make test`. Both set up what they need from python3, venv and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test check format bench lock clean
+
+help:  ## what can be run
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY)  ## the virtual environment, from the hash-checked lock
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY)  ## draw the two laws of a proportion and print what they cost
+	$(BIN)/python examples/two_laws.py --out build/demo
+
+test: $(READY) check  ## format, lint, types, the import rule, then every test
+	$(BIN)/python -m pytest -n auto
+
+check: $(READY)  ## format, lint, mypy --strict and the import rule
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_wall.py
+
+format: $(READY)  ## put the code in form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## timings, as ratios against a peer measured in the same run
+	$(BIN)/python bench/laws.py
+
+lock:  ## resolve the dependencies anew (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --no-emit-index-url --upgrade --quiet -o requirements.lock
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,103 @@
+"""Validators. Each returns the value in the type we work with, or names the argument, the rule and the value.
+
+Only public numbers come here (scales, bounds, ε, sizes), which is why the messages may show them; data have
+checks of their own. Comparisons are written so that NaN fails them.
+"""
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Bounds: TypeAlias = tuple[float, float]
+
+
+def real(value: object, name: str) -> float:
+    """A real number as a float; NaN is refused, infinities are not."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must fit a double-precision number, got one that overflows") from None
+    if math.isnan(number):
+        raise ValueError(f"{name} must be a number, got nan")
+    return number
+
+
+def finite(value: object, name: str) -> float:
+    """A finite real number."""
+    number = real(value, name)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}")
+    return number
+
+
+def positive(value: object, name: str) -> float:
+    """A finite real number greater than zero."""
+    number = real(value, name)
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} must be finite and > 0, got {number}")
+    return number
+
+
+def integer(value: object, name: str, *, least: int) -> int:
+    """A whole number of at least ``least``; ``3.0`` is not one, so that a typing slip is seen."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+    number = int(value)
+    if number < least:
+        raise ValueError(f"{name} must be >= {least}, got {number}")
+    return number
+
+
+def bounds(value: object, name: str = "bounds", *, bounded: bool = False) -> Bounds:
+    """A pair ``(lower, upper)`` with ``lower < upper``.
+
+    A side may be infinite unless ``bounded`` is set. Two finite sides must be a finite distance apart.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != 2:
+        raise TypeError(f"{name} must be a pair (lower, upper), got {value!r}")
+    lower, upper = real(value[0], f"{name}[0]"), real(value[1], f"{name}[1]")
+    if not lower < upper:
+        raise ValueError(f"{name} must satisfy lower < upper, got ({lower}, {upper})")
+    if lower == math.inf or upper == -math.inf:
+        raise ValueError(f"{name} must contain a finite number, got ({lower}, {upper})")
+    if bounded and not (math.isfinite(lower) and math.isfinite(upper)):
+        raise ValueError(f"{name} must be finite on both sides, got ({lower}, {upper})")
+    if math.isfinite(lower) and math.isfinite(upper) and not math.isfinite(upper - lower):
+        raise ValueError(f"{name} must be a finite distance apart, got ({lower}, {upper})")
+    return lower, upper
+
+
+def choice(value: object, name: str, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        words = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {words}; got {value!r}")
+    return value
+
+
+def array(value: Any, name: str, *, infinite: bool = False) -> Array:
+    """Real numbers as a float64 array, without NaN and, unless ``infinite``, without infinities."""
+    raw = np.asarray(value)
+    if raw.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, got {type(value).__name__} of dtype {raw.dtype}")
+    numbers_ = raw.astype(np.float64)
+    if np.isnan(numbers_).any():
+        raise ValueError(f"{name} must not hold nan")
+    if not infinite and not np.isfinite(numbers_).all():
+        raise ValueError(f"{name} must be finite, got an infinite value")
+    return numbers_
+
+
+def probabilities(value: Any, name: str) -> Array:
+    """Numbers in [0, 1]."""
+    numbers_ = array(value, name)
+    if numbers_.size and not (numbers_.min() >= 0 and numbers_.max() <= 1):
+        raise ValueError(f"{name} must lie in [0, 1], got values from {numbers_.min()} to {numbers_.max()}")
+    return numbers_

@@ -1,0 +1,319 @@
+"""Bounding: what keeps a noisy value inside [lower, upper], over any noise.
+
+With s the true value, both boundings are seen from s. ``near`` is the distance to the nearer bound (negative
+when s lies beyond it), ``far`` the distance to the other one, ``gap = far - near``; by the symmetry of the noise
+a bias points away from the nearer bound. Written in excess moments R_k (`noise.py`), f the density and Q the
+upper tail of the noise, for s inside the bounds:
+
+    truncated   bias  f(near) [R_1(near, gap) + near R_0(near, gap)] / M_0,   MSE  M_2 / M_0,
+                M_k = f(0) [R_k(0, near) + R_k(0, far)]
+    BIT         bias  f(near) R_1(near, gap) + gap Q(far)
+                MSE   M_2 + near² Q(near) + far² Q(far)
+
+and for s beyond the nearer bound, with moments about that bound, e = -near and W the width:
+
+    truncated   mean - bound  R_1(e, W) / R_0(e, W)
+    BIT         mean - bound  f(e) R_1(e, W) + W Q(far)
+
+For Laplace noise these are the closed forms P1, P2, P3 of the paper's Propositions 1 and 2. Each is a sum of
+positive terms; that, not series expansion, is why they hold from scale/width 1e-9 to 1e9.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.laws.noise import Laplace, Noise
+
+BOUNDINGS = ("bit", "truncated", "unbounded")
+
+
+class Moments(NamedTuple):
+    """Mean, bias, variance and mean squared error about the true value."""
+
+    mean: Array
+    bias: Array
+    variance: Array
+    mse: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The bounds as seen from the true value: signed distances, exact to the last bit that matters."""
+
+    lower: Array
+    upper: Array
+    at: Array
+    near: Array
+    far: Array
+    gap: Array
+    width: Array
+    sign: Array
+
+    @property
+    def beyond(self) -> Array:
+        """How far s lies outside the bounds; 0 inside."""
+        return np.maximum(-self.near, 0.0)
+
+    @property
+    def inner(self) -> Array:
+        """Distance to the nearer bound; 0 when s lies beyond it."""
+        return np.maximum(self.near, 0.0)
+
+
+def sight(lower: Any, upper: Any, at: Array) -> Sight:
+    """Look at the bounds from each location.
+
+    ``gap`` is lower + upper - 2 at, formed with the rounding error of lower + upper put back: the bias near
+    the midpoint is proportional to it and would otherwise lose all its digits there.
+    """
+    lower, upper, at = np.broadcast_arrays(np.asarray(lower, float), np.asarray(upper, float), at)
+    below, above = at - lower, upper - at
+    total = lower + upper
+    with np.errstate(invalid="ignore"):
+        virtual = total - lower
+        lost = (lower - (total - virtual)) + (upper - virtual)
+        lost = np.where(np.isfinite(lost), lost, 0.0)
+        gap = (total - 2 * at) + lost
+    return Sight(
+        lower,
+        upper,
+        at,
+        near=np.minimum(below, above),
+        far=np.maximum(below, above),
+        gap=np.abs(gap),
+        width=upper - lower,
+        sign=np.where(gap < 0, -1.0, 1.0),
+    )
+
+
+class Bounding(Protocol):
+    """The role of a bounding: the law of the released value, given where the bounds are."""
+
+    def pdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        """Density of the continuous part."""
+
+    def cdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        """P(X ≤ x), for x in [lower, upper]."""
+
+    def quantile(self, noise: Noise, view: Sight, u: Array) -> Array:
+        """The least x with P(X ≤ x) ≥ u."""
+
+    def atoms(self, noise: Noise, view: Sight) -> tuple[Array, Array]:
+        """Probability of exactly the lower and exactly the upper bound."""
+
+    def moments(self, noise: Noise, view: Sight) -> Moments:
+        """Mean, bias, variance and MSE."""
+
+    def sample(self, noise: Noise, view: Sight, rng: np.random.Generator) -> Array:
+        """One draw for each location."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """The noise as it is: nothing keeps the value inside."""
+
+    def pdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        return np.exp(noise.log_density(x - view.at))
+
+    def cdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        return noise.cdf(x - view.at)
+
+    def quantile(self, noise: Noise, view: Sight, u: Array) -> Array:
+        return view.at + noise.quantile(u)
+
+    def atoms(self, noise: Noise, view: Sight) -> tuple[Array, Array]:  # noqa: ARG002
+        return np.zeros_like(view.at), np.zeros_like(view.at)
+
+    def moments(self, noise: Noise, view: Sight) -> Moments:
+        spread = np.full_like(view.at, noise.variance)
+        return Moments(view.at, np.zeros_like(view.at), spread, spread)
+
+    def sample(self, noise: Noise, view: Sight, rng: np.random.Generator) -> Array:
+        return view.at + noise.sample(rng, view.at.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class BIT:
+    """Boundary-inflated truncation: clamp. The mass outside goes onto the bounds (paper, Def. 2(b))."""
+
+    def pdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        return np.exp(noise.log_density(x - view.at))
+
+    def cdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        return np.where(x >= view.upper, 1.0, noise.cdf(x - view.at))
+
+    def quantile(self, noise: Noise, view: Sight, u: Array) -> Array:
+        return np.clip(view.at + noise.quantile(u), view.lower, view.upper)
+
+    def atoms(self, noise: Noise, view: Sight) -> tuple[Array, Array]:
+        return noise.cdf(view.lower - view.at), noise.cdf(view.at - view.upper)
+
+    def moments(self, noise: Noise, view: Sight) -> Moments:
+        near, far = view.inner, view.far
+        density = np.exp(noise.log_density(near))
+        bias = density * noise.excess_moment(1, near, view.gap) + _weighted(view.gap, 1, noise, far)
+        mse = sum(
+            np.exp(noise.log_density(0.0)) * noise.excess_moment(2, 0.0, t) + _weighted(t, 2, noise, t)
+            for t in (near, far)
+        )
+        return _assemble(noise, view, bias, np.asarray(mse), self._about_bound)
+
+    @staticmethod
+    def _about_bound(noise: Noise, start: Array, width: Array) -> tuple[Array, Array]:
+        density, end = np.exp(noise.log_density(start)), start + width
+        first = density * noise.excess_moment(1, start, width) + _weighted(width, 1, noise, end)
+        second = density * noise.excess_moment(2, start, width) + _weighted(width, 2, noise, end)
+        return first, second - first**2
+
+    def sample(self, noise: Noise, view: Sight, rng: np.random.Generator) -> Array:
+        return np.clip(view.at + noise.sample(rng, view.at.shape), view.lower, view.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """Truncation: renormalise to the bounds, the law of re-drawing until inside (paper, Def. 2(a))."""
+
+    def _log_mass(self, noise: Noise, view: Sight) -> tuple[Array, Array]:
+        """Reference distance r (0 inside, else how far beyond) and log of the mass between the bounds / f(r)."""
+        reference = view.beyond
+        inside = noise.excess_moment(0, 0.0, view.inner) + noise.excess_moment(0, 0.0, view.far)
+        if not reference.any():
+            return reference, np.log(inside)
+        outside = noise.excess_moment(0, reference, view.width)
+        return reference, np.log(np.where(reference > 0, outside, inside))
+
+    def pdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        reference, log_mass = self._log_mass(noise, view)
+        return np.exp(noise.log_density(x - view.at) - noise.log_density(reference) - log_mass)
+
+    def cdf(self, noise: Noise, view: Sight, x: Array) -> Array:
+        reference, log_mass = self._log_mass(noise, view)
+        z, from_lower = x - view.at, x - view.lower
+        distance = np.abs(z)
+        # Up to s count from x backwards to the lower bound; past s go forwards, so that every piece is positive.
+        to_left = np.exp(noise.log_density(distance) - noise.log_density(reference))
+        left = to_left * noise.excess_moment(0, distance, from_lower)
+        start = np.where(view.at < view.lower, reference, 0.0)
+        head = noise.excess_moment(0, 0.0, np.maximum(view.at - view.lower, 0.0))
+        right = head + noise.excess_moment(0, start, np.where(start > 0, from_lower, distance))
+        return np.minimum(np.where(z <= 0, left, right) / np.exp(log_mass), 1.0)
+
+    def quantile(self, noise: Noise, view: Sight, u: Array) -> Array:
+        x = self._invert(noise, view, u)
+        return x if isinstance(noise, Laplace) else self._polish(noise, view, u, x)
+
+    def _polish(self, noise: Noise, view: Sight, u: Array, x: Array) -> Array:
+        """Newton steps on the cdf, each kept only where it helps, until none does.
+
+        Inverse incomplete gamma functions are accurate next to s; the cdf is so everywhere.
+        """
+        inner = np.isfinite(x) & (u > 0) & (u < 1)
+        x = np.where(inner, x, inside_point(view))
+        error = self.cdf(noise, view, x) - u
+        for _ in range(40):
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                trial = x - error / self.pdf(noise, view, x)
+            trial = np.clip(np.where(np.isfinite(trial), trial, x), view.lower, view.upper)
+            remaining = self.cdf(noise, view, trial) - u
+            better = np.abs(remaining) < np.abs(error)
+            x, error = np.where(better, trial, x), np.where(better, remaining, error)
+            if not better.any():
+                break
+        ends = np.where(u > 0.5, view.upper, view.lower)
+        return np.where(inner, x, ends)
+
+    def _invert(self, noise: Noise, view: Sight, u: Array) -> Array:
+        if isinstance(noise, Laplace):
+            return self._invert_laplace(noise, view, u)
+        below, above = np.maximum(view.at - view.lower, 0.0), np.maximum(view.upper - view.at, 0.0)
+        left, right = noise.excess_moment(0, 0.0, below), noise.excess_moment(0, 0.0, above)
+        share = left / (left + right)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            down = np.clip(np.where(share > 0, 1 - u / share, 0.0), 0.0, 1.0)
+            up = np.clip(np.where(share < 1, (u - share) / (1 - share), 0.0), 0.0, 1.0)
+        inside = np.where(
+            u <= share,
+            view.at - noise.excess_quantile(down, 0.0, below),
+            view.at + noise.excess_quantile(up, 0.0, above),
+        )
+        beyond = view.beyond
+        if beyond.any():
+            is_below = view.at < view.lower
+            excess = noise.excess_quantile(np.where(is_below, u, 1 - u), beyond, view.width)
+            outside = np.where(is_below, view.lower + excess, view.upper - excess)
+            inside = np.where(beyond > 0, outside, inside)
+        return np.clip(inside, view.lower, view.upper)
+
+    @staticmethod
+    def _invert_laplace(noise: Laplace, view: Sight, u: Array) -> Array:
+        """Closed form with s clamped first, each stretch counted from the point next to it.
+
+        Up to half the noise's mass away from s: s ∓ λ log(1 - |P1(α) - D u|). Further out, from the bounds:
+        lower + λ log(1 + D u e^α) and upper - λ log(1 + D (1-u) e^β).
+        """
+        s = np.clip(view.at, view.lower, view.upper)
+        alpha, beta = (s - view.lower) / noise.scale, (view.upper - s) / noise.scale
+        left, right = -np.expm1(-alpha), -np.expm1(-beta)
+        total = left + right
+        passed = total * u - left
+        with np.errstate(divide="ignore", invalid="ignore"):
+            from_s = s - np.sign(passed) * noise.scale * np.log1p(-np.abs(passed))
+            from_lower = view.lower + noise.scale * np.logaddexp(0.0, alpha + np.log(total * u))
+            from_upper = view.upper - noise.scale * np.logaddexp(0.0, beta + np.log(total * (1 - u)))
+            # An open side has no bound to count from.
+            low = np.where(np.isfinite(alpha), from_lower, s + noise.scale * np.log(total * u))
+            high = np.where(np.isfinite(beta), from_upper, s - noise.scale * np.log(total * (1 - u)))
+        outer = np.where(passed < 0, low, high)
+        return np.clip(np.where(np.abs(passed) < 0.5, from_s, outer), view.lower, view.upper)
+
+    def atoms(self, noise: Noise, view: Sight) -> tuple[Array, Array]:  # noqa: ARG002
+        return np.zeros_like(view.at), np.zeros_like(view.at)
+
+    def moments(self, noise: Noise, view: Sight) -> Moments:
+        near, far, gap = view.inner, view.far, view.gap
+        mass = noise.excess_moment(0, 0.0, near) + noise.excess_moment(0, 0.0, far)
+        density = np.exp(noise.log_density(near) - noise.log_density(0.0))
+        first = density * (noise.excess_moment(1, near, gap) + near * noise.excess_moment(0, near, gap))
+        second = noise.excess_moment(2, 0.0, near) + noise.excess_moment(2, 0.0, far)
+        return _assemble(noise, view, first / mass, second / mass, self._about_bound)
+
+    @staticmethod
+    def _about_bound(noise: Noise, start: Array, width: Array) -> tuple[Array, Array]:
+        mass, first, second = (noise.excess_moment(k, start, width) for k in (0, 1, 2))
+        return first / mass, second / mass - (first / mass) ** 2
+
+    def sample(self, noise: Noise, view: Sight, rng: np.random.Generator) -> Array:
+        return self._invert(noise, view, rng.random(view.at.shape))
+
+
+AnyBounding: TypeAlias = BIT | Truncated | Unbounded
+
+
+def inside_point(view: Sight) -> Array:
+    """A point inside the bounds, to evaluate a formula at where its result is not wanted."""
+    return np.clip(view.at, view.lower, view.upper)
+
+
+def _weighted(distance: Array, order: int, noise: Noise, at: Array) -> Array:
+    """distance^order · Q(at), with 0 where the bound is open."""
+    open_side = np.isinf(distance)
+    return np.where(open_side, 0.0, np.where(open_side, 0.0, distance) ** order * noise.cdf(-at))
+
+
+def _assemble(noise: Noise, view: Sight, bias: Array, mse: Array, about_bound: Any) -> Moments:
+    """Moments of the inside formulas, and of those about the nearer bound where s lies beyond it."""
+    bias = view.sign * bias
+    mean, variance = view.at + bias, np.maximum(mse - bias**2, 0.0)
+    beyond = view.beyond
+    if beyond.any():
+        out = beyond > 0
+        excess, spread = about_bound(noise, beyond[out], view.width[out])
+        sign = view.sign[out]
+        bound = np.where(sign > 0, view.lower[out], view.upper[out])
+        offset = beyond[out] + excess
+        bias[out], mean[out] = sign * offset, bound + sign * excess
+        variance[out], mse[out] = np.maximum(spread, 0.0), spread + offset**2
+    return Moments(np.clip(mean, view.lower, view.upper), bias, variance, mse)

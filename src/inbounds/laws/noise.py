@@ -1,0 +1,367 @@
+"""Noise: zero-centred symmetric families with density ∝ exp(-(|z|/efold)^power).
+
+A family offers four things: its log density, its cdf and quantile, and its *excess moments*
+
+    R_k(t, w) = ∫_0^w v^k f(t+v)/f(t) dv,        k = 0, 1, 2,   t ≥ 0,   0 ≤ w ≤ ∞.
+
+Excess moments are partial moments about their own starting point, relative to the density there. Every
+quantity of every bounding is a sum of positive multiples of them (`bounding.py`), so nothing cancels and
+nothing underflows that should not: one formula serves all families, at every ratio of scale to range.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import special
+
+from inbounds import _check
+from inbounds._check import Array
+
+# exp(-45) is 3e-20: what lies further out than 45 units of exponent cannot be seen in double precision.
+_DEEP = 45.0
+
+
+class Noise(Protocol):
+    """The role of a noise family. ``power`` and ``efold`` fix the law: f(z) ∝ exp(-(|z|/efold)^power)."""
+
+    @property
+    def scale(self) -> float:
+        """The parameter the user gave."""
+
+    @property
+    def power(self) -> int:
+        """Order of the exponent: 1 Laplace, 2 Gaussian."""
+
+    @property
+    def efold(self) -> float:
+        """Distance at which the density has fallen to 1/e of its peak."""
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise itself."""
+
+    def log_density(self, z: Any) -> Array:
+        """Logarithm of the density at z."""
+
+    def cdf(self, z: Any) -> Array:
+        """P(Z ≤ z), relatively accurate in the left tail; use ``cdf(-z)`` for the right one."""
+
+    def quantile(self, u: Any) -> Array:
+        """The z with ``cdf(z) == u``; ∓inf at 0 and 1."""
+
+    def excess_moment(self, order: int, start: Any, width: Any) -> Array:
+        """R_k(start, width) as in the module's text, for order k in 0, 1, 2 and start ≥ 0."""
+
+    def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
+        """The v in [0, width] with R_0(start, v) = u R_0(start, width)."""
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Array:
+        """Draws in floating point: for studies, never for a release."""
+
+
+def partial_moment(noise: Noise, order: int, lower: Any, upper: Any) -> Array:
+    """Partial moment M_k = ∫_lower^upper z^k f(z) dz of a noise, for k = 0, 1, 2.
+
+    Accurate relative to the result for any lower ≤ upper, infinite ones included: on either side of zero
+    it is a positive combination of excess moments, and the two sides of an odd moment that cancel each other
+    are left out before anything is added.
+
+    >>> float(partial_moment(Laplace(1.0), 0, 0, math.inf))
+    0.5
+    """
+    order = _check.integer(order, "order", least=0)
+    if order > 2:
+        raise ValueError(f"order must be 0, 1 or 2, got {order}")
+    low, high = np.broadcast_arrays(
+        _check.array(lower, "lower", infinite=True), _check.array(upper, "upper", infinite=True)
+    )
+    if not (low <= high).all():
+        raise ValueError("lower must not exceed upper")
+    straddles = (low < 0) & (high > 0)
+    near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+    with np.errstate(invalid="ignore"):
+        beyond = _one_sided(noise, order, near, np.where(far == near, 0.0, far - near))
+    sign = np.where(np.abs(low) > np.abs(high), (-1.0) ** order, 1.0)
+    if order == 1:
+        return np.asarray(sign * beyond)[()]
+    zero = np.zeros_like(near)
+    both = _one_sided(noise, order, zero, near) + _one_sided(noise, order, zero, far)
+    return np.asarray(np.where(straddles, both, beyond))[()]
+
+
+def _one_sided(noise: Noise, order: int, start: Array, width: Array) -> Array:
+    """∫_start^{start+width} z^k f(z) dz by the binomial expansion of (start + v)^k: all terms are ≥ 0."""
+    density = np.exp(noise.log_density(start))
+    finite_start = np.where(density > 0, start, 0.0)
+    terms = [
+        math.comb(order, j) * finite_start ** (order - j) * noise.excess_moment(j, finite_start, width)
+        for j in range(order + 1)
+    ]
+    return np.asarray(density * sum(terms[1:], start=terms[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Laplace noise, density exp(-|z|/scale) / (2 scale).
+
+    Its excess moments do not depend on where they start (memorylessness) and have the closed form
+    R_k = k! scale^(k+1) P(k+1, width/scale) with P the regularised lower incomplete gamma function, which
+    makes it the fast path of the library.
+
+    >>> Laplace(0.1).variance
+    0.020000000000000004
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _check.positive(self.scale, "scale"))
+
+    @property
+    def power(self) -> int:
+        return 1
+
+    @property
+    def efold(self) -> float:
+        return self.scale
+
+    @property
+    def variance(self) -> float:
+        return 2 * self.scale * self.scale
+
+    def log_density(self, z: Any) -> Array:
+        return np.asarray(-np.abs(z) / self.scale - math.log(2 * self.scale))[()]
+
+    def cdf(self, z: Any) -> Array:
+        t = np.asarray(z) / self.scale
+        tail = np.exp(-np.abs(t)) / 2
+        return np.asarray(np.where(t < 0, tail, 1 - tail))[()]
+
+    def quantile(self, u: Any) -> Array:
+        u = _check.probabilities(u, "u")
+        with np.errstate(divide="ignore"):
+            distance = -self.scale * np.log(2 * np.minimum(u, 1 - u))
+        return np.asarray(np.where(u < 0.5, -distance, distance))[()]
+
+    def excess_moment(self, order: int, start: Any, width: Any) -> Array:
+        w = np.asarray(width) / self.scale
+        # P(1, w) by expm1, which is several times as fast as the general routine.
+        share = -np.expm1(-w) if order == 0 else special.gammainc(order + 1, w)
+        moment = math.factorial(order) * self.scale ** (order + 1) * share
+        return np.asarray(np.broadcast_to(moment, np.broadcast_shapes(np.shape(start), np.shape(width))))[()]
+
+    def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
+        reached = np.asarray(u) * -np.expm1(-np.asarray(width) / self.scale)
+        with np.errstate(divide="ignore"):
+            v = np.minimum(-self.scale * np.log1p(-reached), width)
+        return np.asarray(np.broadcast_to(v, np.broadcast_shapes(np.shape(start), v.shape)))[()]
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Array:
+        return np.asarray(rng.laplace(0.0, self.scale, size))[()]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneralizedGaussian:
+    """Generalised Gaussian noise of integer order, density ∝ exp(-(|z|/scale)^power).
+
+    ``power=1`` is Laplace of the same scale, ``power=2`` Gaussian with standard deviation scale/√2. Excess
+    moments are incomplete gamma functions from zero, and Gauss–Legendre integrals of a positive integrand
+    elsewhere (relative error about 1e-13).
+    """
+
+    scale: float
+    power: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _check.positive(self.scale, "scale"))
+        object.__setattr__(self, "power", _check.integer(self.power, "power", least=1))
+
+    @property
+    def efold(self) -> float:
+        return self.scale
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2 * math.exp(math.lgamma(3 / self.power) - math.lgamma(1 / self.power))
+
+    def log_density(self, z: Any) -> Array:
+        peak = math.log(self.power / (2 * self.scale)) - math.lgamma(1 / self.power)
+        return np.asarray(peak - _exponent(z, self.scale, self.power))[()]
+
+    def cdf(self, z: Any) -> Array:
+        z = np.asarray(z)
+        x, a = _exponent(z, self.scale, self.power), 1 / self.power
+        return np.asarray(np.where(z < 0, special.gammaincc(a, x) / 2, 0.5 + special.gammainc(a, x) / 2))[()]
+
+    def quantile(self, u: Any) -> Array:
+        u = _check.probabilities(u, "u")
+        a, tail = 1 / self.power, np.minimum(u, 1 - u)
+        # Invert whichever of the central and the outer probability is the smaller one.
+        x = np.where(tail > 0.25, special.gammaincinv(a, np.abs(1 - 2 * u)), special.gammainccinv(a, 2 * tail))
+        return np.asarray(np.copysign(self.scale * x**a, u - 0.5))[()]
+
+    def excess_moment(self, order: int, start: Any, width: Any) -> Array:
+        moment = _excess_moment(order, _units(start, self.scale), _units(width, self.scale), self.power)
+        return np.asarray(self.scale ** (order + 1) * moment)[()]
+
+    def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
+        v = _excess_quantile(np.asarray(u), _units(start, self.scale), _units(width, self.scale), self.power)
+        return np.asarray(np.minimum(self.scale * v, width))[()]
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Array:
+        radius = rng.standard_gamma(1 / self.power, size) ** (1 / self.power)
+        return np.asarray(self.scale * np.where(rng.random(size) < 0.5, -radius, radius))[()]
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Gaussian noise; ``scale`` is its standard deviation.
+
+    The same law as ``GeneralizedGaussian(scale * sqrt(2), 2)``, with the error function's own routines for
+    cdf and quantile.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _check.positive(self.scale, "scale"))
+
+    @property
+    def power(self) -> int:
+        return 2
+
+    @property
+    def efold(self) -> float:
+        return self.scale * math.sqrt(2)
+
+    @property
+    def variance(self) -> float:
+        return self.scale**2
+
+    def _general(self) -> GeneralizedGaussian:
+        return GeneralizedGaussian(self.efold, 2)
+
+    def log_density(self, z: Any) -> Array:
+        return np.asarray(-((np.asarray(z) / self.scale) ** 2) / 2 - math.log(self.scale * math.sqrt(2 * math.pi)))[()]
+
+    def cdf(self, z: Any) -> Array:
+        return np.asarray(special.ndtr(np.asarray(z) / self.scale))[()]
+
+    def quantile(self, u: Any) -> Array:
+        return np.asarray(self.scale * special.ndtri(_check.probabilities(u, "u")))[()]
+
+    def excess_moment(self, order: int, start: Any, width: Any) -> Array:
+        return self._general().excess_moment(order, start, width)
+
+    def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
+        return self._general().excess_quantile(u, start, width)
+
+    def sample(self, rng: np.random.Generator, size: Any = None) -> Array:
+        return np.asarray(rng.normal(0.0, self.scale, size))[()]
+
+
+def _units(value: Any, scale: float) -> Array:
+    """Lengths in units of the scale; 1e250 stands for what overflows (its exponent is beyond any double)."""
+    with np.errstate(over="ignore"):
+        units = np.asarray(value) / scale
+    return np.asarray(np.where(np.isinf(value), np.inf, np.minimum(units, 1e250)))
+
+
+def _exponent(z: Any, scale: float, power: int) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray((np.abs(z) / scale) ** power)
+
+
+@cache
+def _legendre(power: int) -> tuple[Array, Array]:
+    """Gauss–Legendre nodes and weights on [0, 1], enough of them for exp(-z^power) on [0, 1].
+
+    exp(-z^p) is bounded by e^20 on a Bernstein ellipse of radius 1 + 2√(3/p), so about 10√p nodes give 1e-16.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(64 + 10 * math.isqrt(power))
+    return (nodes + 1) / 2, weights / 2
+
+
+def _from_zero(order: int, width: Array, power: int) -> Array:
+    """∫_0^w z^k exp(-z^p) dz = Γ(a)/p P(a, w^p), a = (k+1)/p; w^(k+1)/(k+1) where w^p is below rounding."""
+    a, x = (order + 1) / power, _exponent(width, 1.0, power)
+    flat = np.minimum(width, 1.0) ** (order + 1) / (order + 1)
+    return np.asarray(np.where(x < 1e-18, flat, math.gamma(a) / power * special.gammainc(a, x)))
+
+
+def _excess_moment(order: int, start: Array, width: Array, power: int) -> Array:
+    """R_k in units of the scale, in chunks of bounded memory."""
+    start, width = np.broadcast_arrays(start, width)
+    moment = _from_zero(order, width, power)
+    inside = start > 0
+    if inside.any():
+        t, w = start[inside], width[inside]
+        pieces = [_quadrature(order, t[i : i + 4096], w[i : i + 4096], power) for i in range(0, t.size, 4096)]
+        moment[inside] = np.concatenate(pieces)
+    return moment
+
+
+def _quadrature(order: int, start: Array, width: Array, power: int) -> Array:
+    """R_k for start > 0 by two Gauss–Legendre panels that meet at z = 1.
+
+    Up to z = 1 the exponent z^p is at most one and z itself is the variable; beyond, u = z^p is, in which the
+    weight is a plain exponential. In both the integrand is positive and the excess v is formed
+    without a subtraction, so the relative error is that of the exponential function.
+    """
+    nodes, weights = _legendre(power)
+    start, width = start[:, None], width[:, None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        low = np.minimum(start, 1.0)
+        inner = np.minimum(width, 1 - low)
+        v = inner * nodes
+        below = inner * (v**order * np.exp(low**power - np.minimum(low + v, 1.0) ** power) @ weights)[:, None]
+
+        base = np.maximum(start, 1.0)
+        x = np.minimum(base**power, 1e280)
+        rest = np.where(width > inner, width - inner, 0.0)
+        length = np.minimum(x * np.expm1(power * np.log1p(rest / base)), _DEEP)
+        y = length * nodes
+        v = (base - start) + base * np.expm1(np.log1p(y / x) / power)
+        jacobian = base / (power * x) * (1 + y / x) ** (1 / power - 1)
+        above = length * (v**order * jacobian * np.exp(low**power - 1 - y) @ weights)[:, None]
+    return np.asarray(below + above)[:, 0]
+
+
+def _excess_quantile(u: Array, start: Array, width: Array, power: int) -> Array:
+    """Solve R_0(start, v) = u R_0(start, width) for v.
+
+    R_0 is increasing and concave in v, so Newton's method from the left never overshoots; from start 0 the
+    inverse incomplete gamma function gives the answer at once.
+    """
+    u, start, width = np.broadcast_arrays(u, start, width)
+    a = 1 / power
+    whole = _exponent(width, 1.0, power)
+    inner = u * special.gammainc(a, whole)
+    outer = (1 - u) + u * special.gammaincc(a, whole)
+    x = np.where(inner < 0.5, special.gammaincinv(a, inner), special.gammainccinv(a, outer))
+    v = np.where(whole < 1e-18, u * np.minimum(width, 1.0), x**a)
+    shifted = start > 0
+    if shifted.any():
+        v[shifted] = _newton_from_left(u[shifted], start[shifted], width[shifted], power)
+    return np.minimum(v, width)
+
+
+def _newton_from_left(u: Array, start: Array, width: Array, power: int) -> Array:
+    target = u * _excess_moment(0, start, width, power)
+    v = np.zeros_like(target)
+    active = np.flatnonzero(target > 0)
+    for _ in range(200):
+        t, w = start[active], v[active]
+        missing = target[active] - _excess_moment(0, t, w, power)
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = np.minimum(t**power, 1e280)
+            slope = np.exp(-np.minimum(x * np.expm1(power * np.log1p(w / t)), 700.0))
+        step = np.maximum(missing, 0.0) / slope
+        v[active] = np.minimum(w + step, width[active])
+        active = active[step > 4e-16 * v[active]]
+        if not active.size:
+            break
+    return v

@@ -1,0 +1,1 @@
+"""What one record can do, and what was promised."""

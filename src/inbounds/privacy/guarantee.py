@@ -1,0 +1,153 @@
+"""Guarantees as values: what a release promises, how promises add up, and how a budget is shared.
+
+ε is a float at the surface, but sums and shares are formed as exact fractions: a composed guarantee is rounded
+up, a share is rounded down, so that spending all shares never exceeds the budget by a last digit.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from inbounds import _check
+
+Neighbours: TypeAlias = Literal["substitute", "add-remove"]
+NEIGHBOURS = ("substitute", "add-remove")
+
+
+@dataclass(frozen=True, slots=True)
+class PureDP:
+    """ε-differential privacy: P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all neighbours x, x' and all Q."""
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _epsilon(self.epsilon))
+
+    @property
+    def delta(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateDP:
+    """(ε, δ)-approximate differential privacy: P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) + δ."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _delta(self.delta))
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilisticDP:
+    """(ε, δ)-probabilistic differential privacy: outputs whose loss exceeds ε have probability at most δ.
+
+    Stronger than the approximate kind, but not closed under post-processing: merging outputs may raise the
+    loss of a harmless one. `after_postprocessing` gives what survives.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", _epsilon(self.epsilon))
+        object.__setattr__(self, "delta", _delta(self.delta))
+
+    def after_postprocessing(self) -> ApproximateDP:
+        return ApproximateDP(self.epsilon, self.delta)
+
+
+Guarantee: TypeAlias = PureDP | ApproximateDP | ProbabilisticDP
+
+
+def compose_sequential(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """All of them computed on the same records: ε and δ add up (McSherry 2009; union bound for δ).
+
+    >>> compose_sequential([PureDP(0.1)] * 3)
+    PureDP(epsilon=0.30000000000000004)
+    """
+    parts = list(guarantees)
+    epsilon = _sum_up(part.epsilon for part in parts)
+    return _strongest_kind(parts)(epsilon, min(_sum_up(part.delta for part in parts), 1.0))
+
+
+def compose_parallel(guarantees: Iterable[Guarantee], neighbours: Neighbours = "substitute") -> Guarantee:
+    """Each of them computed on its own part of the records, the parts disjoint.
+
+    Adding or removing a record touches one part: the largest ε. Substituting one may take it out of one part
+    and put it into another: the two largest together. Where the parts are fixed by something public that
+    a record cannot change, use ``"add-remove"``'s rule by taking ``max`` yourself and saying so.
+    """
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    parts = list(guarantees)
+    touched = 1 if neighbours == "add-remove" else 2
+    epsilon = _sum_up(sorted((part.epsilon for part in parts), reverse=True)[:touched])
+    delta = _sum_up(sorted((part.delta for part in parts), reverse=True)[:touched])
+    return _strongest_kind(parts)(epsilon, min(delta, 1.0))
+
+
+def split_equally(epsilon: float, parts: int) -> tuple[float, ...]:
+    """ε in equal shares.
+
+    >>> split_equally(1.0, 3)
+    (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
+    """
+    return split_by_weight(epsilon, [1] * _check.integer(parts, "parts", least=1))
+
+
+def split_by_weight(epsilon: float, weights: Sequence[float]) -> tuple[float, ...]:
+    """ε in shares proportional to positive weights; their exact sum never exceeds ε."""
+    total = Fraction(_check.positive(epsilon, "epsilon"))
+    exact = [Fraction(_check.positive(weight, f"weights[{i}]")) for i, weight in enumerate(weights)]
+    if not exact:
+        raise ValueError("weights must not be empty")
+    return tuple(_round_down(total * weight / sum(exact)) for weight in exact)
+
+
+def split_by_sensitivity(epsilon: float, sensitivities: Sequence[float]) -> tuple[float, ...]:
+    """The paper's w_j = δ_j / Σδ_j (Remark 2): all statistics then get noise of one and the same scale."""
+    return split_by_weight(epsilon, sensitivities)
+
+
+def _strongest_kind(parts: list[Guarantee]) -> type[ApproximateDP] | type[ProbabilisticDP] | "_MakePure":
+    if not parts:
+        raise ValueError("guarantees must not be empty")
+    if any(isinstance(part, ApproximateDP) for part in parts):
+        return ApproximateDP
+    if any(isinstance(part, ProbabilisticDP) for part in parts):
+        return ProbabilisticDP
+    return _MakePure()
+
+
+class _MakePure:
+    """PureDP with the call of the other two."""
+
+    def __call__(self, epsilon: float, delta: float) -> PureDP:  # noqa: ARG002
+        return PureDP(epsilon)
+
+
+def _epsilon(value: object) -> float:
+    return _check.positive(value, "epsilon")
+
+
+def _delta(value: object) -> float:
+    number = _check.real(value, "delta")
+    if not 0 <= number <= 1:
+        raise ValueError(f"delta must lie in [0, 1], got {number}")
+    return number
+
+
+def _sum_up(values: Iterable[float]) -> float:
+    """Sum, rounded up to the next float."""
+    exact = sum((Fraction(value) for value in values), start=Fraction(0))
+    rounded = float(exact)
+    return rounded if Fraction(rounded) >= exact else math.nextafter(rounded, math.inf)
+
+
+def _round_down(exact: Fraction) -> float:
+    rounded = float(exact)
+    return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0.0)

@@ -1,0 +1,348 @@
+"""Global sensitivities: the most one record can move a statistic.
+
+Each function states its formula for unit ranges; the result is for the bounds given. Two neighbour relations:
+
+``"substitute"``
+    one record takes another value; both tables have n records and n is public (the paper's Def. 1).
+``"add-remove"``
+    one table has one record more; n is the *larger* size and is itself protected (Def. 2). A sensitivity that
+    falls with n then may be used only with an n that is a public lower limit, never with the table's own:
+    noise scaled by the table's own n has unbounded loss. ``n_public=True`` says that n is public and is
+    refused there. What needs no n (`count`, `sum`, `histogram`) or a fixed public denominator is always sound.
+
+"Exact" means attained by some pair of tables; "bound" means never exceeded.
+"""
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+from inbounds import _check
+from inbounds._check import Bounds
+from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
+
+Cell: TypeAlias = Literal["fixed", "free"]
+
+
+def count(*, neighbours: Neighbours = "substitute") -> float:
+    """Number of records with some property: 1 under both relations. Exact."""
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    return 1.0
+
+
+def sum(bounds: Any, *, neighbours: Neighbours = "substitute") -> float:  # noqa: A001
+    """Sum of a column: upper - lower when a record is replaced, max(|lower|, |upper|) when one comes or goes. Exact."""
+    lower, upper = _check.bounds(bounds, bounded=True)
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    return upper - lower if neighbours == "substitute" else max(abs(lower), abs(upper))
+
+
+def mean(
+    bounds: Any,
+    n: int,
+    neighbours: Neighbours = "substitute",
+    *,
+    n_public: bool | None = None,
+    fixed_denominator: bool = False,
+) -> float:
+    """Mean: 1/n under both relations. Exact.
+
+    With ``fixed_denominator`` the statistic is the sum over a public n that does not follow the table: `sum` / n.
+
+    >>> mean(bounds=(0, 100), n=500)
+    0.2
+    """
+    if fixed_denominator:
+        return sum(bounds, neighbours=neighbours) / _check.integer(n, "n", least=1)
+    n = _size(n, neighbours, n_public, least=1)
+    return _width(bounds) / n
+
+
+def proportion(
+    n: int,
+    neighbours: Neighbours = "substitute",
+    *,
+    n_public: bool | None = None,
+    fixed_denominator: bool = False,
+) -> float:
+    """Proportion of records with some property: 1/n under both relations, with either denominator. Exact."""
+    return mean((0, 1), n, neighbours, n_public=n_public, fixed_denominator=fixed_denominator)
+
+
+def proportions(
+    n: int,
+    neighbours: Neighbours = "substitute",
+    *,
+    n_public: bool | None = None,
+    fixed_denominator: bool = False,
+) -> float:
+    """Vector of proportions of two or more cells, in L1: 2/n under both relations. Exact.
+
+    The paper has 1/n for add-remove, which is right only over a fixed public denominator: a record that comes
+    also lowers the other proportions, by 1/n in all when the other records share one cell.
+    """
+    if fixed_denominator:
+        return histogram(neighbours) / _check.integer(n, "n", least=1)
+    n = _size(n, neighbours, n_public, least=1)
+    return 2 / n
+
+
+def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) -> float:
+    """Counts of disjoint cells, in L1: 2 when a record changes cell, 1 when it comes or goes. Exact, free of n."""
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    if n is not None:
+        _check.integer(n, "n", least=1)
+    return 2.0 if neighbours == "substitute" else 1.0
+
+
+def variance(bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None) -> float:
+    """Sample variance (denominator n - 1): 1/n under both relations (add-remove from n = 3). Exact."""
+    n = _size(n, neighbours, n_public, least=2)
+    return _width(bounds) ** 2 / n
+
+
+def standard_deviation(
+    bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
+) -> float:
+    """Sample standard deviation: 1/√n under both relations (add-remove from n = 3). Exact.
+
+    The paper calls it hard. √ is concave, so √a - √b ≤ √(a - b), with equality at b = 0, where the
+    variance attains its own sensitivity: it is `variance` through `SQUARE_ROOT`.
+    """
+    n = _size(n, neighbours, n_public, least=2)
+    return _width(bounds) / math.sqrt(n)
+
+
+def covariance(
+    bounds_x: Any,
+    bounds_y: Any,
+    n: int,
+    neighbours: Neighbours = "substitute",
+    *,
+    n_public: bool | None = None,
+) -> float:
+    """Sample covariance (denominator n - 1): 1/n under both relations (add-remove from n = 3). Exact."""
+    n = _size(n, neighbours, n_public, least=2)
+    return _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y") / n
+
+
+def pooled_variance(
+    bounds: Any,
+    sizes: Sequence[int] | None = None,
+    *,
+    n: int | None = None,
+    cells: int | None = None,
+    neighbours: Neighbours = "substitute",
+    cell: Cell = "fixed",
+    n_public: bool | None = None,
+) -> float:
+    """Pooled within-cell variance over J cells, denominator n - J.
+
+    ``sizes`` where the cell sizes are public; ``n`` and ``cells`` where only their sum and number are.
+
+    ===============================  ==========================  ================================
+    record                            sizes public                sizes secret
+    ===============================  ==========================  ================================
+    substituted, keeps its cell       (1 - 1/n_max)/(n-J), exact  1/(n-J), bound
+    substituted, may change cell      n_max/(n_max+1)/(n-J), ex.  1/(n-J), bound
+    comes or goes                     as the first; at n = 2J:    1/(n-J), bound (n > 2J);
+                                      1/n                         2/n (n = 2J)
+    ===============================  ==========================  ================================
+
+    ``cell="free"`` needs at least two cells; one that comes or goes has no cell to change.
+    """
+    width = _width(bounds) ** 2
+    n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
+    if known is None:
+        return width / (n - cells)
+    largest = max(known)
+    if cell == "free":
+        return width * largest / (largest + 1) / (n - cells)
+    return width * (1 - 1 / largest) / (n - cells)
+
+
+def pooled_covariance(
+    bounds_x: Any,
+    bounds_y: Any,
+    sizes: Sequence[int] | None = None,
+    *,
+    n: int | None = None,
+    cells: int | None = None,
+    neighbours: Neighbours = "substitute",
+    cell: Cell = "fixed",
+    n_public: bool | None = None,
+) -> float:
+    """Pooled within-cell covariance over J cells, denominator n - J.
+
+    ============================  ============================================  ================================
+    record                         sizes public                                  sizes secret
+    ============================  ============================================  ================================
+    substituted, keeps its cell    (1 - 1/n_max)/(n-J), exact                    1/(n-J), bound
+    substituted, may change cell   max_{a≠b} (2 - 1/(n_b+1) - 1/n_a)/(n-J), ex.  2/(n-J), bound
+    comes or goes                  max_j [(1 - 1/n_j) + Σ_{k≠j} ⌊n_k²/4⌋/n_k     (1 + (n-2)/(4(n-1-J)))/(n-J),
+                                   /(n-1-J)] / (n-J), bound                      bound
+    ============================  ============================================  ================================
+
+    A covariance can fall in one cell and rise in another, so a record that changes cell counts twice; the
+    paper's 1/(n-J) is too small there.
+    """
+    width = _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y")
+    n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
+    free = n - cells
+    if neighbours == "add-remove":
+        if known is None:
+            return width * (1 + (n - 2) / (4 * (free - 1))) / free
+        spread = [_largest_scatter(size) for size in known]
+        others = math.fsum(spread)
+        worst = max(1 - 1 / m + (others - own) / (free - 1) for m, own in zip(known, spread, strict=True))
+        return width * worst / free
+    if cell == "fixed":
+        return width * (1 - 1 / max(known)) / free if known else width / free
+    if known is None:
+        return width * 2 / free
+    pairs = ((a, b) for i, a in enumerate(known) for j, b in enumerate(known) if i != j)
+    return width * max(2 - 1 / (b + 1) - 1 / a for a, b in pairs) / free
+
+
+def variance_bounds(bounds: Any, n: int) -> Bounds:
+    """Where a sample variance of n values in ``bounds`` can lie: [0, W² ⌊n²/4⌋ / (n (n-1))].
+
+    For even n this is n W²/(4(n-1)), as the paper has it for all n; for odd n it is (n+1) W²/(4n), a little less.
+    Both are attained (half of the values at either end).
+    """
+    n = _check.integer(n, "n", least=2)
+    return 0.0, _width(bounds) ** 2 * _largest_scatter(n) / (n - 1)
+
+
+def standard_deviation_bounds(bounds: Any, n: int) -> Bounds:
+    """Where a sample standard deviation can lie: the roots of `variance_bounds`."""
+    return 0.0, math.sqrt(variance_bounds(bounds, n)[1])
+
+
+def covariance_bounds(bounds_x: Any, bounds_y: Any, n: int) -> Bounds:
+    """Where a sample covariance can lie: ± W_x W_y ⌊n²/4⌋ / (n (n-1)), attained at ± perfect correlation."""
+    n = _check.integer(n, "n", least=2)
+    widths = _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y")
+    largest = widths * _largest_scatter(n) / (n - 1)
+    return -largest, largest
+
+
+@dataclass(frozen=True, slots=True)
+class Transformation:
+    """A monotone function t = f(s), to be released in place of s and mapped back (the paper's s* = f⁻¹(t*)).
+
+    ``shape`` says whether f is concave or convex on the bounds: the largest move of t for a move δ of s is then at
+    an end, and is found from two values of f. A function that is neither has no such short cut.
+    """
+
+    forward: Callable[[float], float]
+    inverse: Callable[[float], float]
+    shape: Literal["concave", "convex"]
+
+    def __post_init__(self) -> None:
+        _check.choice(self.shape, "shape", ("concave", "convex"))
+
+    def bounds(self, bounds: Any) -> Bounds:
+        """The bounds of t."""
+        lower, upper = self._checked(bounds)
+        first, last = self.forward(lower), self.forward(upper)
+        return (first, last) if first < last else (last, first)
+
+    def sensitivity(self, sensitivity: float, bounds: Any) -> float:
+        """Largest |f(s) - f(s')| with s, s' in the bounds and |s - s'| ≤ sensitivity. Exact.
+
+        >>> SQUARE_ROOT.sensitivity(variance((0, 1), n=25), variance_bounds((0, 1), n=25))
+        0.2
+        """
+        lower, upper = self._checked(bounds)
+        move = min(_check.positive(sensitivity, "sensitivity"), upper - lower)
+        f = self.forward
+        return max(abs(f(lower + move) - f(lower)), abs(f(upper) - f(upper - move)))
+
+    def _checked(self, bounds: Any) -> Bounds:
+        """The bounds, once f has been seen to be monotone, of its shape, and undone by its inverse on them."""
+        lower, upper = _check.bounds(bounds, bounded=True)
+        points = [lower + (upper - lower) * k / 16 for k in range(16)] + [upper]
+        values = [_check.finite(self.forward(point), "forward(s)") for point in points]
+        steps = [b - a for a, b in pairwise(values)]
+        slack = 1e-9 * max(abs(value) for value in values) or 1e-300
+        if not (min(steps) > -slack or max(steps) < slack) or not any(steps):
+            raise ValueError("forward must be monotone on the bounds")
+        bend = [(b - a) * (1 if self.shape == "concave" else -1) for a, b in pairwise(steps)]
+        if max(bend) > slack:
+            raise ValueError(f"forward must be {self.shape} on the bounds")
+        back = max(abs(self.inverse(t) - s) for s, t in zip(points, values, strict=True))
+        if back > 1e-6 * (upper - lower):
+            raise ValueError("inverse must undo forward on the bounds")
+        return lower, upper
+
+
+SQUARE_ROOT = Transformation(math.sqrt, lambda t: t * t, "concave")
+
+
+def _width(bounds: Any, name: str = "bounds") -> float:
+    lower, upper = _check.bounds(bounds, name, bounded=True)
+    return upper - lower
+
+
+def _largest_scatter(n: int) -> float:
+    """Largest Σ(x - x̄)² of n values in [0, 1]: ⌊n²/4⌋ / n."""
+    return (n * n // 4) / n
+
+
+def _size(n: int, neighbours: Neighbours, n_public: bool | None, *, least: int) -> int:
+    """A size that fits the relation: with add-remove the smaller table must still have ``least`` records."""
+    _coherent(neighbours, n_public)
+    return _check.integer(n, "n", least=least + (neighbours == "add-remove"))
+
+
+def _coherent(neighbours: Neighbours, n_public: bool | None) -> None:
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    if n_public and neighbours == "add-remove":
+        raise ValueError(
+            "n_public=True does not go with neighbours='add-remove': neighbouring tables then differ in n, so a scale "
+            "made from the table's own n gives it away (unbounded loss). Use neighbours='substitute', or "
+            "release sum and count, or divide by a fixed public denominator (fixed_denominator=True)"
+        )
+    if n_public is False and neighbours == "substitute":
+        raise ValueError(
+            "n_public=False does not go with neighbours='substitute': neighbouring tables have the same n, which "
+            "this relation does not protect. Use neighbours='add-remove'"
+        )
+
+
+def _cells(
+    sizes: Sequence[int] | None,
+    n: int | None,
+    cells: int | None,
+    neighbours: Neighbours,
+    cell: Cell,
+    n_public: bool | None,
+) -> tuple[int, int, list[int] | None]:
+    """Total size, number of cells and, where public, their sizes."""
+    _coherent(neighbours, n_public)
+    _check.choice(cell, "cell", ("fixed", "free"))
+    if cell == "free" and neighbours == "add-remove":
+        raise ValueError("cell='free' belongs to neighbours='substitute': a record that comes or goes has one cell")
+    if (sizes is None) == (n is None and cells is None) or (n is None) != (cells is None):
+        raise TypeError("give either sizes (public cell sizes) or n and cells (secret ones)")
+    known = None
+    if sizes is not None:
+        if isinstance(sizes, str) or not isinstance(sizes, Sequence):
+            raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
+        known = [_check.integer(size, f"sizes[{j}]", least=2) for j, size in enumerate(sizes)]
+        if not known:
+            raise ValueError("sizes must not be empty")
+        n, cells = builtins.sum(known), len(known)
+    assert n is not None
+    assert cells is not None
+    cells = _check.integer(cells, "cells", least=1)
+    n = _check.integer(n, "n", least=2 * cells)
+    if cell == "free" and cells < 2:
+        raise ValueError("cell='free' needs at least two cells")
+    if neighbours == "add-remove" and n - 1 - cells < 1:
+        raise ValueError(f"n must be at least cells + 2 under add-remove, got n={n}, cells={cells}")
+    return n, cells, known
