@@ -29,6 +29,10 @@ def real(value: object, name: str) -> float:
     return number
 
 
+# Third powers of numbers up to here fit a double.
+LARGEST = 1e100
+
+
 def finite(value: object, name: str) -> float:
     """A finite real number."""
     number = real(value, name)

@@ -71,8 +71,8 @@ def sight(lower: Any, upper: Any, at: Array) -> Sight:
     """
     lower, upper, at = np.broadcast_arrays(np.asarray(lower, float), np.asarray(upper, float), at)
     below, above = at - lower, upper - at
-    total = lower + upper
     with np.errstate(invalid="ignore"):
+        total = lower + upper
         virtual = total - lower
         lost = (lower - (total - virtual)) + (upper - virtual)
         lost = np.where(np.isfinite(lost), lost, 0.0)
@@ -187,14 +187,20 @@ class Truncated:
 
     def pdf(self, noise: Noise, view: Sight, x: Array) -> Array:
         reference, log_mass = self._log_mass(noise, view)
-        return np.exp(noise.log_density(x - view.at) - noise.log_density(reference) - log_mass)
+        return np.exp(noise.log_ratio(reference, self._past(view, x)) - log_mass)
+
+    @staticmethod
+    def _past(view: Sight, x: Array) -> Array:
+        """How far x lies past the reference, seen from s: past s itself, or past the bound that s lies beyond."""
+        bound = np.where(view.sign > 0, view.lower, view.upper)
+        return np.abs(x - np.where(view.near < 0, bound, view.at))
 
     def cdf(self, noise: Noise, view: Sight, x: Array) -> Array:
         reference, log_mass = self._log_mass(noise, view)
         z, from_lower = x - view.at, x - view.lower
         distance = np.abs(z)
         # Up to s count from x backwards to the lower bound; past s go forwards, so that every piece is positive.
-        to_left = np.exp(noise.log_density(distance) - noise.log_density(reference))
+        to_left = np.exp(noise.log_ratio(reference, self._past(view, x)))
         left = to_left * noise.excess_moment(0, distance, from_lower)
         start = np.where(view.at < view.lower, reference, 0.0)
         head = noise.excess_moment(0, 0.0, np.maximum(view.at - view.lower, 0.0))
@@ -249,25 +255,27 @@ class Truncated:
 
     @staticmethod
     def _invert_laplace(noise: Laplace, view: Sight, u: Array) -> Array:
-        """Closed form with s clamped first, each stretch counted from the point next to it.
+        """Closed form with s clamped first, by reflection always on the side of s where the value falls.
 
-        Up to half the noise's mass away from s: s ∓ λ log(1 - |P1(α) - D u|). Further out, from the bounds:
-        lower + λ log(1 + D u e^α) and upper - λ log(1 + D (1-u) e^β).
+        With v the probability from the bound of that side to the value, D the normaliser and γ the distance of the
+        bound from s in scales, e^-distance = e^-γ + D v; distances are taken from s or from the bound, whichever
+        leaves more digits in the result.
         """
         s = np.clip(view.at, view.lower, view.upper)
         alpha, beta = (s - view.lower) / noise.scale, (view.upper - s) / noise.scale
-        left, right = -np.expm1(-alpha), -np.expm1(-beta)
-        total = left + right
-        passed = total * u - left
+        total = -np.expm1(-alpha) - np.expm1(-beta)
+        passed = total * u + np.expm1(-alpha)
+        is_left = passed < 0
+        bound, gamma = np.where(is_left, view.lower, view.upper), np.where(is_left, alpha, beta)
+        outward = np.where(is_left, -1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            from_s = s - np.sign(passed) * noise.scale * np.log1p(-np.abs(passed))
-            from_lower = view.lower + noise.scale * np.logaddexp(0.0, alpha + np.log(total * u))
-            from_upper = view.upper - noise.scale * np.logaddexp(0.0, beta + np.log(total * (1 - u)))
-            # An open side has no bound to count from.
-            low = np.where(np.isfinite(alpha), from_lower, s + noise.scale * np.log(total * u))
-            high = np.where(np.isfinite(beta), from_upper, s - noise.scale * np.log(total * (1 - u)))
-        outer = np.where(passed < 0, low, high)
-        return np.clip(np.where(np.abs(passed) < 0.5, from_s, outer), view.lower, view.upper)
+            log_mass = np.log(total * np.where(is_left, u, 1 - u))
+            far = -np.logaddexp(-gamma, log_mass)
+            from_s = noise.scale * np.where(np.abs(passed) < 0.5, -np.log1p(-np.abs(passed)), far)
+            from_bound = noise.scale * np.logaddexp(0.0, gamma + log_mass)
+            nearer_s = np.isinf(bound) | (np.abs(s) + from_s <= np.abs(bound) + from_bound)
+            x = np.where(nearer_s, s + outward * from_s, bound - outward * from_bound)
+        return np.clip(x, view.lower, view.upper)
 
     def atoms(self, noise: Noise, view: Sight) -> tuple[Array, Array]:  # noqa: ARG002
         return np.zeros_like(view.at), np.zeros_like(view.at)
@@ -275,7 +283,7 @@ class Truncated:
     def moments(self, noise: Noise, view: Sight) -> Moments:
         near, far, gap = view.inner, view.far, view.gap
         mass = noise.excess_moment(0, 0.0, near) + noise.excess_moment(0, 0.0, far)
-        density = np.exp(noise.log_density(near) - noise.log_density(0.0))
+        density = np.exp(noise.log_ratio(0.0, near))
         first = density * (noise.excess_moment(1, near, gap) + near * noise.excess_moment(0, near, gap))
         second = noise.excess_moment(2, 0.0, near) + noise.excess_moment(2, 0.0, far)
         return _assemble(noise, view, first / mass, second / mass, self._about_bound)

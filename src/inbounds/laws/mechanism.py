@@ -74,6 +74,12 @@ class Mechanism:
             raise TypeError(f"noise must be a noise such as Laplace(0.1), got {self.noise!r}")
         _check.choice(self.bounding, "bounding", BOUNDINGS)
         object.__setattr__(self, "bounds", _check.bounds(self.bounds))
+        sizes = [self.noise.scale, 1 / self.noise.scale, *(abs(b) for b in self.bounds if math.isfinite(b))]
+        if max(sizes) > _check.LARGEST:
+            raise ValueError(
+                "scale must lie between 1e-100 and 1e100 and bounds must not exceed 1e100 in size, got "
+                f"scale {self.noise.scale} and bounds {self.bounds}: use other units"
+            )
 
     def __repr__(self) -> str:
         return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r})"
@@ -107,36 +113,41 @@ class Mechanism:
         """
         x = _check.array(x, "x", infinite=True)
         x, view = self._aligned(x, at)
-        if isinstance(self._law, Unbounded):
-            return np.asarray(self._law.pdf(self._noise, view, x))[()]
         inside = (view.lower <= x) & (x <= view.upper) & np.isfinite(x)
-        density = self._law.pdf(self._noise, view, np.where(inside, x, inside_point(view)))
+        with _quiet():
+            if isinstance(self._law, Unbounded):
+                return np.asarray(self._law.pdf(self._noise, view, x))[()]
+            density = self._law.pdf(self._noise, view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, density, 0.0))[()]
 
     def cdf(self, x: Any, at: Any) -> Array:
         """P(X ≤ x) when the true value is ``at``; relatively accurate in the lower tail."""
         x = _check.array(x, "x", infinite=True)
         x, view = self._aligned(x, at)
-        if isinstance(self._law, Unbounded):
-            return np.asarray(self._law.cdf(self._noise, view, x))[()]
         inside = (view.lower <= x) & (x < view.upper) & np.isfinite(x)
-        probability = self._law.cdf(self._noise, view, np.where(inside, x, inside_point(view)))
+        with _quiet():
+            if isinstance(self._law, Unbounded):
+                return np.asarray(self._law.cdf(self._noise, view, x))[()]
+            probability = self._law.cdf(self._noise, view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, probability, np.where(x >= view.upper, 1.0, 0.0)))[()]
 
     def quantile(self, u: Any, at: Any) -> Array:
         """The least x with P(X ≤ x) ≥ u when the true value is ``at``."""
         u, view = self._aligned(_check.probabilities(u, "u"), at)
-        return np.asarray(self._law.quantile(self._noise, view, u))[()]
+        with _quiet():
+            return np.asarray(self._law.quantile(self._noise, view, u))[()]
 
     def atoms(self, at: Any) -> tuple[Array, Array]:
         """Probability of exactly the lower and exactly the upper bound."""
-        view = sight(*self.bounds, _check.array(at, "at"))
-        lower, upper = self._law.atoms(self._noise, view)
+        view = sight(*self.bounds, _location(at, "at"))
+        with _quiet():
+            lower, upper = self._law.atoms(self._noise, view)
         return np.asarray(lower)[()], np.asarray(upper)[()]
 
     def _moments(self, s: Any) -> Moments:
-        at = _check.array(s, "s")
-        moments = self._law.moments(self._noise, sight(*self.bounds, at.ravel()))
+        at = _location(s, "s")
+        with _quiet():
+            moments = self._law.moments(self._noise, sight(*self.bounds, at.ravel()))
         return Moments(*(moment.reshape(at.shape)[()] for moment in moments))
 
     def mean(self, s: Any) -> Array:
@@ -158,9 +169,9 @@ class Mechanism:
     def worst_bias(self) -> float:
         """Largest absolute bias over all true values inside the bounds.
 
-        It is the bias at a bound: the bias falls as s rises, for every log-concave noise. For BIT its slope is
-        minus the two atoms; for truncation it is Cov(X, -(log f)') - 1, and integration by parts bounds that
-        covariance by one.
+        claim:worst-bias. It is the bias at a bound: the bias falls as s rises, for every log-concave noise. For
+        BIT its slope is minus the two atoms; for truncation it is Cov(X, -(log f)') - 1, and integration by
+        parts bounds that covariance by one.
         """
         ends = [bound for bound in self.bounds if math.isfinite(bound)]
         return float(np.abs(self.bias(np.array(ends))).max()) if ends else 0.0
@@ -168,7 +179,7 @@ class Mechanism:
     def worst_mse(self) -> float:
         """Largest mean squared error over all true values inside the bounds (a supremum on an open side).
 
-        Found by looking at the bounds, the midpoint and a few hundred points between, spaced
+        claim:worst-mse. Found by looking at the bounds, the midpoint and a few hundred points between, spaced
         evenly and by powers of the scale, then refining around the best: error below 1e-12 relative.
         """
         if isinstance(self._law, Unbounded):
@@ -194,13 +205,26 @@ class Mechanism:
         """Draws in floating point with the given generator: for studies; a release never uses it."""
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        at = _check.array(s, "s")
+        at = _location(s, "s")
         view = sight(*self.bounds, at if size is None else np.broadcast_to(at, size))
-        return np.asarray(self._law.sample(self._noise, view, rng))[()]
+        with _quiet():
+            return np.asarray(self._law.sample(self._noise, view, rng))[()]
 
     def _aligned(self, values: Array, at: Any) -> tuple[Array, Sight]:
-        values, at = np.broadcast_arrays(values, _check.array(at, "at"))
+        values, at = np.broadcast_arrays(values, _location(at, "at"))
         return values, sight(*self.bounds, at)
+
+
+def _location(value: Any, name: str) -> Array:
+    at = _check.array(value, name)
+    if at.size and np.abs(at).max() > _check.LARGEST:
+        raise ValueError(f"{name} must not exceed 1e100 in size: use other units")
+    return at
+
+
+def _quiet() -> np.errstate:
+    """Exponents may overflow and densities underflow; both mean zero probability, which is what comes out."""
+    return np.errstate(over="ignore", under="ignore")
 
 
 def _with_scale(noise: _N, scale: float) -> _N:

@@ -1,6 +1,6 @@
 """Noise: zero-centred symmetric families with density ∝ exp(-(|z|/efold)^power).
 
-A family offers four things: its log density, its cdf and quantile, and its *excess moments*
+A family offers its log density, its cdf and quantile, and, what everything else is made of, its *excess moments*
 
     R_k(t, w) = ∫_0^w v^k f(t+v)/f(t) dv,        k = 0, 1, 2,   t ≥ 0,   0 ≤ w ≤ ∞.
 
@@ -45,6 +45,9 @@ class Noise(Protocol):
 
     def log_density(self, z: Any) -> Array:
         """Logarithm of the density at z."""
+
+    def log_ratio(self, start: Any, excess: Any) -> Array:
+        """log f(start + excess) - log f(start) for start, excess ≥ 0, without forming either."""
 
     def cdf(self, z: Any) -> Array:
         """P(Z ≤ z), relatively accurate in the left tail; use ``cdf(-z)`` for the right one."""
@@ -135,6 +138,10 @@ class Laplace:
     def log_density(self, z: Any) -> Array:
         return np.asarray(-np.abs(z) / self.scale - math.log(2 * self.scale))[()]
 
+    def log_ratio(self, start: Any, excess: Any) -> Array:
+        ratio = -np.asarray(excess) / self.scale
+        return np.asarray(np.broadcast_to(ratio, np.broadcast_shapes(np.shape(start), ratio.shape)))[()]
+
     def cdf(self, z: Any) -> Array:
         t = np.asarray(z) / self.scale
         tail = np.exp(-np.abs(t)) / 2
@@ -190,6 +197,9 @@ class GeneralizedGaussian:
     def log_density(self, z: Any) -> Array:
         peak = math.log(self.power / (2 * self.scale)) - math.lgamma(1 / self.power)
         return np.asarray(peak - _exponent(z, self.scale, self.power))[()]
+
+    def log_ratio(self, start: Any, excess: Any) -> Array:
+        return -_exponent_change(_units(start, self.scale), _units(excess, self.scale), self.power)[()]
 
     def cdf(self, z: Any) -> Array:
         z = np.asarray(z)
@@ -247,6 +257,9 @@ class Gaussian:
     def log_density(self, z: Any) -> Array:
         return np.asarray(-((np.asarray(z) / self.scale) ** 2) / 2 - math.log(self.scale * math.sqrt(2 * math.pi)))[()]
 
+    def log_ratio(self, start: Any, excess: Any) -> Array:
+        return self._general().log_ratio(start, excess)
+
     def cdf(self, z: Any) -> Array:
         return np.asarray(special.ndtr(np.asarray(z) / self.scale))[()]
 
@@ -273,6 +286,14 @@ def _units(value: Any, scale: float) -> Array:
 def _exponent(z: Any, scale: float, power: int) -> Array:
     with np.errstate(over="ignore"):
         return np.asarray((np.abs(z) / scale) ** power)
+
+
+def _exponent_change(start: Array, excess: Array, power: int) -> Array:
+    """(start + excess)^p - start^p without cancellation; 1e280 stands for exponents that overflow."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        close = np.minimum(start**power, 1e280) * np.expm1(power * np.log1p(excess / start))
+        apart = np.minimum((start + excess) ** power, 1e280) - np.minimum(start**power, 1e280)
+        return np.asarray(np.where(excess < start, close, apart))
 
 
 @cache
@@ -356,9 +377,7 @@ def _newton_from_left(u: Array, start: Array, width: Array, power: int) -> Array
     for _ in range(200):
         t, w = start[active], v[active]
         missing = target[active] - _excess_moment(0, t, w, power)
-        with np.errstate(over="ignore", invalid="ignore"):
-            x = np.minimum(t**power, 1e280)
-            slope = np.exp(-np.minimum(x * np.expm1(power * np.log1p(w / t)), 700.0))
+        slope = np.exp(-np.minimum(_exponent_change(t, w, power), 700.0))
         step = np.maximum(missing, 0.0) / slope
         v[active] = np.minimum(w + step, width[active])
         active = active[step > 4e-16 * v[active]]

@@ -15,7 +15,7 @@ from scipy import special
 from inbounds import _check
 from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism, Noise
 from inbounds.laws.bounding import BOUNDINGS
-from inbounds.privacy.loss import as_moves, exponent_change, log_tail_ratio, privacy_loss
+from inbounds.privacy.loss import as_moves, log_density_ratio, log_tail_ratio, privacy_loss
 
 FAMILIES = ("laplace", "gaussian", "generalized-gaussian")
 
@@ -55,14 +55,14 @@ def calibrate(
 
     Formal guarantees
     -----------------
-    - pure: ``privacy_loss(result, ...) <= epsilon``, and within 1e-9 relative of it.
-    - approximate, one statistic or power 2: the exact trade-off P(L > ε) - e^ε P(L' > ε) ≤ δ of the noise; for power
-      2 it is the analytic Gaussian mechanism (Balle & Wang 2018, Thm 8) at the Euclidean length of the move. BIT
-      inherits it as post-processing. Other vectors: the probabilistic bound, which implies it.
-    - probabilistic: Pr(Σ_j a_j > b^p ε - Σ_j δ_j^p) ≤ δ with a_j = Σ_{i=1}^{p-1} C(p,i) |Z_j|^{p-i} δ_j^i (the paper's
-      condition with its sign and bracket mended). Exact for one unbounded statistic; for vectors a union bound
-      over coordinates. Clamping can make an atom of harmless outputs harmful, so BIT is calibrated on its
-      atoms, not on the noise alone.
+    - claim:calibrate-pure. ``privacy_loss(result, ...) <= epsilon``, and within 1e-9 relative of it.
+    - claim:calibrate-approximate. One statistic, or power 2: the exact trade-off of the noise, P(L > ε) -
+      e^ε P(L' > ε) ≤ δ; for power 2 the analytic Gaussian mechanism (Balle & Wang 2018, Thm 8) at the Euclidean length
+      of the move. BIT inherits it as post-processing. Other vectors: the probabilistic bound, which implies it.
+    - claim:calibrate-probabilistic. Pr(Σ_j a_j > b^p ε - Σ_j δ_j^p) ≤ δ with
+      a_j = Σ_{i=1}^{p-1} C(p,i) |Z_j|^{p-i} δ_j^i: the paper's condition with its sign and bracket mended. Exact
+      for one unbounded statistic; for vectors a union bound over coordinates. Clamping can make an atom of
+      harmless outputs harmful, so BIT is calibrated on its atoms, not on the noise alone.
 
     Errors
     ------
@@ -71,7 +71,7 @@ def calibrate(
 
     >>> calibrate("laplace", "bit", bounds=(0, 1), sensitivity=0.01, epsilon=0.5)
     Mechanism(Laplace(scale=0.02), 'bit', bounds=(0.0, 1.0))
-    >>> calibrate("laplace", "truncated", bounds=(0, 1), sensitivity=0.01, epsilon=1.0).noise.scale  # doctest: +ELLIPSIS
+    >>> calibrate("laplace", "truncated", bounds=(0, 1), sensitivity=0.01, epsilon=1.0).noise.scale
     0.01612...
     """
     make = _family(noise, power)
@@ -202,7 +202,7 @@ def _threshold(noise: Noise, move: float, epsilon: float) -> float:
 
     def loss(z: float) -> float:
         if z >= 0:
-            return exponent_change(noise, z, move)
+            return log_density_ratio(noise, z, move)
         return (abs(z + move) / noise.efold) ** noise.power - (abs(z) / noise.efold) ** noise.power
 
     low = -move / 2  # by symmetry the loss is zero there
@@ -220,5 +220,5 @@ def _threshold(noise: Noise, move: float, epsilon: float) -> float:
 def _loss_at_tail(noise: Noise, bounding: str, lengths: list[float], probability: float) -> float:
     """Σ_j of the loss at the distance that |Z_j| exceeds with this probability."""
     distance = -float(noise.quantile(probability / 2))
-    loss = log_tail_ratio if bounding == "bit" else exponent_change
+    loss = log_tail_ratio if bounding == "bit" else log_density_ratio
     return math.fsum(loss(noise, distance, length) for length in lengths)

@@ -65,18 +65,18 @@ Guarantee: TypeAlias = PureDP | ApproximateDP | ProbabilisticDP
 
 
 def compose_sequential(guarantees: Iterable[Guarantee]) -> Guarantee:
-    """All of them computed on the same records: ε and δ add up (McSherry 2009; union bound for δ).
+    """claim:compose-sequential. All of them computed on the same records: ε and δ add up (McSherry 2009).
 
     >>> compose_sequential([PureDP(0.1)] * 3)
     PureDP(epsilon=0.30000000000000004)
     """
     parts = list(guarantees)
-    epsilon = _sum_up(part.epsilon for part in parts)
-    return _strongest_kind(parts)(epsilon, min(_sum_up(part.delta for part in parts), 1.0))
+    epsilon, delta = _sum_up(part.epsilon for part in parts), _sum_up(part.delta for part in parts)
+    return _of_weakest_kind(parts, epsilon, delta)
 
 
 def compose_parallel(guarantees: Iterable[Guarantee], neighbours: Neighbours = "substitute") -> Guarantee:
-    """Each of them computed on its own part of the records, the parts disjoint.
+    """claim:compose-parallel. Each of them computed on its own part of the records, the parts disjoint.
 
     Adding or removing a record touches one part: the largest ε. Substituting one may take it out of one part
     and put it into another: the two largest together. Where the parts are fixed by something public that
@@ -87,7 +87,7 @@ def compose_parallel(guarantees: Iterable[Guarantee], neighbours: Neighbours = "
     touched = 1 if neighbours == "add-remove" else 2
     epsilon = _sum_up(sorted((part.epsilon for part in parts), reverse=True)[:touched])
     delta = _sum_up(sorted((part.delta for part in parts), reverse=True)[:touched])
-    return _strongest_kind(parts)(epsilon, min(delta, 1.0))
+    return _of_weakest_kind(parts, epsilon, delta)
 
 
 def split_equally(epsilon: float, parts: int) -> tuple[float, ...]:
@@ -100,7 +100,7 @@ def split_equally(epsilon: float, parts: int) -> tuple[float, ...]:
 
 
 def split_by_weight(epsilon: float, weights: Sequence[float]) -> tuple[float, ...]:
-    """ε in shares proportional to positive weights; their exact sum never exceeds ε."""
+    """claim:split. ε in shares proportional to positive weights; their exact sum never exceeds ε."""
     total = Fraction(_check.positive(epsilon, "epsilon"))
     exact = [Fraction(_check.positive(weight, f"weights[{i}]")) for i, weight in enumerate(weights)]
     if not exact:
@@ -113,21 +113,15 @@ def split_by_sensitivity(epsilon: float, sensitivities: Sequence[float]) -> tupl
     return split_by_weight(epsilon, sensitivities)
 
 
-def _strongest_kind(parts: list[Guarantee]) -> type[ApproximateDP] | type[ProbabilisticDP] | "_MakePure":
+def _of_weakest_kind(parts: list[Guarantee], epsilon: float, delta: float) -> Guarantee:
+    """A guarantee of the strongest kind that all parts still have."""
     if not parts:
         raise ValueError("guarantees must not be empty")
     if any(isinstance(part, ApproximateDP) for part in parts):
-        return ApproximateDP
+        return ApproximateDP(epsilon, min(delta, 1.0))
     if any(isinstance(part, ProbabilisticDP) for part in parts):
-        return ProbabilisticDP
-    return _MakePure()
-
-
-class _MakePure:
-    """PureDP with the call of the other two."""
-
-    def __call__(self, epsilon: float, delta: float) -> PureDP:  # noqa: ARG002
-        return PureDP(epsilon)
+        return ProbabilisticDP(epsilon, min(delta, 1.0))
+    return PureDP(epsilon)
 
 
 def _epsilon(value: object) -> float:

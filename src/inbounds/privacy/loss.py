@@ -47,14 +47,15 @@ def privacy_loss(
     -----------------
     With d = min(sensitivity, W) and u = 1/λ, for Laplace noise:
 
-    - BIT and unbounded: d u. BIT is post-processing; the worst outputs are those beyond either location.
-    - truncated: d u + log[(P1(du) + P1((W-d)u)) / P1(Wu)], between d u and 2 d u (claim ``truncation-loss``). The
+    - claim:loss-bit. BIT and unbounded: d u. BIT is post-processing; outputs beyond both locations are the worst.
+    - claim:loss-truncated. Truncated: d u + log[(P1(du) + P1((W-d)u)) / P1(Wu)], between d u and 2 d u. The
       normaliser depends on the true value, which is why truncation at λ = δ/ε is *not* ε-DP.
 
     For power ≥ 2 and bounds on both sides, with Q the tail of the noise:
 
-    - BIT: log Q(W-d) - log Q(W), attained at a bound's atom;
-    - truncated: the largest log ratio at the far bound over all pairs, within `NUMERICAL_ERROR` above the truth.
+    - claim:loss-bit-higher-order. BIT: log Q(W-d) - log Q(W), attained at a bound's atom;
+    - claim:loss-truncated-higher-order. Truncated: the largest log ratio at the far bound over all pairs, at most
+      `NUMERICAL_ERROR` (relative) above the truth.
 
     With an open side, without bounding, or with the location anywhere, such noise has no pure ε.
 
@@ -114,15 +115,9 @@ def _truncated_laplace(move: float, rest: float) -> float:
     return move + math.log1p(inflation)
 
 
-def exponent_change(noise: Noise, start: float, move: float) -> float:
-    """g(start + move) - g(start) for g(z) = (z/efold)^power and start, move ≥ 0, without cancellation."""
-    if start == 0:
-        return math.inf if move / noise.efold > 1e100 else (move / noise.efold) ** noise.power
-    growth = noise.power * math.log1p(move / start)
-    log_exponent = noise.power * math.log(start / noise.efold)
-    if log_exponent + growth > 700:
-        return math.inf
-    return math.exp(log_exponent) * math.expm1(growth)
+def log_density_ratio(noise: Noise, start: float, move: float) -> float:
+    """log f(start) - log f(start + move) for start, move ≥ 0."""
+    return -float(noise.log_ratio(start, move))
 
 
 def log_tail_ratio(noise: Noise, start: float, move: float) -> float:
@@ -132,7 +127,7 @@ def log_tail_ratio(noise: Noise, start: float, move: float) -> float:
         return integral
     # Over many e-foldings the difference of the tails loses nothing, and one panel would not do.
     first, last = noise.excess_moment(0, np.array([start, start + move]), math.inf)
-    return exponent_change(noise, start, move) + math.log(first) - math.log(last)
+    return log_density_ratio(noise, start, move) + math.log(first) - math.log(last)
 
 
 def _truncated_higher_order(noise: Noise, width: float, move: float) -> float:
@@ -147,7 +142,7 @@ def _truncated_higher_order(noise: Noise, width: float, move: float) -> float:
     if (width / noise.efold) ** noise.power < 1:
         slope = partial(_slope, noise, width)
         return max(_window_integral(slope, t, move, noise.power) for t in starts)
-    change = np.array([exponent_change(noise, max(width - t - move, 0.0), move) for t in starts])
+    change = -noise.log_ratio(np.maximum(width - starts - move, 0.0), move)
     mass = [
         noise.excess_moment(0, 0.0, np.maximum(t, 0.0)) + noise.excess_moment(0, 0.0, np.maximum(width - t, 0.0))
         for t in (starts, starts + move)

@@ -28,13 +28,16 @@ Cell: TypeAlias = Literal["fixed", "free"]
 
 
 def count(*, neighbours: Neighbours = "substitute") -> float:
-    """Number of records with some property: 1 under both relations. Exact."""
+    """claim:sensitivity-count. Number of records with some property: 1 under both relations. Exact."""
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     return 1.0
 
 
 def sum(bounds: Any, *, neighbours: Neighbours = "substitute") -> float:  # noqa: A001
-    """Sum of a column: upper - lower when a record is replaced, max(|lower|, |upper|) when one comes or goes. Exact."""
+    """claim:sensitivity-sum. Sum of a column, exact.
+
+    upper - lower when a record is replaced, max(|lower|, |upper|) when one comes or goes.
+    """
     lower, upper = _check.bounds(bounds, bounded=True)
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     return upper - lower if neighbours == "substitute" else max(abs(lower), abs(upper))
@@ -48,7 +51,7 @@ def mean(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """Mean: 1/n under both relations. Exact.
+    """claim:sensitivity-mean. Mean: 1/n under both relations. Exact.
 
     With ``fixed_denominator`` the statistic is the sum over a public n that does not follow the table: `sum` / n.
 
@@ -68,7 +71,7 @@ def proportion(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """Proportion of records with some property: 1/n under both relations, with either denominator. Exact."""
+    """claim:sensitivity-proportion. Share of the records with some property: 1/n. Exact."""
     return mean((0, 1), n, neighbours, n_public=n_public, fixed_denominator=fixed_denominator)
 
 
@@ -79,7 +82,7 @@ def proportions(
     n_public: bool | None = None,
     fixed_denominator: bool = False,
 ) -> float:
-    """Vector of proportions of two or more cells, in L1: 2/n under both relations. Exact.
+    """claim:sensitivity-proportions. Vector of proportions over two or more cells, in L1: 2/n. Exact.
 
     The paper has 1/n for add-remove, which is right only over a fixed public denominator: a record that comes
     also lowers the other proportions, by 1/n in all when the other records share one cell.
@@ -91,7 +94,10 @@ def proportions(
 
 
 def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) -> float:
-    """Counts of disjoint cells, in L1: 2 when a record changes cell, 1 when it comes or goes. Exact, free of n."""
+    """claim:sensitivity-histogram. Counts of disjoint cells, in L1, free of n. Exact.
+
+    2 when a record may change cell, 1 when it comes or goes.
+    """
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     if n is not None:
         _check.integer(n, "n", least=1)
@@ -99,7 +105,7 @@ def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) ->
 
 
 def variance(bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None) -> float:
-    """Sample variance (denominator n - 1): 1/n under both relations (add-remove from n = 3). Exact."""
+    """claim:sensitivity-variance. Sample variance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds) ** 2 / n
 
@@ -107,7 +113,7 @@ def variance(bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_pu
 def standard_deviation(
     bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
 ) -> float:
-    """Sample standard deviation: 1/√n under both relations (add-remove from n = 3). Exact.
+    """claim:sensitivity-standard-deviation. Sample standard deviation: 1/√n (add-remove from n = 3). Exact.
 
     The paper calls it hard. √ is concave, so √a - √b ≤ √(a - b), with equality at b = 0, where the
     variance attains its own sensitivity: it is `variance` through `SQUARE_ROOT`.
@@ -124,7 +130,7 @@ def covariance(
     *,
     n_public: bool | None = None,
 ) -> float:
-    """Sample covariance (denominator n - 1): 1/n under both relations (add-remove from n = 3). Exact."""
+    """claim:sensitivity-covariance. Sample covariance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y") / n
 
@@ -139,7 +145,7 @@ def pooled_variance(
     cell: Cell = "fixed",
     n_public: bool | None = None,
 ) -> float:
-    """Pooled within-cell variance over J cells, denominator n - J.
+    """claim:sensitivity-pooled-variance. Pooled within-cell variance over J cells, denominator n - J.
 
     ``sizes`` where the cell sizes are public; ``n`` and ``cells`` where only their sum and number are.
 
@@ -175,7 +181,7 @@ def pooled_covariance(
     cell: Cell = "fixed",
     n_public: bool | None = None,
 ) -> float:
-    """Pooled within-cell covariance over J cells, denominator n - J.
+    """claim:sensitivity-pooled-covariance. Pooled within-cell covariance over J cells, denominator n - J.
 
     ============================  ============================================  ================================
     record                         sizes public                                  sizes secret
@@ -208,7 +214,7 @@ def pooled_covariance(
 
 
 def variance_bounds(bounds: Any, n: int) -> Bounds:
-    """Where a sample variance of n values in ``bounds`` can lie: [0, W² ⌊n²/4⌋ / (n (n-1))].
+    """claim:sensitivity-variance-bounds. Where a sample variance of n values can lie: [0, W² ⌊n²/4⌋ / (n (n-1))].
 
     For even n this is n W²/(4(n-1)), as the paper has it for all n; for odd n it is (n+1) W²/(4n), a little less.
     Both are attained (half of the values at either end).
@@ -218,12 +224,15 @@ def variance_bounds(bounds: Any, n: int) -> Bounds:
 
 
 def standard_deviation_bounds(bounds: Any, n: int) -> Bounds:
-    """Where a sample standard deviation can lie: the roots of `variance_bounds`."""
+    """claim:sensitivity-standard-deviation-bounds. Where a standard deviation can lie: roots of `variance_bounds`."""
     return 0.0, math.sqrt(variance_bounds(bounds, n)[1])
 
 
 def covariance_bounds(bounds_x: Any, bounds_y: Any, n: int) -> Bounds:
-    """Where a sample covariance can lie: ± W_x W_y ⌊n²/4⌋ / (n (n-1)), attained at ± perfect correlation."""
+    """claim:sensitivity-covariance-bounds. Where a sample covariance can lie: ± W_x W_y ⌊n²/4⌋ / (n (n-1)).
+
+    Attained at perfect correlation.
+    """
     n = _check.integer(n, "n", least=2)
     widths = _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y")
     largest = widths * _largest_scatter(n) / (n - 1)
@@ -252,7 +261,7 @@ class Transformation:
         return (first, last) if first < last else (last, first)
 
     def sensitivity(self, sensitivity: float, bounds: Any) -> float:
-        """Largest |f(s) - f(s')| with s, s' in the bounds and |s - s'| ≤ sensitivity. Exact.
+        """claim:sensitivity-transformation. Largest |f(s) - f(s')| over s, s' with |s - s'| ≤ sensitivity. Exact.
 
         >>> SQUARE_ROOT.sensitivity(variance((0, 1), n=25), variance_bounds((0, 1), n=25))
         0.2

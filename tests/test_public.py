@@ -1,0 +1,55 @@
+"""What people outside rely on: the names, what importing costs, and that objects show how to make them."""
+
+import subprocess
+import sys
+
+import pytest
+
+import inbounds as ib
+from inbounds import Gaussian, GeneralizedGaussian, Laplace, Mechanism
+
+inf = float("inf")
+
+NAMES = {
+    "Gaussian",
+    "GeneralizedGaussian",
+    "Laplace",
+    "Mechanism",
+    "__version__",
+    "calibrate",
+    "privacy_loss",
+    "sensitivity",
+}
+
+
+def test_the_public_names_are_these():
+    assert set(ib.__all__) == NAMES
+    assert len(NAMES) <= 25
+    assert all(hasattr(ib, name) for name in NAMES)
+
+
+def test_importing_leaves_the_heavy_modules_alone():
+    heavy = ["scipy.stats", "scipy.optimize", "altair", "pandas", "polars", "matplotlib"]
+    code = f"import sys, inbounds; print([name for name in {heavy} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Laplace(0.1),
+        Gaussian(2.0),
+        GeneralizedGaussian(0.5, 3),
+        Mechanism(Laplace(0.1), "bit", bounds=(0, 1)),
+        Mechanism(Gaussian(0.1), "truncated", bounds=(-inf, 3)),
+    ],
+)
+def test_a_representation_makes_the_value_again(value):
+    assert eval(repr(value)) == value
+    assert hash(eval(repr(value))) == hash(value)
+
+
+@pytest.mark.parametrize("value", [Laplace(0.1), Mechanism(Laplace(0.1), "bit", bounds=(0, 1))])
+def test_values_are_frozen(value):
+    with pytest.raises(AttributeError):
+        value.scale = 2.0
