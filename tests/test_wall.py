@@ -11,7 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 ALLOWED = {
     "_check": set(),
     "laws": {"_check", "laws"},
-    "privacy": {"_check", "laws", "privacy"},
+    "grid": {"_check", "laws", "grid"},
+    "privacy": {"_check", "laws", "grid", "privacy"},
+    "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"laws", "privacy"},
 }
 

@@ -181,6 +181,39 @@ def test_nothing_valid_gives_nan(noise, name, log_scale, s, bounds):
     assert not np.isnan(mechanism.atoms(at=s)).any()
 
 
+def test_quantiles_far_in_the_tails():
+    """u below 1e-16, 1 - u of one unit in the last place, mixed locations: found by an independent reading."""
+    for bounds in ((0.0, 1.0), (-math.inf, 1.0)):
+        mechanism = Mechanism(Gaussian(0.01), "truncated", bounds)
+        for u in (1e-17, 1e-100, 1e-300):
+            assert mechanism.quantile(u, at=0.5) == pytest.approx(0.5 + Gaussian(0.01).quantile(u), rel=1e-9)
+    upper = Mechanism(Gaussian(1.0), "truncated", (0, math.inf)).quantile(1 - 2**-53, at=3.0)
+    assert upper == pytest.approx(3 - Gaussian(1.0).quantile(2**-53), rel=1e-3)
+    outside = Mechanism(Gaussian(0.1), "truncated", (0, 1))
+    for u in (1e-17, 1e-60):
+        x = outside.quantile(u, at=1.3)
+        assert outside.cdf(x, at=1.3) == pytest.approx(u, rel=1e-9)
+    mixed = Mechanism(GeneralizedGaussian(1.0, 4), "truncated", (0, math.inf)).quantile(0, [1, -1])
+    assert mixed.tolist() == [0, 0]
+
+
+def test_a_location_far_beyond_narrow_bounds():
+    """The law does not reach its limit as long as the location is a scale away."""
+    for scale, bounds, at in ((1.0, (0, 1e-31), 1.0), (1e35, (0, 1), 1e35)):
+        atoms = Mechanism(Laplace(scale), "bit", bounds).atoms(at=at)
+        assert atoms == pytest.approx((math.exp(-1) / 2, 1 - math.exp(-1) / 2), rel=1e-12)
+
+
+def test_high_orders_do_not_underflow_next_to_the_centre():
+    noise = GeneralizedGaussian(1.0, 60)
+    density = 60 / (2 * math.gamma(1 / 60))
+    assert noise.cdf(1.98e-6) - 0.5 == pytest.approx(1.98e-6 * density, rel=1e-9)
+    assert noise.quantile(0.500001) == pytest.approx(1e-6 / density, rel=1e-9)
+    mechanism = Mechanism(GeneralizedGaussian(661767.57, 60), "bit", (0, 1))
+    tail = 0.5 - density / 661767.57
+    assert mechanism.mse(0.0) == pytest.approx(density / 661767.57 / 3 + tail, rel=1e-12)
+
+
 def test_everything_broadcasts():
     mechanism = Mechanism(Gaussian(0.2), "truncated", (0, 1))
     s, x = np.linspace(-0.5, 1.5, 5), np.linspace(0, 1, 3)[:, None]
@@ -205,6 +238,7 @@ def test_everything_broadcasts():
         (lambda: GeneralizedGaussian(1, 2.5), TypeError, "power must be an integer"),
         (lambda: Mechanism(Laplace(1), "clamp", (0, 1)), ValueError, "bounding must be one of 'bit'"),
         (lambda: Mechanism(0.1, "bit", (0, 1)), TypeError, "noise must be a noise"),
+        (lambda: Mechanism(Laplace, "bit", (0, 1)), TypeError, "noise must be a noise"),
         (lambda: Mechanism(Laplace(1), "bit", (1, 0)), ValueError, "bounds must satisfy lower < upper"),
         (lambda: Mechanism(Laplace(1), "bit", (1, 1)), ValueError, "bounds must satisfy lower < upper"),
         (lambda: Mechanism(Laplace(1), "bit", (math.nan, 1)), ValueError, r"bounds\[0\] must be a number, got nan"),

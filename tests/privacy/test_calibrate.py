@@ -49,6 +49,25 @@ def test_no_rounding_spends_more_than_was_asked_for(epsilon, sensitivity):
         assert d * u + mp.log((p1(d * u) + p1((1 - d) * u)) / p1(u)) <= mp.mpf(epsilon)
 
 
+@given(st.lists(st.floats(1e-3, 1), min_size=1, max_size=5), st.floats(1e-3, 20))
+def test_vectors_are_exact_too(moves, epsilon):
+    mechanism = calibrate("laplace", "bit", bounds=(0, 1), moves=moves, epsilon=epsilon)
+    assert privacy_loss(mechanism, moves=moves) <= epsilon
+    exact = sum(Fraction(move) for move in moves) / Fraction(mechanism.noise.scale)
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**50)) <= exact <= Fraction(epsilon)
+
+
+def test_delta_never_costs_noise():
+    """Where clamped Gaussian noise has a smaller scale at pure ε, δ > 0 must not enlarge it."""
+    for move in (0.05, 0.1, 1.0, 5.0):
+        kwargs = {"bounds": (0, 1), "sensitivity": move, "epsilon": 1.0}
+        with_delta, pure = calibrate("gaussian", "bit", delta=1e-6, **kwargs), calibrate("gaussian", "bit", **kwargs)
+        assert with_delta.noise.scale <= pure.noise.scale
+    vector = {"moves": [0.1, 0.1], "epsilon": 1.0, "delta": 0.01, "power": 4}
+    free = calibrate("generalized-gaussian", "unbounded", **vector).noise.scale
+    assert calibrate("generalized-gaussian", "bit", bounds=(0, 9), **vector).noise.scale == pytest.approx(free)
+
+
 def test_the_one_sided_closed_form():
     for epsilon in (0.1, 1.0, 5.0):
         mechanism = calibrate("laplace", "truncated", bounds=(0, inf), sensitivity=0.3, epsilon=epsilon)
@@ -157,7 +176,7 @@ def test_probabilistic_counts_the_atoms_of_bit():
         return max(disclosure_probability(law, 0.0, 0.5, 1.0) for law in laws)
 
     plain = calibrate("gaussian", "unbounded", **kwargs).noise
-    careful = calibrate("gaussian", "bit", bounds=(-1, 1), **kwargs).noise
+    careful = calibrate("gaussian", "bit", bounds=(-60, 60), **kwargs).noise
     assert worst(plain) > 0.0104
     assert worst(careful) <= 0.01
     assert careful.scale < 1.15 * plain.scale
@@ -182,6 +201,7 @@ def test_probabilistic_is_safe_for_vectors():
         ({"epsilon": inf}, ValueError, "epsilon must be finite and > 0, got inf"),
         ({"epsilon": -1}, ValueError, "epsilon must be finite and > 0"),
         ({"epsilon": "1"}, TypeError, "epsilon must be a real number"),
+        ({"epsilon": 1e-320}, ValueError, "epsilon is too small"),
         ({"sensitivity": 0}, ValueError, "sensitivity must be finite and > 0"),
         ({"sensitivity": None}, TypeError, "either sensitivity"),
         ({"bounds": (1, 0)}, ValueError, "bounds must satisfy lower < upper"),

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inbounds import calibrate, privacy_loss, sensitivity
 from inbounds.privacy.guarantee import (
     ApproximateDP,
     ProbabilisticDP,
@@ -58,13 +59,18 @@ def test_kinds():
 
 
 @pytest.mark.claim("compose-parallel")
-def test_a_substituted_record_touches_two_parts():
+def test_a_substituted_record_is_removed_and_added():
     parts = [PureDP(0.25), PureDP(1), PureDP(0.5)]
     assert compose_parallel(parts, "add-remove") == PureDP(1)
-    assert compose_parallel(parts, "substitute") == PureDP(1.5)
-    assert compose_parallel(parts[:1]) == PureDP(0.25)
-    # By counting: two disjoint counts, one record moved from one to the other, Laplace noise at ε each: the worst
-    # log ratio over outputs is ε + ε.
+    assert compose_parallel(parts, "substitute", parts="fixed") == PureDP(1)
+    assert compose_parallel(parts, "substitute") == PureDP(2)
+    loose = compose_parallel([ApproximateDP(1, 1e-6), ProbabilisticDP(0.5, 1e-7)])
+    assert loose.epsilon == 2
+    assert loose.delta == pytest.approx((1 + math.e) * 1e-6)
+    # Within one part: a histogram at ε = 1 under add-remove, one record changing cell, loses 2.
+    within = calibrate("laplace", "unbounded", sensitivity=sensitivity.histogram("add-remove"), epsilon=1.0)
+    assert compose_parallel([PureDP(1), PureDP(0.1)]).epsilon == privacy_loss(within, moves=[1, -1])
+    # Between two, by counting: two disjoint counts at ε each, the worst log ratio over outputs is ε + ε.
     worst = max(
         abs(abs(x - 1) - abs(x - 0)) + abs(abs(y - 0) - abs(y - 1)) for x in (-5.0, 0.0, 5.0) for y in (-5.0, 0.0, 5.0)
     )
@@ -81,6 +87,9 @@ def test_a_substituted_record_touches_two_parts():
         (lambda: compose_parallel([PureDP(1)], "swap"), ValueError, "neighbours must be one of"),
         (lambda: split_equally(1, 0), ValueError, "parts must be >= 1"),
         (lambda: split_by_weight(1, [1, 0]), ValueError, r"weights\[1\] must be finite and > 0"),
+        (lambda: compose_parallel([]), ValueError, "must not be empty"),
+        (lambda: compose_parallel([PureDP(1)], parts="some"), ValueError, "parts must be one of"),
+        (lambda: split_by_weight(1, [1e-300, 1e300]), ValueError, "a share vanishes"),
         (lambda: split_by_weight(1, []), ValueError, "weights must not be empty"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import numpy as np
 import pytest
 from hypothesis import given
@@ -117,6 +118,43 @@ def test_a_location_beyond_the_bounds():
     gaussian = Mechanism(Gaussian(1), "bit", (0, 1))
     ratios = [math.log(gaussian.atoms(at=s)[1] / gaussian.atoms(at=s - 0.1)[1]) for s in (0, -10, -20)]
     assert ratios[0] < 0.2 < 1 < ratios[1] < 2 < ratios[2]
+
+
+@pytest.mark.parametrize("distance", [0.0, 3.0, 60.0])
+def test_truncated_gaussian_anywhere(distance):
+    mechanism = Mechanism(Gaussian(1.0), "truncated", (0, 1))
+    limit = privacy_loss(mechanism, 0.5, location="anywhere")
+    assert limit == pytest.approx(0.5)
+    x = np.array([0.0, 1.0])
+    ratio = np.log(mechanism.pdf(x, at=-distance)) - np.log(mechanism.pdf(x, at=-distance - 0.5))
+    assert np.abs(ratio).max() <= limit
+    assert distance < 60 or np.abs(ratio).max() > 0.97 * limit
+
+
+def test_truncation_with_both_sides_open_is_none():
+    assert privacy_loss(Mechanism(Laplace(1.0), "truncated"), 1) == 1.0
+    assert calibrate("laplace", "truncated", sensitivity=1, epsilon=1) == Mechanism(Laplace(1.0), "truncated")
+
+
+@pytest.mark.claim("loss-truncated-higher-order")
+@pytest.mark.parametrize("move", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("scale", [0.3, 0.8876])
+@pytest.mark.parametrize("power", [2, 3])
+def test_tiny_moves_keep_their_digits(power, scale, move):
+    """Against forty digits of the closed form at the lower bound."""
+    got = privacy_loss(Mechanism(GeneralizedGaussian(scale, power), "truncated", (0, 1)), move)
+    with mp.workdps(40):
+        b, d = mp.mpf(scale), mp.mpf(move)
+        mass = lambda t: mp.gammainc(mp.mpf(1) / power, 0, (t / b) ** power)  # noqa: E731
+        want = b**-power - ((1 - d) / b) ** power + mp.log(mass(mp.mpf(1)) / (mass(d) + mass(1 - d)))
+        assert want <= got <= want * (1 + mp.mpf("3e-11"))
+
+
+def test_no_overflow():
+    assert privacy_loss(Mechanism(GeneralizedGaussian(1.0, 60), "truncated", (0, 2e5)), 0.01) > 1e200
+    assert calibrate(
+        "generalized-gaussian", "truncated", power=60, bounds=(0, 1e6), sensitivity=1, epsilon=1
+    ).noise.scale == pytest.approx(6e5, rel=0.5)
 
 
 def test_losses_add_up_along_a_move():

@@ -83,7 +83,7 @@ def test_levels(n, relation):
     assert sensitivity.proportion(n, relation) == pytest.approx(largest(lambda t: shares(t)[0]))
     assert sensitivity.proportions(n, relation) == pytest.approx(largest(shares))
     assert sensitivity.histogram(relation) == largest(counts) == sensitivity.histogram(relation, n=n)
-    assert sensitivity.count(neighbours=relation) == largest(lambda t: counts(t)[0])
+    assert sensitivity.count(relation) == largest(lambda t: counts(t)[0])
     # Over a fixed public denominator of 10:
     fixed = {"fixed_denominator": True}
     assert sensitivity.proportions(10, relation, **fixed) == pytest.approx(largest(counts) / 10)
@@ -311,6 +311,7 @@ def test_a_transformation_carries_its_sensitivity():
         (lambda s: s.mean((0, math.inf), 10), ValueError, "bounds must be finite on both sides"),
         (lambda s: s.covariance((0, 1), (0, math.nan), 10), ValueError, r"bounds_y\[1\] must be a number"),
         (lambda s: s.mean((0, 1), 10, "swap"), ValueError, "neighbours must be one of 'substitute', 'add-remove'"),
+        (lambda s: s.Transformation(math.log, math.exp, "concave").bounds((0, 1)), ValueError, "must be finite on"),
         (lambda s: s.Transformation(abs, abs, "convex").bounds((-1, 1)), ValueError, "forward must be monotone"),
         (lambda s: s.Transformation(math.exp, math.log, "concave").bounds((0, 1)), ValueError, "must be concave"),
         (lambda s: s.Transformation(math.exp, math.sqrt, "convex").bounds((0, 1)), ValueError, "inverse must undo"),

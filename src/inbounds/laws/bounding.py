@@ -212,46 +212,47 @@ class Truncated:
         return x if isinstance(noise, Laplace) else self._polish(noise, view, u, x)
 
     def _polish(self, noise: Noise, view: Sight, u: Array, x: Array) -> Array:
-        """Newton steps on the cdf, each kept only where it helps, until none does.
+        """Newton steps on the cdf, kept inside a shrinking bracket, until none helps.
 
-        Inverse incomplete gamma functions are accurate next to s; the cdf is so everywhere.
+        The starting point is accurate next to s, the cdf is so everywhere. Where a step leaves the bracket, halve it.
         """
         inner = np.isfinite(x) & (u > 0) & (u < 1)
         x = np.where(inner, x, inside_point(view))
+        low, high = np.array(view.lower), np.array(view.upper)
         error = self.cdf(noise, view, x) - u
-        for _ in range(40):
+        best, least = x, np.abs(error)
+        for _ in range(120):
+            low, high = np.where(error < 0, x, low), np.where(error > 0, x, high)
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 trial = x - error / self.pdf(noise, view, x)
-            trial = np.clip(np.where(np.isfinite(trial), trial, x), view.lower, view.upper)
-            remaining = self.cdf(noise, view, trial) - u
-            better = np.abs(remaining) < np.abs(error)
-            x, error = np.where(better, trial, x), np.where(better, remaining, error)
-            if not better.any():
+                middle = low / 2 + high / 2
+            astray = ~((low <= trial) & (trial <= high))
+            trial = np.where(astray & np.isfinite(middle), middle, np.where(astray, x, trial))
+            x, moved = trial, trial != x
+            error = self.cdf(noise, view, x) - u
+            better = np.abs(error) < least
+            best, least = np.where(better, x, best), np.where(better, np.abs(error), least)
+            if not (moved & (least > 1e-15 * u)).any():
                 break
-        ends = np.where(u > 0.5, view.upper, view.lower)
-        return np.where(inner, x, ends)
+        return np.where(inner, best, np.where(u > 0.5, view.upper, view.lower))
 
     def _invert(self, noise: Noise, view: Sight, u: Array) -> Array:
+        """The quantile from the tail of the noise that it lies in; s beyond a bound counts from that bound."""
         if isinstance(noise, Laplace):
             return self._invert_laplace(noise, view, u)
-        below, above = np.maximum(view.at - view.lower, 0.0), np.maximum(view.upper - view.at, 0.0)
-        left, right = noise.excess_moment(0, 0.0, below), noise.excess_moment(0, 0.0, above)
-        share = left / (left + right)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            down = np.clip(np.where(share > 0, 1 - u / share, 0.0), 0.0, 1.0)
-            up = np.clip(np.where(share < 1, (u - share) / (1 - share), 0.0), 0.0, 1.0)
-        inside = np.where(
-            u <= share,
-            view.at - noise.excess_quantile(down, 0.0, below),
-            view.at + noise.excess_quantile(up, 0.0, above),
-        )
         beyond = view.beyond
-        if beyond.any():
-            is_below = view.at < view.lower
-            excess = noise.excess_quantile(np.where(is_below, u, 1 - u), beyond, view.width)
-            outside = np.where(is_below, view.lower + excess, view.upper - excess)
-            inside = np.where(beyond > 0, outside, inside)
-        return np.clip(inside, view.lower, view.upper)
+        with np.errstate(invalid="ignore"):
+            reference, log_mass = self._log_mass(noise, view)
+            mass = np.exp(log_mass + noise.log_density(reference))
+            below, above = noise.cdf(view.lower - view.at), noise.cdf(view.at - view.upper)
+            left, right = below + u * mass, above + (1 - u) * mass
+            from_left = noise.quantile(np.clip(left, 0.0, 1.0))
+            x = view.at + np.where(left < 0.5, from_left, -noise.quantile(np.clip(right, 0.0, 1.0)))
+            if beyond.any():
+                is_below = view.at < view.lower
+                excess = noise.excess_quantile(np.where(is_below, u, 1 - u), beyond, view.width)
+                x = np.where(beyond > 0, np.where(is_below, view.lower + excess, view.upper - excess), x)
+        return np.clip(x, view.lower, view.upper)
 
     @staticmethod
     def _invert_laplace(noise: Laplace, view: Sight, u: Array) -> Array:

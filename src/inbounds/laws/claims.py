@@ -13,7 +13,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from inbounds import _check
 from inbounds._check import Array
+from inbounds.laws.bounding import sight
 from inbounds.laws.mechanism import Mechanism
 from inbounds.laws.noise import Laplace
 
@@ -40,7 +42,7 @@ def unbiased_only_at_the_midpoint(scale: float, bounds: Any, s: Any) -> Verdict:
     """
     s = np.asarray(s, dtype=float)
     lower, upper = bounds
-    symmetric = s - lower == upper - s
+    symmetric = sight(lower, upper, s).gap == 0
     invisible = np.minimum(s - lower, upper - s) > 700 * scale
     unbiased = [law.bias(s) == 0 for law in _pair(scale, bounds)]
     return np.asarray(invisible | ((unbiased[0] == symmetric) & (unbiased[1] == symmetric)))
@@ -71,7 +73,7 @@ def one_sided_forms(scale: float, lower: float, s: Any) -> Verdict:
     truncated, bit = (law.bias(s) for law in _pair(scale, (lower, math.inf)))
     expected = (scale + s - lower) * half / (1 - half), scale * half
     close = [np.isclose(got, want, rtol=1e-12, atol=0) for got, want in zip((truncated, bit), expected, strict=True)]
-    return np.asarray(close[0] & close[1] & (1 - half >= 0.5) & (bit > 0) & _at_most(bit, truncated))
+    return np.asarray(close[0] & close[1] & (1 - half >= 0.5) & ((bit > 0) | (half == 0)) & _at_most(bit, truncated))
 
 
 def mse_below_laplace(scale: float, bounds: Any, s: Any) -> Verdict:
@@ -88,7 +90,8 @@ def mse_below_laplace(scale: float, bounds: Any, s: Any) -> Verdict:
 def mse_below_its_limit(scale: float, bounds: Any, s: Any) -> Verdict:
     """claim:mse-sharper. With a = s - c0, b = c1 - s the MSE also stays below its limit for λ → ∞:
     (a³ + b³)/(3W) for truncated, (a² + b²)/2 for BIT."""
-    a, b = np.asarray(s, dtype=float) - bounds[0], bounds[1] - np.asarray(s, dtype=float)
+    lower, upper = _check.bounds(bounds, bounded=True)
+    a, b = np.asarray(s, dtype=float) - lower, upper - np.asarray(s, dtype=float)
     truncated, bit = (law.mse(s) for law in _pair(scale, bounds))
     return np.asarray(_at_most(truncated, (a**3 + b**3) / (3 * (a + b))) & _at_most(bit, (a**2 + b**2) / 2))
 
@@ -108,7 +111,7 @@ def little_noise(bounds: Any, s: Any) -> Verdict:
 def much_noise(bounds: Any, s: Any) -> Verdict:
     """claim:limit-infinity (after Def. 2). As λ → ∞ truncated becomes uniform, BIT a half on each bound."""
     s = np.asarray(s, dtype=float)
-    lower, upper = bounds
+    lower, upper = _check.bounds(bounds, bounded=True)
     truncated, bit = _pair(1e15 * (upper - lower), bounds)
     x = np.linspace(lower, upper, 7)[1:-1]
     uniform = np.isclose(truncated.cdf(x, at=s[..., None]), (x - lower) / (upper - lower), rtol=1e-12).all(axis=-1)
@@ -133,6 +136,8 @@ def consistent_for_the_parameter(n: int, theta: float, epsilon: float) -> Verdic
     Shown for a proportion: by the triangle inequality in L2, RMSE(S*, θ) ≤ RMSE(S, θ) + √2 λ with λ = 1/(nε), and both
     terms on the right go to zero. The expectation over S is the exact binomial one.
     """
+    if not 0 < theta < 1:
+        raise ValueError(f"theta must lie in (0, 1), got {theta}")
     k = np.arange(n + 1)
     log_weight = [math.lgamma(n + 1) - math.lgamma(i + 1) - math.lgamma(n - i + 1) for i in k]
     weight = np.exp(np.array(log_weight) + k * math.log(theta) + (n - k) * math.log1p(-theta))

@@ -49,7 +49,7 @@ class Mechanism:
     Parameters
     ----------
     noise
-        ``Laplace``, ``Gaussian`` or ``GeneralizedGaussian``, or anything with the role ``Noise``.
+        ``Laplace``, ``Gaussian`` or ``GeneralizedGaussian``, or any dataclass with the role ``Noise``.
     bounding
         ``"bit"`` clamps and has atoms at the bounds; ``"truncated"`` renormalises, as if re-drawing until
         inside; ``"unbounded"`` leaves the value as it falls, and ``bounds`` then only say where s may lie.
@@ -70,7 +70,7 @@ class Mechanism:
     bounds: Bounds = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
-        if not hasattr(self.noise, "excess_moment"):
+        if isinstance(self.noise, type) or not hasattr(self.noise, "excess_moment"):
             raise TypeError(f"noise must be a noise such as Laplace(0.1), got {self.noise!r}")
         _check.choice(self.bounding, "bounding", BOUNDINGS)
         object.__setattr__(self, "bounds", _check.bounds(self.bounds))
@@ -95,16 +95,16 @@ class Mechanism:
         both_open = self.bounds == (-math.inf, math.inf)
         return _BOUNDING["unbounded" if both_open else self.bounding]
 
-    @property
-    def _noise(self) -> Noise:
+    def _noise_for(self, view: Sight) -> Noise:
         """The noise, its scale capped where more of it can no longer be told apart.
 
-        Beyond 1e30 widths the law has reached its limit (uniform, or a half on each bound) to thirty digits.
+        Beyond 1e60 times every distance there is, the law has reached its limit (uniform, or a half on each bound) to
+        sixty digits, and smaller ratios would only underflow.
         """
-        cap = 1e30 * self.width
-        if isinstance(self._law, Unbounded) or self.noise.scale <= cap:
+        if isinstance(self._law, Unbounded):
             return self.noise
-        return _with_scale(self.noise, cap)
+        cap = 1e60 * max(self.width, float(view.beyond.max(initial=0.0)))
+        return self.noise if self.noise.scale <= cap else _with_scale(self.noise, cap)
 
     def pdf(self, x: Any, at: Any) -> Array:
         """Density of the continuous part at x when the true value is ``at``; 0 outside the bounds.
@@ -116,8 +116,8 @@ class Mechanism:
         inside = (view.lower <= x) & (x <= view.upper) & np.isfinite(x)
         with _quiet():
             if isinstance(self._law, Unbounded):
-                return np.asarray(self._law.pdf(self._noise, view, x))[()]
-            density = self._law.pdf(self._noise, view, np.where(inside, x, inside_point(view)))
+                return np.asarray(self._law.pdf(self._noise_for(view), view, x))[()]
+            density = self._law.pdf(self._noise_for(view), view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, density, 0.0))[()]
 
     def cdf(self, x: Any, at: Any) -> Array:
@@ -127,27 +127,28 @@ class Mechanism:
         inside = (view.lower <= x) & (x < view.upper) & np.isfinite(x)
         with _quiet():
             if isinstance(self._law, Unbounded):
-                return np.asarray(self._law.cdf(self._noise, view, x))[()]
-            probability = self._law.cdf(self._noise, view, np.where(inside, x, inside_point(view)))
+                return np.asarray(self._law.cdf(self._noise_for(view), view, x))[()]
+            probability = self._law.cdf(self._noise_for(view), view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, probability, np.where(x >= view.upper, 1.0, 0.0)))[()]
 
     def quantile(self, u: Any, at: Any) -> Array:
         """The least x with P(X ≤ x) ≥ u when the true value is ``at``."""
         u, view = self._aligned(_check.probabilities(u, "u"), at)
         with _quiet():
-            return np.asarray(self._law.quantile(self._noise, view, u))[()]
+            return np.asarray(self._law.quantile(self._noise_for(view), view, u))[()]
 
     def atoms(self, at: Any) -> tuple[Array, Array]:
         """Probability of exactly the lower and exactly the upper bound."""
         view = sight(*self.bounds, _location(at, "at"))
         with _quiet():
-            lower, upper = self._law.atoms(self._noise, view)
+            lower, upper = self._law.atoms(self._noise_for(view), view)
         return np.asarray(lower)[()], np.asarray(upper)[()]
 
     def _moments(self, s: Any) -> Moments:
         at = _location(s, "s")
+        view = sight(*self.bounds, at.ravel())
         with _quiet():
-            moments = self._law.moments(self._noise, sight(*self.bounds, at.ravel()))
+            moments = self._law.moments(self._noise_for(view), view)
         return Moments(*(moment.reshape(at.shape)[()] for moment in moments))
 
     def mean(self, s: Any) -> Array:
@@ -187,8 +188,8 @@ class Mechanism:
         lower, upper = self.bounds
         one_sided = not math.isfinite(self.width)
         # By symmetry half of the range is enough; on an open side 60 e-foldings reach the limit.
-        reach = 60 * self._noise.efold if one_sided else self.width / 2
-        smallest = min(reach, self._noise.efold) * 1e-3
+        reach = 60 * self.noise.efold if one_sided else self.width / 2
+        smallest = min(reach, self.noise.efold) * 1e-3
         depths = np.unique(np.concatenate([[0.0], np.geomspace(smallest, reach, 257), np.linspace(0, reach, 257)]))
 
         def mse(depth: Array) -> Array:
@@ -208,7 +209,7 @@ class Mechanism:
         at = _location(s, "s")
         view = sight(*self.bounds, at if size is None else np.broadcast_to(at, size))
         with _quiet():
-            return np.asarray(self._law.sample(self._noise, view, rng))[()]
+            return np.asarray(self._law.sample(self._noise_for(view), view, rng))[()]
 
     def _aligned(self, values: Array, at: Any) -> tuple[Array, Sight]:
         values, at = np.broadcast_arrays(values, _location(at, "at"))

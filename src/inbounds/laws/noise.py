@@ -203,15 +203,20 @@ class GeneralizedGaussian:
 
     def cdf(self, z: Any) -> Array:
         z = np.asarray(z)
-        x, a = _exponent(z, self.scale, self.power), 1 / self.power
-        return np.asarray(np.where(z < 0, special.gammaincc(a, x) / 2, 0.5 + special.gammainc(a, x) / 2))[()]
+        t, a = _units(np.abs(z), self.scale), 1 / self.power
+        centre = self.power / (2 * math.gamma(a)) * _from_zero(0, t, self.power)
+        tail = np.where(centre < 0.25, 0.5 - centre, special.gammaincc(a, _exponent(t, 1.0, self.power)) / 2)
+        return np.asarray(np.where(z < 0, tail, 0.5 + centre))[()]
 
     def quantile(self, u: Any) -> Array:
         u = _check.probabilities(u, "u")
         a, tail = 1 / self.power, np.minimum(u, 1 - u)
         # Invert whichever of the central and the outer probability is the smaller one.
-        x = np.where(tail > 0.25, special.gammaincinv(a, np.abs(1 - 2 * u)), special.gammainccinv(a, 2 * tail))
-        return np.asarray(np.copysign(self.scale * x**a, u - 0.5))[()]
+        inner = np.abs(1 - 2 * u)
+        x = np.where(tail > 0.25, special.gammaincinv(a, inner), special.gammainccinv(a, 2 * tail))
+        # Next to zero the density is flat, and x = t^p would underflow.
+        distance = np.where(x < 1e-18, inner * math.gamma(a) / self.power, x**a)
+        return np.asarray(np.copysign(self.scale * distance, u - 0.5))[()]
 
     def excess_moment(self, order: int, start: Any, width: Any) -> Array:
         moment = _excess_moment(order, _units(start, self.scale), _units(width, self.scale), self.power)
@@ -255,7 +260,7 @@ class Gaussian:
         return GeneralizedGaussian(self.efold, 2)
 
     def log_density(self, z: Any) -> Array:
-        return np.asarray(-((np.asarray(z) / self.scale) ** 2) / 2 - math.log(self.scale * math.sqrt(2 * math.pi)))[()]
+        return np.asarray(-_exponent(z, self.efold, 2) - math.log(self.scale * math.sqrt(2 * math.pi)))[()]
 
     def log_ratio(self, start: Any, excess: Any) -> Array:
         return self._general().log_ratio(start, excess)

@@ -60,8 +60,9 @@ def calibrate(
       e^ε P(L' > ε) ≤ δ; for power 2 the analytic Gaussian mechanism (Balle & Wang 2018, Thm 8) at the Euclidean length
       of the move. BIT inherits it as post-processing. Other vectors: the probabilistic bound, which implies it.
     - claim:calibrate-probabilistic. Pr(Σ_j a_j > b^p ε - Σ_j δ_j^p) ≤ δ with
-      a_j = Σ_{i=1}^{p-1} C(p,i) |Z_j|^{p-i} δ_j^i: the paper's condition with its sign and bracket mended. Exact
-      for one unbounded statistic; for vectors a union bound over coordinates. Clamping can make an atom of
+      a_j = Σ_{i=1}^{p-1} C(p,i) |Z_j|^{p-i} δ_j^i: the paper's condition with its sign and bracket mended. For one
+      unbounded statistic that is exactly the probability of an output whose loss exceeds ε against some neighbour,
+      above or below; for vectors a union bound over coordinates. Clamping can make an atom of
       harmless outputs harmful, so BIT is calibrated on its atoms, not on the noise alone.
 
     Errors
@@ -92,9 +93,14 @@ def calibrate(
         if noise != "laplace" or delta:
             raise ValueError("calibration='paper' is λ = δ₁/ε: it takes noise='laplace' and no delta")
         return at(math.fsum(lengths) / epsilon)
-    if delta:
-        return at(_scale_with_delta(make, bounding, lengths, epsilon, delta, kind))
-    return at(_pure_scale(at, lengths, epsilon))
+    # The true value lies within the bounds, so nothing moves it further than their width.
+    lengths = [min(length, limits[1] - limits[0]) for length in lengths]
+    if not delta:
+        return at(_pure_scale(at, lengths, epsilon))
+    scale = _scale_with_delta(make, bounding, lengths, epsilon, delta, kind)
+    if math.isfinite(privacy_loss(at(scale), moves=lengths)):
+        scale = min(scale, _pure_scale(at, lengths, epsilon))
+    return at(scale)
 
 
 def _family(name: str, power: int | None) -> Callable[[float], Noise]:
@@ -109,11 +115,13 @@ def _family(name: str, power: int | None) -> Callable[[float], Noise]:
 
 
 def _pure_scale(at: Callable[[float], Mechanism], lengths: list[float], epsilon: float) -> float:
-    trial = at(1.0)
-    capped = [min(length, trial.width) for length in lengths]
-    total = math.fsum(capped)
-    if trial.noise.power == 1 and trial.bounding != "truncated":
-        return _least_ratio(total, epsilon)
+    guess = math.fsum(lengths) / epsilon
+    if not guess < _check.LARGEST:
+        raise ValueError(f"epsilon is too small for a sensitivity of {math.fsum(lengths)}: got {epsilon}")
+    # A trial scale as large as the moves: large enough for its loss to be a number.
+    trial = at(max(1.0, *lengths) if math.isinf(at(1.0).width) else max(at(1.0).width, *lengths))
+    if trial.noise.power == 1 and (trial.bounding != "truncated" or trial.bounds == (-math.inf, math.inf)):
+        return _least_ratio(lengths, epsilon)
     if math.isinf(privacy_loss(trial, moves=lengths)):
         raise ValueError(
             f"{trial.bounding} noise of power {trial.noise.power} on bounds {trial.bounds} has no pure epsilon at "
@@ -123,13 +131,14 @@ def _pure_scale(at: Callable[[float], Mechanism], lengths: list[float], epsilon:
     def private(scale: float) -> bool:
         return privacy_loss(at(scale), moves=lengths) <= epsilon * (1 - _MARGIN)
 
-    return least_scale(private, total / epsilon)
+    return least_scale(private, guess)
 
 
-def _least_ratio(total: float, epsilon: float) -> float:
-    """The least double λ with λ ε ≥ Δ, decided in exact fractions."""
-    scale = total / epsilon
-    while Fraction(scale) * Fraction(epsilon) < Fraction(total):
+def _least_ratio(lengths: list[float], epsilon: float) -> float:
+    """The least double λ with λ ε ≥ Σ δ_j in exact fractions, and Σ δ_j / λ ≤ ε in doubles too."""
+    total = sum((Fraction(length) for length in lengths), start=Fraction(0))
+    scale = float(total) / epsilon
+    while Fraction(scale) * Fraction(epsilon) < total or math.fsum(lengths) / scale > epsilon:
         scale = math.nextafter(scale, math.inf)
     return scale
 
@@ -173,12 +182,14 @@ def _scale_with_delta(
     if kind == "approximate" and (power == 2 or len(lengths) == 1):
 
         def private(scale: float) -> bool:
-            return excess_probability(make(scale), length, epsilon) <= delta * (1 - 1e-9)
+            # excess_probability is a difference of two numbers up to one, each off by a few units in the last place.
+            return excess_probability(make(scale), length, epsilon) + 1e-15 <= delta * (1 - 1e-9)
     else:
         per_coordinate = delta / len(lengths)
+        clamped = bounding == "bit" and kind == "probabilistic"
 
         def private(scale: float) -> bool:
-            return _loss_at_tail(make(scale), bounding, lengths, per_coordinate) <= epsilon * (1 - 1e-12)
+            return _loss_at_tail(make(scale), clamped, lengths, per_coordinate) <= epsilon * (1 - 1e-12)
 
     return least_scale(private, length / epsilon)
 
@@ -194,7 +205,8 @@ def excess_probability(noise: Noise, move: float, epsilon: float) -> float:
         second = math.exp(epsilon + special.log_ndtr(-ratio / 2 - epsilon / ratio))
         return float(first - second)
     threshold = _threshold(noise, move, epsilon)
-    return float(noise.cdf(-threshold) - math.exp(epsilon) * noise.cdf(-threshold - move))
+    beyond = float(noise.cdf(-threshold - move))
+    return float(noise.cdf(-threshold)) - (math.exp(epsilon + math.log(beyond)) if beyond else 0.0)
 
 
 def _threshold(noise: Noise, move: float, epsilon: float) -> float:
@@ -203,7 +215,7 @@ def _threshold(noise: Noise, move: float, epsilon: float) -> float:
     def loss(z: float) -> float:
         if z >= 0:
             return log_density_ratio(noise, z, move)
-        return (abs(z + move) / noise.efold) ** noise.power - (abs(z) / noise.efold) ** noise.power
+        return log_density_ratio(noise, 0.0, abs(z + move)) - log_density_ratio(noise, 0.0, abs(z))
 
     low = -move / 2  # by symmetry the loss is zero there
     high = max(move, noise.efold)
@@ -217,8 +229,8 @@ def _threshold(noise: Noise, move: float, epsilon: float) -> float:
     return low
 
 
-def _loss_at_tail(noise: Noise, bounding: str, lengths: list[float], probability: float) -> float:
+def _loss_at_tail(noise: Noise, clamped: bool, lengths: list[float], probability: float) -> float:
     """Σ_j of the loss at the distance that |Z_j| exceeds with this probability."""
     distance = -float(noise.quantile(probability / 2))
-    loss = log_tail_ratio if bounding == "bit" else log_density_ratio
+    loss = log_tail_ratio if clamped else log_density_ratio
     return math.fsum(loss(noise, distance, length) for length in lengths)

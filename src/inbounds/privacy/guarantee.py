@@ -75,19 +75,36 @@ def compose_sequential(guarantees: Iterable[Guarantee]) -> Guarantee:
     return _of_weakest_kind(parts, epsilon, delta)
 
 
-def compose_parallel(guarantees: Iterable[Guarantee], neighbours: Neighbours = "substitute") -> Guarantee:
+def compose_parallel(
+    guarantees: Iterable[Guarantee],
+    neighbours: Neighbours = "substitute",
+    *,
+    parts: Literal["free", "fixed"] = "free",
+) -> Guarantee:
     """claim:compose-parallel. Each of them computed on its own part of the records, the parts disjoint.
 
-    Adding or removing a record touches one part: the largest ε. Substituting one may take it out of one part
-    and put it into another: the two largest together. Where the parts are fixed by something public that
-    a record cannot change, use ``"add-remove"``'s rule by taking ``max`` yourself and saying so.
+    ``neighbours="add-remove"``: a record that comes or goes touches one part: the largest ε and δ.
+
+    ``neighbours="substitute"``, ``parts="free"``: a substituted record may leave one part and enter another, or change
+    within one; either is a removal and an addition. The parts' guarantees must hold under *add-remove* (their sizes
+    change), and twice the largest ε is spent; δ grows to (1 + e^ε) δ by the group property.
+
+    ``neighbours="substitute"``, ``parts="fixed"``: something public that no record can change decides the part, and the
+    parts' guarantees hold under substitution: the largest ε and δ.
+
+    >>> compose_parallel([PureDP(0.5), PureDP(0.25)], "add-remove"), compose_parallel([PureDP(0.5), PureDP(0.25)])
+    (PureDP(epsilon=0.5), PureDP(epsilon=1.0))
     """
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
-    parts = list(guarantees)
-    touched = 1 if neighbours == "add-remove" else 2
-    epsilon = _sum_up(sorted((part.epsilon for part in parts), reverse=True)[:touched])
-    delta = _sum_up(sorted((part.delta for part in parts), reverse=True)[:touched])
-    return _of_weakest_kind(parts, epsilon, delta)
+    _check.choice(parts, "parts", ("free", "fixed"))
+    pieces = list(guarantees)
+    epsilon, delta = max((g.epsilon for g in pieces), default=0.0), max((g.delta for g in pieces), default=0.0)
+    if neighbours == "add-remove" or parts == "fixed":
+        return _of_weakest_kind(pieces, epsilon, delta)
+    if not delta:
+        return _of_weakest_kind(pieces, 2 * epsilon, 0.0)
+    grown = (1 + math.exp(min(epsilon, 700.0))) * delta
+    return ApproximateDP(2 * epsilon, min(math.nextafter(grown, math.inf), 1.0))
 
 
 def split_equally(epsilon: float, parts: int) -> tuple[float, ...]:
@@ -105,7 +122,10 @@ def split_by_weight(epsilon: float, weights: Sequence[float]) -> tuple[float, ..
     exact = [Fraction(_check.positive(weight, f"weights[{i}]")) for i, weight in enumerate(weights)]
     if not exact:
         raise ValueError("weights must not be empty")
-    return tuple(_round_down(total * weight / sum(exact)) for weight in exact)
+    shares = tuple(_round_down(total * weight / sum(exact)) for weight in exact)
+    if not all(shares):
+        raise ValueError("weights must not be so far apart that a share vanishes")
+    return shares
 
 
 def split_by_sensitivity(epsilon: float, sensitivities: Sequence[float]) -> tuple[float, ...]:

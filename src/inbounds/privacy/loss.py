@@ -57,7 +57,8 @@ def privacy_loss(
     - claim:loss-truncated-higher-order. Truncated: the largest log ratio at the far bound over all pairs, at most
       `NUMERICAL_ERROR` (relative) above the truth.
 
-    With an open side, without bounding, or with the location anywhere, such noise has no pure ε.
+    With an open side, without bounding, or with the location anywhere, such noise has no pure ε, but for truncated
+    noise of power 2, which loses at most δW/σ² wherever the location is.
 
     Edge cases
     ----------
@@ -74,7 +75,10 @@ def privacy_loss(
         raise TypeError(f"mechanism must be a Mechanism, got {type(mechanism).__name__}")
     _check.choice(location, "location", ("inside", "anywhere"))
     anywhere = location == "anywhere"
-    return math.fsum(_scalar_loss(mechanism, move, anywhere) for move in as_moves(sensitivity, moves))
+    lengths = as_moves(sensitivity, moves)
+    if mechanism.noise.power == 1 and not _renormalises(mechanism):
+        return math.fsum(lengths if anywhere else (min(x, mechanism.width) for x in lengths)) / mechanism.noise.efold
+    return math.fsum(_scalar_loss(mechanism, move, anywhere) for move in lengths)
 
 
 def as_moves(sensitivity: float | None, moves: Sequence[float] | None) -> list[float]:
@@ -95,14 +99,20 @@ def _scalar_loss(mechanism: Mechanism, sensitivity: float, anywhere: bool) -> fl
     noise, width = mechanism.noise, mechanism.width
     capped = min(sensitivity, width)
     if noise.power == 1:
-        if mechanism.bounding == "truncated":
-            return _truncated_laplace(capped / noise.efold, (width - capped) / noise.efold)
-        return (sensitivity if anywhere else capped) / noise.efold
+        return _truncated_laplace(capped / noise.efold, (width - capped) / noise.efold)
+    if anywhere and noise.power == 2 and _renormalises(mechanism):
+        # log f_s/f_s' is (s - s') x/σ² up to a constant, wherever s is: it spans at most δ W/σ².
+        return 2 * sensitivity * width / noise.efold**2
     if anywhere or mechanism.bounding == "unbounded" or math.isinf(width):
         return math.inf
     if mechanism.bounding == "bit":
         return log_tail_ratio(noise, width - capped, capped) * (1 + NUMERICAL_ERROR)
     return _truncated_higher_order(noise, width, capped) * (1 + NUMERICAL_ERROR)
+
+
+def _renormalises(mechanism: Mechanism) -> bool:
+    """Truncation with both sides open is no truncation."""
+    return mechanism.bounding == "truncated" and mechanism.bounds != (-math.inf, math.inf)
 
 
 def _truncated_laplace(move: float, rest: float) -> float:
@@ -139,7 +149,8 @@ def _truncated_higher_order(noise: Noise, width: float, move: float) -> float:
     windows between are looked at too.
     """
     starts = np.linspace(0.0, width - move, 33) if move < width else np.zeros(1)
-    if (width / noise.efold) ** noise.power < 1:
+    if width < noise.efold or move < noise.efold / 10:
+        # Short windows: the difference of two logarithms would lose its digits.
         slope = partial(_slope, noise, width)
         return max(_window_integral(slope, t, move, noise.power) for t in starts)
     change = -noise.log_ratio(np.maximum(width - starts - move, 0.0), move)
@@ -153,10 +164,13 @@ def _truncated_higher_order(noise: Noise, width: float, move: float) -> float:
 def _slope(noise: Noise, width: float, t: Array) -> Array:
     """K(t) = g'(W-t) - E g'(X-t), with E g' = [e^-g(t) - e^-g(W-t)] / mass, the true value t above the lower bound."""
     below, above = t / noise.efold, (width - t) / noise.efold
-    g_below, g_above = below**noise.power, above**noise.power
     mass = noise.excess_moment(0, 0.0, t) + noise.excess_moment(0, 0.0, width - t)
-    drop = np.exp(-g_below) * -np.expm1(g_below - g_above)
-    return noise.power / noise.efold * above ** (noise.power - 1) - drop / mass
+    with np.errstate(over="ignore"):
+        # Exponents are capped where their exponential has long vanished, so that none is infinite.
+        g_below, g_above = np.minimum(below**noise.power, 1e4), np.minimum(above**noise.power, 2e4)
+        drop = np.exp(-np.minimum(g_below, g_above)) * np.sign(g_above - g_below)
+        drop *= -np.expm1(-np.abs(g_above - g_below))
+        return np.asarray(noise.power / noise.efold * above ** (noise.power - 1) - drop / mass)
 
 
 def _window_integral(function: Callable[[Array], Array], start: float, move: float, power: int) -> float:

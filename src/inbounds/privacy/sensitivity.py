@@ -5,10 +5,13 @@ Each function states its formula for unit ranges; the result is for the bounds g
 ``"substitute"``
     one record takes another value; both tables have n records and n is public (the paper's Def. 1).
 ``"add-remove"``
-    one table has one record more; n is the *larger* size and is itself protected (Def. 2). A sensitivity that
-    falls with n then may be used only with an n that is a public lower limit, never with the table's own:
-    noise scaled by the table's own n has unbounded loss. ``n_public=True`` says that n is public and is
-    refused there. What needs no n (`count`, `sum`, `histogram`) or a fixed public denominator is always sound.
+    one table has one record more; n is the *larger* size and is itself protected (Def. 2). A sensitivity that falls
+    with n then may be used only with an n that is a public lower limit, never with the table's own: noise scaled by
+    the table's own n has unbounded loss. ``n_public=True`` says that n is public and is refused there. What needs no
+    n (`count`, `sum`, `histogram`) or has a fixed public denominator is always sound.
+
+The same goes for the cell sizes of pooled statistics whenever a record can change them (add-remove, or
+``cell="free"``): give limits fixed in advance, or use the forms for secret sizes.
 
 "Exact" means attained by some pair of tables; "bound" means never exceeded.
 """
@@ -20,6 +23,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from inbounds import _check
 from inbounds._check import Bounds
 from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
@@ -27,7 +32,7 @@ from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
 Cell: TypeAlias = Literal["fixed", "free"]
 
 
-def count(*, neighbours: Neighbours = "substitute") -> float:
+def count(neighbours: Neighbours = "substitute") -> float:
     """claim:sensitivity-count. Number of records with some property: 1 under both relations. Exact."""
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     return 1.0
@@ -275,7 +280,10 @@ class Transformation:
         """The bounds, once f has been seen to be monotone, of its shape, and undone by its inverse on them."""
         lower, upper = _check.bounds(bounds, bounded=True)
         points = [lower + (upper - lower) * k / 16 for k in range(16)] + [upper]
-        values = [_check.finite(self.forward(point), "forward(s)") for point in points]
+        try:
+            values = [_check.finite(self.forward(point), "forward(s)") for point in points]
+        except (ArithmeticError, ValueError):
+            raise ValueError(f"forward must be finite on the bounds ({lower}, {upper})") from None
         steps = [b - a for a, b in pairwise(values)]
         slack = 1e-9 * max(abs(value) for value in values) or 1e-300
         if not (min(steps) > -slack or max(steps) < slack) or not any(steps):
@@ -340,7 +348,7 @@ def _cells(
         raise TypeError("give either sizes (public cell sizes) or n and cells (secret ones)")
     known = None
     if sizes is not None:
-        if isinstance(sizes, str) or not isinstance(sizes, Sequence):
+        if isinstance(sizes, str) or not isinstance(sizes, Sequence | np.ndarray):
             raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
         known = [_check.integer(size, f"sizes[{j}]", least=2) for j, size in enumerate(sizes)]
         if not known:

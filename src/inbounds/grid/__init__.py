@@ -1,0 +1,1 @@
+"""The laws in exact integers, and how to draw from them."""

@@ -1,0 +1,80 @@
+"""Exact draws from the discrete laws: integer comparisons only, no floating point.
+
+Noise has P(k) ∝ e^(-|k|/T) with T = `Scale.steps`. Bytes drawn and comparisons made do not depend on the location, for
+all boundings alike: BIT clamps noise that was drawn without looking at it, truncation chooses a side and folds.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from inbounds.grid.entropy import Entropy
+from inbounds.grid.geometric import FEW, Integers, laplace_many, laplace_one
+from inbounds.grid.scale import Scale
+from inbounds.grid.sides import Rooms, fold_alike, fold_one
+
+# Elements worked on at a time: large enough to hide NumPy's fixed costs, small enough for the processor's cache.
+_CHUNK = 65536
+
+
+def laplace(scale: Scale, entropy: Entropy, size: int) -> Integers:
+    """Discrete Laplace noise."""
+    if size < FEW:
+        return np.array([laplace_one(scale, entropy) for _ in range(size)], dtype=np.int64)
+    return _in_chunks(size, lambda part: laplace_many(scale, entropy, part.stop - part.start))
+
+
+def laplace_each(scales: list[Scale], which: Integers, entropy: Entropy) -> Integers:
+    """Noise for each element at its own scale: element i has ``scales[which[i]]``; ``which`` is public."""
+    noise = np.empty(which.size, dtype=np.int64)
+    for index, scale in enumerate(scales):
+        here = np.flatnonzero(which == index)
+        noise[here] = laplace(scale, entropy, here.size)
+    return noise
+
+
+def bit(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
+    """Noise added to each location and clamped to [first, last]; an open side is None."""
+    noisy = laplace(scale, entropy, at.size) + at
+    return noisy if first is None and last is None else np.clip(noisy, first, last)
+
+
+def truncated(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
+    """Draws with P(k) ∝ e^(-|k - at|/T) on [first, last]; a location outside counts as the bound next to it."""
+    if first is None and last is None:
+        return bit(at, None, None, scale, entropy)
+    centre = np.clip(at, first, last)
+    if at.size < FEW:
+        moves = [fold_one(*_rooms_one(int(k), first, last), scale, entropy) for k in centre]
+        return centre + np.array(moves, dtype=np.int64)
+    rooms = Rooms.of(scale, None if first is None or last is None else last - first)
+
+    def chunk(part: slice) -> Integers:
+        here = centre[part]
+        below, above = None if first is None else here - first, None if last is None else last - here
+        return here + rooms.fold(below, above, entropy, here.size)
+
+    return _in_chunks(at.size, chunk)
+
+
+def truncated_alike(
+    at: int, first: int | None, last: int | None, scale: Scale, entropy: Entropy, size: int
+) -> Integers:
+    """Many draws of one and the same truncated law, as studies and audits need them."""
+    if first is None and last is None:
+        return at + laplace(scale, entropy, size)
+    centre = int(np.clip(at, first, last))
+    below, above = _rooms_one(centre, first, last)
+    return centre + _in_chunks(size, lambda part: fold_alike(below, above, scale, entropy, part.stop - part.start))
+
+
+def _rooms_one(centre: int, first: int | None, last: int | None) -> tuple[int | None, int | None]:
+    return None if first is None else centre - first, None if last is None else last - centre
+
+
+def _in_chunks(size: int, draw: Callable[[slice], Integers]) -> Integers:
+    result = np.empty(size, dtype=np.int64)
+    for start in range(0, size, _CHUNK):
+        part = slice(start, min(start + _CHUNK, size))
+        result[part] = draw(part)
+    return result
