@@ -1,7 +1,9 @@
 """Exact draws from the discrete laws: integer comparisons only, no floating point.
 
-Noise has P(k) ∝ e^(-|k|/T) with T = `Scale.steps`. Bytes drawn and comparisons made do not depend on the location, for
-all boundings alike: BIT clamps noise that was drawn without looking at it, truncation chooses a side and folds.
+claim:sampler-exact. Noise has exactly P(k) ∝ e^(-|k|/T) with T = `Scale.steps`.
+
+claim:sampler-blind. Bytes drawn and comparisons made do not depend on the location, for all boundings alike: BIT clamps
+noise that was drawn without looking at it, truncation chooses a side and folds.
 """
 
 from collections.abc import Callable
@@ -35,26 +37,43 @@ def laplace_each(scales: list[Scale], which: Integers, entropy: Entropy) -> Inte
 
 def bit(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
     """Noise added to each location and clamped to [first, last]; an open side is None."""
-    noisy = laplace(scale, entropy, at.size) + at
-    return noisy if first is None and last is None else np.clip(noisy, first, last)
+    if at.size < FEW:
+        return _clamp(laplace(scale, entropy, at.size) + at, first, last)
+
+    def chunk(part: slice) -> Integers:
+        noisy = laplace_many(scale, entropy, part.stop - part.start)
+        noisy += at[part]
+        return _clamp(noisy, first, last)
+
+    return _in_chunks(at.size, chunk)
 
 
 def truncated(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
     """Draws with P(k) ∝ e^(-|k - at|/T) on [first, last]; a location outside counts as the bound next to it."""
     if first is None and last is None:
         return bit(at, None, None, scale, entropy)
-    centre = np.clip(at, first, last)
     if at.size < FEW:
+        centre = _clamp(np.array(at), first, last)
         moves = [fold_one(*_rooms_one(int(k), first, last), scale, entropy) for k in centre]
         return centre + np.array(moves, dtype=np.int64)
     rooms = Rooms.of(scale, None if first is None or last is None else last - first)
 
     def chunk(part: slice) -> Integers:
-        here = centre[part]
+        here = _clamp(np.array(at[part]), first, last)
         below, above = None if first is None else here - first, None if last is None else last - here
-        return here + rooms.fold(below, above, entropy, here.size)
+        here += rooms.fold(below, above, entropy, here.size)
+        return here
 
     return _in_chunks(at.size, chunk)
+
+
+def _clamp(values: Integers, first: int | None, last: int | None) -> Integers:
+    """In place."""
+    if first is not None:
+        np.maximum(values, first, out=values)
+    if last is not None:
+        np.minimum(values, last, out=values)
+    return values
 
 
 def truncated_alike(
@@ -63,7 +82,7 @@ def truncated_alike(
     """Many draws of one and the same truncated law, as studies and audits need them."""
     if first is None and last is None:
         return at + laplace(scale, entropy, size)
-    centre = int(np.clip(at, first, last))
+    centre = int(_clamp(np.array([at], dtype=np.int64), first, last)[0])
     below, above = _rooms_one(centre, first, last)
     return centre + _in_chunks(size, lambda part: fold_alike(below, above, scale, entropy, part.stop - part.start))
 

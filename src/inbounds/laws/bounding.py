@@ -226,7 +226,7 @@ class Truncated:
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 trial = x - error / self.pdf(noise, view, x)
                 middle = low / 2 + high / 2
-            astray = ~((low <= trial) & (trial <= high))
+            astray = ~((low <= trial) & (trial <= high) & np.isfinite(trial))
             trial = np.where(astray & np.isfinite(middle), middle, np.where(astray, x, trial))
             x, moved = trial, trial != x
             error = self.cdf(noise, view, x) - u

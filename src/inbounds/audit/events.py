@@ -1,0 +1,127 @@
+"""Black-box audit: find an event that tells two neighbouring inputs apart, and certify a lower bound on ε from it.
+
+Half of the draws choose the event, the other half bound its two probabilities by Clopper and Pearson's exact intervals.
+Whatever ε a mechanism claims, one that is certified to lose more does not have it. Three kinds of events:
+
+- *granularity*: the largest power of two that divides the output, which gives floating-point noise away (Mironov 2012;
+  Haney et al. 2022);
+- *threshold*: the output is at most, or at least, some value;
+- *point*: the output is exactly some value, as an atom is.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from inbounds._check import Array
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+Event: TypeAlias = Callable[[Array], Mask]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What an audit certifies: with this confidence the loss is at least ``epsilon`` (0 if nothing was found)."""
+
+    epsilon: float
+    event: str
+    first: int
+    second: int
+    draws: int
+    confidence: float
+
+    def __str__(self) -> str:
+        return (
+            f"certified ε ≥ {self.epsilon:.3f} at {self.confidence:.1%}: {self.event} in {self.first} against "
+            f"{self.second} of {self.draws} draws"
+        )
+
+
+def audit(
+    first: Callable[[int], Any],
+    second: Callable[[int], Any],
+    *,
+    draws: int = 40_000,
+    confidence: float = 0.999,
+    kinds: tuple[str, ...] = ("granularity", "threshold", "point"),
+) -> Finding:
+    """Try to tell apart the outputs on two neighbouring inputs.
+
+    ``first(k)`` and ``second(k)`` return k independent outputs, one number each (of a vector, take a coordinate or any
+    function of it). Both directions are tried; the confidence holds for the finding as a whole.
+    """
+    if not draws >= 100:
+        raise ValueError(f"draws must be >= 100, got {draws}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie in (0, 1), got {confidence}")
+    outputs = [np.asarray(source(draws), dtype=np.float64) for source in (first, second)]
+    for values in outputs:
+        if values.shape != (draws,):
+            raise ValueError(f"a source must return {draws} numbers, got shape {values.shape}")
+    half = draws // 2
+    pilot, test = [values[:half] for values in outputs], [values[half:] for values in outputs]
+    best: tuple[float, str, Event, bool] | None = None
+    for name, event in _events(pilot, kinds):
+        counts = [int(event(values).sum()) for values in pilot]
+        for swapped in (False, True):
+            high, low = counts[::-1] if swapped else counts
+            guess = _certified(high, low, half, confidence)
+            if best is None or guess > best[0]:
+                best = guess, name, event, swapped
+    if best is None:
+        raise ValueError(f"kinds must hold some of 'granularity', 'threshold', 'point', got {kinds!r}")
+    _, name, event, swapped = best
+    counts = [int(event(values).sum()) for values in test]
+    high, low = counts[::-1] if swapped else counts
+    epsilon = max(_certified(high, low, draws - half, confidence), 0.0)
+    return Finding(epsilon, name, high, low, draws - half, confidence)
+
+
+def _certified(high: int, low: int, trials: int, confidence: float) -> float:
+    """log of (lower end for the larger probability / upper end for the smaller one), each at half of the risk."""
+    risk = (1 - confidence) / 2
+    lower = float(special.betaincinv(high, trials - high + 1, risk)) if high else 0.0
+    upper = float(special.betaincinv(low + 1, trials - low, 1 - risk)) if low < trials else 1.0
+    return math.log(lower / upper) if lower > 0 else -math.inf
+
+
+def _events(pilot: list[Array], kinds: tuple[str, ...]) -> Iterator[tuple[str, Event]]:
+    both = np.concatenate(pilot)
+    if "granularity" in kinds:
+        for level in np.unique(granularity(both)):
+            yield f"divisible by 2^{level} and no more", partial(_divides_exactly, level)
+            yield f"divisible by 2^{level}", partial(_divides, level)
+    if "threshold" in kinds:
+        for cut in np.unique(np.quantile(both, np.linspace(0.001, 0.999, 199))):
+            yield f"at most {cut:.6g}", partial(np.greater_equal, cut)
+            yield f"at least {cut:.6g}", partial(np.less_equal, cut)
+    if "point" in kinds:
+        values, counts = np.unique(both, return_counts=True)
+        for value in values[np.argsort(-counts)[:50]]:
+            yield f"exactly {value:.6g}", partial(np.equal, value)
+
+
+def _divides_exactly(level: int, x: Array) -> Mask:
+    return np.equal(granularity(x), level)
+
+
+def _divides(level: int, x: Array) -> Mask:
+    return np.greater_equal(granularity(x), level)
+
+
+def granularity(x: Array) -> npt.NDArray[np.int64]:
+    """Exponent of the largest power of two that divides each double; 2000 for zero.
+
+    >>> granularity(np.array([0.75, 1.0, 6.0, 0.0])).tolist()
+    [-2, 0, 1, 2000]
+    """
+    mantissa, exponent = np.frexp(np.abs(x))
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return np.where(x == 0, 2000, exponent.astype(np.int64) - 53 + lowest)

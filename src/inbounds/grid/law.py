@@ -1,0 +1,197 @@
+"""The laws on a grid: the ones that a release really draws from, without a rounding error anywhere.
+
+A grid has points ``origin + index · step`` with ``first ≤ index ≤ last`` (None is an open side). Noise is discrete
+Laplace, P(k) ∝ q^|k| with q = e^(-1/T); BIT clamps it to the grid's ends, truncation renormalises it. Probabilities are
+rational functions of q: exact fractions where q is rational (`Rational`), certified intervals for the q that runs
+(`Certified`).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from inbounds import _check
+from inbounds.grid import sampler
+from inbounds.grid.entropy import Entropy
+from inbounds.grid.geometric import Integers
+from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
+from inbounds.grid.scale import LARGEST_INDEX, Scale
+from inbounds.laws.bounding import BOUNDINGS
+
+
+class Powers(Protocol):
+    """q^k and 1 - q^k for k ≥ 0."""
+
+    def power(self, k: int) -> Any: ...
+    def gap(self, k: int) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rational:
+    """Powers of a rational q: exact fractions."""
+
+    q: Fraction
+
+    def power(self, k: int) -> Fraction:
+        return self.q**k
+
+    def gap(self, k: int) -> Fraction:
+        return 1 - self.q**k
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """Powers of q = e^(-1/steps): certified intervals."""
+
+    steps: Fraction
+
+    def power(self, k: int) -> Interval:
+        return exp_minus(k / self.steps)
+
+    def gap(self, k: int) -> Interval:
+        return one_minus_exp(k / self.steps)
+
+
+def probability(powers: Powers, bounding: str, first: int | None, last: int | None, index: int, at: int) -> Any:
+    """claim:grid-law. P(released = index | true = at)."""
+    below_grid = first is not None and index < first
+    above_grid = last is not None and index > last
+    if bounding != "unbounded" and (below_grid or above_grid):
+        return powers.gap(0)
+    if bounding == "truncated":
+        at = _clamp(at, first, last)
+        return powers.power(abs(index - at)) * powers.gap(1) / _normaliser(powers, first, last, at)
+    if bounding == "bit" and index == first:
+        return _at_most(powers, index - at)
+    if bounding == "bit" and index == last:
+        return _at_most(powers, at - index)
+    return powers.power(abs(index - at)) * powers.gap(1) / (1 + powers.power(1))
+
+
+def cumulative(powers: Powers, bounding: str, first: int | None, last: int | None, index: int, at: int) -> Any:
+    """P(released ≤ index | true = at)."""
+    if bounding == "unbounded":
+        return _at_most(powers, index - at)
+    if first is not None and index < first:
+        return powers.gap(0)
+    if last is not None and index >= last:
+        return powers.power(0)
+    if bounding == "bit":
+        return _at_most(powers, index - at)
+    at = _clamp(at, first, last)
+    total = _normaliser(powers, first, last, at)
+    if index < at:
+        room = 1 if first is None else powers.gap(index - first + 1)
+        return powers.power(at - index) * room / total
+    room = 1 if last is None else powers.gap(last - index)
+    return 1 - powers.power(index - at + 1) * room / total
+
+
+def _at_most(powers: Powers, k: int) -> Any:
+    """P(noise ≤ k)."""
+    tail = powers.power(-k if k < 0 else k + 1) / (1 + powers.power(1))
+    return tail if k < 0 else 1 - tail
+
+
+def _normaliser(powers: Powers, first: int | None, last: int | None, at: int) -> Any:
+    """(1 - q) Σ q^|k - at| over the grid = Γ(a+1) + q Γ(b), with Γ(k) = 1 - q^k and 1 on an open side."""
+    left = 1 if first is None else powers.gap(at - first + 1)
+    right = 1 if last is None else powers.gap(last - at)
+    return left + powers.power(1) * right
+
+
+def _clamp(at: int, first: int | None, last: int | None) -> int:
+    at = at if first is None else max(at, first)
+    return at if last is None else min(at, last)
+
+
+@dataclass(frozen=True, slots=True)
+class GridMechanism:
+    """Discrete Laplace noise × bounding × grid.
+
+    Parameters
+    ----------
+    bounding
+        ``"bit"``, ``"truncated"`` or ``"unbounded"``.
+    scale
+        T, in steps.
+    first, last
+        Indices of the ends; None for an open side.
+    step, origin
+        The value of index k is ``origin + k · step``.
+
+    Its methods take true values as indices (`locate`) and never keep one.
+    """
+
+    bounding: str
+    scale: Scale
+    first: int | None
+    last: int | None
+    step: Fraction = Fraction(1)
+    origin: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        _check.choice(self.bounding, "bounding", BOUNDINGS)
+        if not isinstance(self.scale, Scale):
+            raise TypeError(f"scale must be a Scale, got {type(self.scale).__name__}")
+        for name, end in (("first", self.first), ("last", self.last)):
+            if (
+                end is not None
+                and not -LARGEST_INDEX <= _check.integer(end, name, least=-LARGEST_INDEX) <= LARGEST_INDEX
+            ):
+                raise ValueError(f"{name} must not exceed 2^60 in size: use a coarser step")
+        if self.first is not None and self.last is not None and not self.first < self.last:
+            raise ValueError(f"first must be below last, got {self.first} and {self.last}")
+        for name in ("step", "origin"):
+            object.__setattr__(self, name, Fraction(getattr(self, name)))
+        if not self.step > 0:
+            raise ValueError(f"step must be > 0, got {self.step}")
+
+    @property
+    def span(self) -> int | None:
+        """Steps between the bounds, None with an open side."""
+        return None if self.first is None or self.last is None else self.last - self.first
+
+    def locate(self, x: Fraction | int) -> int:
+        """The index next to a rational: ⌊(x - origin)/step + ½⌋.
+
+        Two rationals at most D steps apart (D an integer) land at most D indices apart; rounding half to even would
+        not keep that. The result may lie beyond the grid: the law takes care of it.
+        """
+        shifted = (Fraction(x) - self.origin) / self.step + Fraction(1, 2)
+        return shifted.numerator // shifted.denominator
+
+    def value(self, index: int) -> Fraction:
+        """The value of an index."""
+        return self.origin + int(index) * self.step
+
+    def probability(self, index: int, at: int) -> Interval:
+        """P(released = index | true = at), certified."""
+        return self._certified(probability, index, at)
+
+    def cumulative(self, index: int, at: int) -> Interval:
+        """P(released ≤ index | true = at), certified."""
+        return self._certified(cumulative, index, at)
+
+    def _certified(self, formula: Any, index: int, at: int) -> Interval:
+        return as_interval(formula(Certified(self.scale.steps), self.bounding, self.first, self.last, index, at))
+
+    def draw(self, at: int, entropy: Entropy) -> int:
+        """One released index for one true one."""
+        return int(self.draw_each(np.array([at], dtype=np.int64), entropy)[0])
+
+    def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
+        """A released index for each true one; bytes drawn do not depend on where those are."""
+        at = np.clip(at, -2 * LARGEST_INDEX, 2 * LARGEST_INDEX)
+        if self.bounding == "truncated":
+            return sampler.truncated(at, self.first, self.last, self.scale, entropy)
+        first, last = (None, None) if self.bounding == "unbounded" else (self.first, self.last)
+        return sampler.bit(at, first, last, self.scale, entropy)
+
+    def draw_alike(self, at: int, entropy: Entropy, size: int) -> Integers:
+        """Many draws for one true index: for studies and audits."""
+        if self.bounding == "truncated":
+            return sampler.truncated_alike(at, self.first, self.last, self.scale, entropy, size)
+        return self.draw_each(np.full(size, at, dtype=np.int64), entropy)

@@ -1,0 +1,182 @@
+"""Certificates: what a release claims, and an exact computation that the claim holds.
+
+A certificate is plain data. `certify` makes one, or raises if the loss exceeds ε; `verify` recomputes it from its own
+text alone, in exact arithmetic, and refuses one whose numbers do not agree. The digest shows an edit; it is not a
+signature: whoever may rewrite the whole text can rewrite the digest too, but not the arithmetic.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal
+
+from inbounds import _check
+from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import Scale
+from inbounds.privacy.exact import LOCATIONS, exact_loss
+from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
+
+FORMAT = "inbounds-certificate/1"
+# Losses are shown rounded up to this many bits after the point.
+_LOSS_BITS = 64
+
+
+class CertificateError(ValueError):
+    """A certificate that does not prove what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """An exact statement about one release.
+
+    ``loss`` is a rational no smaller than the largest |log ratio| over all outputs and all neighbours, and ``loss ≤
+    epsilon``. ``sensitivity`` is in the units of the statistic, ``move`` the same in steps of the grid; for a vector
+    released jointly (``dimension > 1``) both are the largest over its coordinates.
+    """
+
+    statistic: str
+    neighbours: Neighbours
+    bounding: str
+    first: int | None
+    last: int | None
+    step: Fraction
+    origin: Fraction
+    exponent: int
+    divisor: int
+    dimension: int
+    location: Literal["inside", "anywhere"]
+    sensitivity: Fraction
+    move: int
+    epsilon: Fraction
+    loss: Fraction
+
+    @property
+    def mechanism(self) -> GridMechanism:
+        """The law that the release was drawn from."""
+        scale = Scale(self.exponent, self.divisor)
+        return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, fractions as text, with the format's version and a digest."""
+        values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        body = {"format": FORMAT} | values
+        return body | {"digest": _digest(body)}
+
+
+def certify(
+    mechanism: GridMechanism,
+    *,
+    statistic: str,
+    neighbours: Neighbours,
+    sensitivity: Fraction,
+    epsilon: Fraction,
+    location: Literal["inside", "anywhere"] = "inside",
+    dimension: int = 1,
+) -> Certificate:
+    """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
+    _check.choice(neighbours, "neighbours", NEIGHBOURS)
+    _check.choice(location, "location", LOCATIONS)
+    if not sensitivity > 0:
+        raise ValueError(f"sensitivity must be > 0, got {sensitivity}")
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be > 0, got {epsilon}")
+    if _check.integer(dimension, "dimension", least=1) > 1 and mechanism.bounding == "truncated":
+        raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
+    move = _steps(sensitivity, mechanism, location)
+    loss = _rounded_loss(mechanism, move)
+    if loss > epsilon:
+        raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
+    return Certificate(
+        statistic=statistic,
+        neighbours=neighbours,
+        bounding=mechanism.bounding,
+        first=mechanism.first,
+        last=mechanism.last,
+        step=mechanism.step,
+        origin=mechanism.origin,
+        exponent=mechanism.scale.exponent,
+        divisor=mechanism.scale.divisor,
+        dimension=dimension,
+        location=location,
+        sensitivity=sensitivity,
+        move=move,
+        epsilon=epsilon,
+        loss=loss,
+    )
+
+
+def verify(record: dict[str, Any] | str) -> Certificate:
+    """The certificate, if every number in it follows from the others; `CertificateError` otherwise."""
+    if isinstance(record, str):
+        try:
+            record = json.loads(record)
+        except ValueError:
+            raise CertificateError("the certificate is not JSON") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise CertificateError(f"the certificate's format is not {FORMAT}")
+    body = {name: value for name, value in record.items() if name != "digest"}
+    if record.get("digest") != _digest(body):
+        raise CertificateError("the certificate's digest does not fit its text: it was edited")
+    try:
+        claimed = _parse(body)
+        made = certify(
+            claimed.mechanism,
+            statistic=claimed.statistic,
+            neighbours=claimed.neighbours,
+            sensitivity=claimed.sensitivity,
+            epsilon=claimed.epsilon,
+            location=claimed.location,
+            dimension=claimed.dimension,
+        )
+    except CertificateError:
+        raise
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CertificateError(f"the certificate is malformed: {error}") from None
+    for field in fields(Certificate):
+        if getattr(made, field.name) != getattr(claimed, field.name):
+            raise CertificateError(f"the certificate's {field.name} does not follow from the rest of it")
+    return claimed
+
+
+def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> int:
+    """Sensitivity in steps, rounded up; at most the span where the true value lies within the bounds."""
+    move = -(-sensitivity // mechanism.step)
+    return min(move, mechanism.span) if location == "inside" and mechanism.span is not None else move
+
+
+def _rounded_loss(mechanism: GridMechanism, move: int) -> Fraction:
+    upper = exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
+    if mechanism.bounding != "truncated":
+        return upper  # a rational, exact
+    return Fraction(-((-upper.numerator << _LOSS_BITS) // upper.denominator), 1 << _LOSS_BITS)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Fraction) else value
+
+
+_FRACTIONS = ("step", "origin", "sensitivity", "epsilon", "loss")
+
+
+def _parse(body: dict[str, Any]) -> Certificate:
+    names = {field.name for field in fields(Certificate)}
+    if set(body) != names | {"format"}:
+        raise CertificateError("the certificate has missing or unknown fields")
+    values = {name: body[name] for name in names}
+    for name in _FRACTIONS:
+        if not isinstance(values[name], str):
+            raise CertificateError(f"the certificate's {name} is not a fraction written as text")
+        values[name] = Fraction(values[name])
+    return Certificate(**values)
+
+
+def _digest(body: dict[str, Any]) -> str:
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _decimal(value: Fraction) -> str:
+    """Six decimals, made of integers."""
+    millionths = value.numerator * 10**6 // value.denominator
+    return f"{millionths // 10**6}.{millionths % 10**6:06d}"

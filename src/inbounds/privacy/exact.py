@@ -1,0 +1,188 @@
+"""Exact privacy on a grid: losses as rationals and certified intervals, scales rounded to more noise.
+
+With D the sensitivity in steps, N the steps between the bounds, T the scale in steps and q = e^(-1/T):
+
+    BIT, unbounded, joint sup-norm    D/T, a rational
+    truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from inbounds import _check
+from inbounds.grid.interval import Interval, as_interval, exp_minus, log1p_interval, one_minus_exp
+from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import LARGEST_EXPONENT, LARGEST_INDEX, LOG_PIECES, Scale
+from inbounds.laws.bounding import BOUNDINGS
+
+LOCATIONS = ("inside", "anywhere")
+
+# A scale of this many steps makes the grid's own rounding invisible.
+_FINE = 1 << 20
+# Steps are chosen so that rounding up a sensitivity costs less than this share of ε.
+_ROUNDING = Fraction(1, 1 << 20)
+
+
+def as_fraction(value: object, name: str) -> Fraction:
+    """A public number as the fraction its shortest decimal form says: 0.1 is 1/10, not the double next to it.
+
+    >>> as_fraction(0.1, "epsilon"), as_fraction("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str | Decimal):
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise ValueError(f"{name} must be a finite number, got {value!r}") from None
+    number = _check.finite(value, name)
+    return Fraction(int(value)) if isinstance(value, int | np.integer) else Fraction(repr(number))
+
+
+def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Interval:
+    """claim:grid-loss. The privacy loss at a sensitivity of ``move`` steps, certified; a rational for BIT.
+
+    ``span`` is the number of steps between the bounds, None with an open side. For BIT and unbounded noise the location
+    may lie anywhere. Truncated noise takes a location outside as the bound next to it, so its move counts up to the
+    span.
+    """
+    _check.choice(bounding, "bounding", BOUNDINGS)
+    move = _check.integer(move, "sensitivity in steps", least=1)
+    unit = 1 / scale.steps
+    if bounding != "truncated":
+        return as_interval(move * unit)
+    if span is not None:
+        move = min(move, span)
+    rest = as_interval(1) if span is None else one_minus_exp((span - move) * unit)
+    whole = as_interval(1) if span is None else one_minus_exp((span + 1) * unit)
+    inflation = exp_minus(unit) * one_minus_exp(move * unit) * rest / whole
+    return move * unit + log1p_interval(Interval(inflation.lower, min(inflation.upper, Fraction(1))))
+
+
+@lru_cache(maxsize=1024)
+def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
+    """claim:grid-calibrate. A scale 2^a/d whose exact loss is at most ε and, by no more than 2^-20 of it, less.
+
+    All arguments are public, so results may be kept.
+    """
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be > 0, got {epsilon}")
+    move = _check.integer(move, "sensitivity in steps", least=1)
+    if bounding == "truncated" and span is not None:
+        move = min(move, span)
+    least = Scale.at_least(move / epsilon)
+    if bounding != "truncated":
+        return least
+    # A divisor of 33 bits where there is room for one. Truncation costs at most twice as much as BIT, so half of BIT's
+    # divisor is private.
+    finer = min(LARGEST_EXPONENT - least.exponent, max(0, 33 - least.divisor.bit_length()))
+    exponent, high = least.exponent + finer, least.divisor << finer
+    low = high // 2
+
+    def loss(divisor: int) -> Fraction:
+        return exact_loss(bounding, Scale(exponent, divisor), move, span).upper
+
+    loss_low, loss_high = loss(low), loss(high)
+    if loss_high <= epsilon:
+        return least
+    if loss_low > epsilon:
+        raise ValueError("epsilon is too small for so fine a grid; use a coarser step or a larger epsilon")
+    while high - low > 1 and epsilon - loss_low > epsilon / (1 << 30):
+        # Along the chord, but never closer than a 64th to either end, so that the bracket shrinks.
+        share = min(max((epsilon - loss_low) / (loss_high - loss_low), Fraction(1, 64)), Fraction(63, 64))
+        middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
+        loss_middle = loss(middle)
+        if loss_middle <= epsilon:
+            low, loss_low = middle, loss_middle
+        else:
+            high, loss_high = middle, loss_middle
+    while low % 2 == 0 and exponent > LOG_PIECES:
+        exponent, low = exponent - 1, low // 2
+    return Scale(exponent, low)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A step, the indices of the bounds, and the sensitivity in steps."""
+
+    step: Fraction
+    first: int | None
+    last: int | None
+    origin: Fraction
+    move: int
+
+
+def choose_grid(
+    lower: Fraction | None,
+    upper: Fraction | None,
+    sensitivity: Fraction,
+    epsilon: Fraction,
+    *,
+    step: Fraction | None = None,
+    location: Literal["inside", "anywhere"] = "inside",
+) -> Grid:
+    """A grid on which a statistic can be released: its ends are the bounds, exactly.
+
+    With ``step`` given (counts: 1) it is used. Otherwise the step divides both the width and the sensitivity, so that
+    rounding costs nothing, and is fine enough for a scale of a million steps; where no such step fits 60 bits,
+    rounding the sensitivity up costs less than 2^-20 of ε.
+
+    With the true value ``location="inside"`` the bounds, as a statistic is within its own, a sensitivity above the
+    width counts as the width. One that may lie anywhere (a covariance within bounds made of released variances) has no
+    such cap.
+    """
+    _check.choice(location, "location", LOCATIONS)
+    if not sensitivity > 0:
+        raise ValueError(f"sensitivity must be > 0, got {sensitivity}")
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be > 0, got {epsilon}")
+    if lower is not None and upper is not None and not lower < upper:
+        raise ValueError(f"bounds must satisfy lower < upper, got ({lower}, {upper})")
+    width = None if lower is None or upper is None else upper - lower
+    if width is not None and location == "inside":
+        sensitivity = min(sensitivity, width)
+    if step is None:
+        step = _fine_step(width, sensitivity, epsilon)
+    elif not step > 0:
+        raise ValueError(f"step must be > 0, got {step}")
+    move = -(-sensitivity // step)
+    origin = lower if lower is not None else upper if upper is not None else Fraction(0)
+    span = None if width is None else width / step
+    if span is not None and span.denominator != 1:
+        raise ValueError(f"step {step} does not divide the bounds' width {width}")
+    if span is not None and span > LARGEST_INDEX:
+        raise ValueError(f"the bounds are {span} steps apart, more than 2^60: use a coarser step")
+    first = None if lower is None else 0
+    last = None if upper is None else 0 if lower is None or span is None else int(span)
+    return Grid(step, first, last, origin, move)
+
+
+def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction) -> Fraction:
+    wanted = -(-_FINE * epsilon // 1)  # sensitivity in steps for a scale of 2^20 steps
+    if width is None:
+        return sensitivity / wanted
+    ratio = width / sensitivity  # = p/q: p j steps for the width are q j steps for the sensitivity
+    times = -(-wanted // ratio.denominator)
+    if ratio.numerator * times <= LARGEST_INDEX and ratio.denominator * times / epsilon < 1 << (LARGEST_EXPONENT - 20):
+        return width / (ratio.numerator * times)
+    # Rounded: the sensitivity takes 2^20 steps or a little less, rounded up.
+    span = int(ratio / _ROUNDING)
+    if not 1 <= span <= LARGEST_INDEX:
+        raise ValueError(
+            f"no grid of at most 2^60 steps resolves a sensitivity of 1/{int(ratio)} of the bounds' width; "
+            "use narrower bounds"
+        )
+    return width / span
+
+
+def grid_mechanism(bounding: str, grid: Grid, epsilon: Fraction) -> GridMechanism:
+    """The mechanism with the least noise on a grid that keeps ε."""
+    span = None if grid.first is None or grid.last is None else grid.last - grid.first
+    scale = calibrate_scale(bounding, grid.move, span, epsilon)
+    return GridMechanism(bounding, scale, grid.first, grid.last, grid.step, grid.origin)

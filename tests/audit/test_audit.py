@@ -1,0 +1,138 @@
+"""The audit catches what leaks, and does not cry wolf at what does not."""
+
+import math
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from inbounds.audit import audit, replay
+from inbounds.audit.__main__ import leaking, shipped
+from inbounds.audit.events import _certified, granularity
+from inbounds.audit.replay import trace
+from inbounds.grid.entropy import SeededEntropy, words
+from inbounds.grid.joint import supnorm
+from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import Scale
+
+SHIPPED = shipped(100, Fraction(1), SeededEntropy(2026))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_nothing_we_ship_is_certified_above_its_claim(name):
+    """ε = 1, a proportion of 100 records, 40,000 draws a side, a fixed seed."""
+    finding = audit(*SHIPPED[name], draws=40_000)
+    assert 0.2 < finding.epsilon <= 1
+    only_granularity = audit(*SHIPPED[name], draws=40_000, kinds=("granularity",))
+    assert only_granularity.epsilon <= 1
+
+
+@pytest.mark.parametrize("name", ["NumPy Laplace", "NumPy Laplace, clamped"])
+def test_floating_point_noise_is_caught(name):
+    finding = audit(*leaking(100, 1.0)[name], draws=40_000)
+    assert finding.epsilon > 3
+    assert "2^" in finding.event
+    assert "certified" in str(finding)
+
+
+def test_a_mechanism_with_half_the_noise_is_caught():
+    mechanism = GridMechanism("bit", Scale.at_least(Fraction(1 << 19)), 0, 100 << 20)
+    pair = [lambda k, at=at: mechanism.draw_each(np.full(k, at), _System()) for at in (0, 1 << 20)]
+    assert audit(*pair, draws=40_000).epsilon > 1.5
+
+
+class _System:
+    handed_out = 0
+
+    def take(self, count):
+        return np.random.default_rng().bytes(count)
+
+
+def test_equal_inputs_are_not_told_apart():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        assert audit(rng.standard_normal, rng.standard_normal, draws=2000).epsilon < 0.1
+
+
+def test_clopper_pearson():
+    """Exact binomial tails: at the ends of the interval the tail is half of the risk."""
+    trials, high, low = 50, 40, 3
+    bound = _certified(high, low, trials, 0.9)
+    ends = [_end(high, trials, upper=False), _end(low, trials, upper=True)]
+    assert bound == pytest.approx(math.log(ends[0] / ends[1]), rel=1e-6)
+    assert _certified(0, 3, 50, 0.9) == -math.inf
+
+
+def _end(count, trials, *, upper):
+    def tail(p):
+        terms = range(count + 1) if upper else range(count, trials + 1)
+        return sum(math.comb(trials, k) * p**k * (1 - p) ** (trials - k) for k in terms)
+
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        rising = tail(middle) < 0.05 if not upper else tail(middle) > 0.05
+        low, high = (middle, high) if rising else (low, middle)
+    return low
+
+
+def test_granularity_by_definition():
+    x = np.array([1.0, 3.0, 0.5, 12.0, -12.0, 0.1, 2.0**-1060, 0.0])
+    for value, level in zip(x, granularity(x), strict=True):
+        if value:
+            ratio = Fraction(float(value)) / Fraction(2) ** int(level)
+            assert ratio.denominator == 1
+            assert ratio.numerator % 2
+        else:
+            assert level == 2000
+
+
+def test_replay_sees_what_differs():
+    mechanism = GridMechanism("truncated", Scale.at_least(Fraction(30)), 0, 100)
+    assert replay(lambda at, entropy: mechanism.draw(at, entropy), range(0, 101, 5))
+    assert replay(lambda at, entropy: supnorm(Scale.at_least(Fraction(30)), 4, entropy) + at, range(5))
+
+    def redrawing(at, entropy):
+        """Re-drawing until inside: the number of draws tells the location."""
+        while True:
+            noisy = at + int(words(entropy, 1)[0] % np.uint64(41)) - 20
+            if 0 <= noisy <= 100:
+                return noisy
+
+    assert not replay(redrawing, [0, 50])
+    assert not replay(lambda at, _: [0] * (1 + at), [0, 1])
+
+    def complaining(at, _):
+        raise ValueError(f"bad value {at}")
+
+    assert not replay(complaining, [0, 1])
+    assert trace(complaining, 1, 0).message == "bad value 1"
+
+
+def test_the_command():
+    command = [sys.executable, "-m", "inbounds.audit", "--quick"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0].startswith("mechanism")
+    assert len(lines) == 7
+    bad = subprocess.run([*command, "--epsilon", "zero"], capture_output=True, text=True, check=False)
+    assert bad.returncode == 2
+    assert "Traceback" not in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("changes", "words_"),
+    [
+        ({"draws": 3}, "draws must be >= 100"),
+        ({"confidence": 1.0}, "confidence must lie in"),
+        ({"kinds": ()}, "kinds must hold"),
+        ({"second": lambda k: np.zeros((k, 2))}, "a source must return 100 numbers"),
+    ],
+)
+def test_bad_input_is_named(changes, words_):
+    call = {"first": np.zeros, "second": np.zeros, "draws": 100} | changes
+    with pytest.raises(ValueError, match=words_):
+        audit(call.pop("first"), call.pop("second"), **call)

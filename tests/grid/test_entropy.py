@@ -1,0 +1,105 @@
+"""Random bytes: never twice, not shared with a fork, and the type says whether a release may use them."""
+
+import builtins
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+from inbounds.grid.entropy import SYSTEM, SeededEntropy, SystemEntropy, bits, require_system, words
+from inbounds.grid.sampler import laplace
+from inbounds.grid.scale import Scale
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_system_bytes_are_uniform_and_new(plain):
+    source = SystemEntropy(plain=plain)
+    pieces = [source.take(n) for n in (1, 16, 5000, 3, 4096)]
+    assert [len(p) for p in pieces] == [1, 16, 5000, 3, 4096]
+    assert source.handed_out == 9116
+    data = np.frombuffer(b"".join(source.take(50_000) for _ in range(20)), dtype=np.uint8)
+    # Chi-square with 255 degrees of freedom: above 400 has a probability below 1e-7; 1e6 bytes.
+    assert ((np.bincount(data, minlength=256) - data.size / 256) ** 2).sum() / (data.size / 256) < 420
+    assert source.take(32) != source.take(32)
+
+
+def test_without_cryptography_the_system_alone_serves(monkeypatch):
+    original = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("cryptography"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    asked = []
+    real = os.urandom
+    monkeypatch.setattr(os, "urandom", lambda n: asked.append(n) or real(n))
+    assert len(SystemEntropy().take(10_000)) == 10_000
+    assert 10_000 in asked
+
+
+def test_the_key_is_replaced(monkeypatch):
+    monkeypatch.setattr("inbounds.grid.entropy._REKEY_AFTER", 10_000)
+    source = SystemEntropy()
+    seen = {source.take(5000) for _ in range(8)}
+    assert len(seen) == 8
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_forked_children_draw_different_noise():
+    SYSTEM.take(1)  # a key and a buffer that a child could inherit
+    draws = []
+    for _ in range(4):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            noise = laplace(Scale(40, 1), SYSTEM, 20)
+            os.write(writing, noise.tobytes())
+            os._exit(0)
+        os.waitpid(child, 0)
+        draws.append(os.read(reading, 4096))
+        os.close(reading)
+        os.close(writing)
+    draws.append(laplace(Scale(40, 1), SYSTEM, 20).tobytes())
+    assert all(len(d) == 160 for d in draws)
+    assert len({d[i : i + 8] for d in draws for i in range(0, 160, 8)}) == 100
+
+
+def test_threads_never_get_the_same_bytes():
+    source, taken = SystemEntropy(), []
+
+    def take():
+        taken.extend(source.take(16) for _ in range(2000))
+
+    threads = [threading.Thread(target=take) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(taken)) == 8000
+
+
+def test_keys_do_not_travel():
+    source = SystemEntropy()
+    source.take(10)
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.handed_out == 0
+    assert copy.take(16) != source.take(16)
+
+
+def test_a_seed_repeats_itself_and_no_release_takes_it():
+    one, other = SeededEntropy(5), SeededEntropy(5)
+    assert one.take(10) + one.take(9000) == other.take(10) + other.take(9000)
+    assert SeededEntropy(6).take(20) != SeededEntropy(5).take(20)
+    assert words(SeededEntropy(1), 3).dtype == np.uint64
+    assert all(0 <= bits(one, 5) < 32 for _ in range(50))
+    assert require_system(SYSTEM) is SYSTEM
+    with pytest.raises(TypeError, match="seeds are for studies"):
+        require_system(one)
+    for seed in (-1, 1.5, True, "a"):
+        with pytest.raises(ValueError, match="seed must be an integer >= 0"):
+            SeededEntropy(seed)

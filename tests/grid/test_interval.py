@@ -1,0 +1,81 @@
+"""Certified intervals really contain the number, and hardly anything else."""
+
+from fractions import Fraction
+
+import mpmath as mp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inbounds.grid.interval import Interval, as_interval, exp_lower, exp_minus, log1p_interval, one_minus_exp
+
+rationals = st.fractions(min_value=0, max_value=2000, max_denominator=10**12)
+
+
+def contains(interval: Interval, number: mp.mpf, tightness: int = 240) -> bool:
+    low, high = (mp.mpf(end.numerator) / end.denominator for end in (interval.lower, interval.upper))
+    return low <= number <= high and high - low <= abs(number) * mp.mpf(2) ** -tightness
+
+
+def as_mp(x: Fraction) -> mp.mpf:
+    return mp.mpf(x.numerator) / x.denominator
+
+
+@given(rationals)
+def test_exponentials(x):
+    with mp.workdps(1200):
+        assert contains(exp_minus(x), mp.exp(-as_mp(x)))
+        assert contains(one_minus_exp(x), -mp.expm1(-as_mp(x)))
+
+
+@given(st.integers(1, 200), st.integers(1, 10**6))
+def test_one_minus_exp_of_tiny_numbers(shift, numerator):
+    x = Fraction(numerator, 1 << (20 + shift))
+    with mp.workdps(200):
+        assert contains(one_minus_exp(x), -mp.expm1(-as_mp(x)))
+
+
+@given(st.fractions(min_value=0, max_value=1, max_denominator=10**15))
+def test_logarithms(x):
+    with mp.workdps(150):
+        assert contains(log1p_interval(as_interval(x)), mp.log1p(as_mp(x)))
+
+
+@given(st.fractions(min_value=-50, max_value=50, max_denominator=10**6))
+def test_a_lower_bound_of_an_exponential_is_one(x):
+    with mp.workdps(150):
+        assert mp.exp(as_mp(x)) * (1 - mp.mpf(2) ** -180) <= as_mp(exp_lower(x)) <= mp.exp(as_mp(x))
+
+
+def test_a_slack_of_nothing_would_be_seen():
+    """The check rejects an interval that is one part in 2^230 off."""
+    with mp.workdps(150):
+        right = exp_minus(Fraction(1, 3))
+        shifted = Interval(right.lower * (1 + Fraction(1, 1 << 230)), right.upper * (1 + Fraction(1, 1 << 230)))
+        assert contains(right, mp.exp(-mp.mpf(1) / 3))
+        assert not contains(shifted, mp.exp(-mp.mpf(1) / 3))
+
+
+@given(rationals, rationals, st.sampled_from("+-*/"))
+def test_arithmetic_encloses(x, y, sign):
+    a, b = exp_minus(x), exp_minus(y)
+    with mp.workdps(1200):
+        p, q = mp.exp(-as_mp(x)), mp.exp(-as_mp(y))
+        result, want = {
+            "+": (lambda: (a + b, p + q)),
+            "-": (lambda: (a - b, p - q)),
+            "*": (lambda: (a * b, p * q)),
+            "/": (lambda: (a / b, p / q)),
+        }[sign]()
+        assert as_mp(result.lower) <= want <= as_mp(result.upper)
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match="x must be >= 0"):
+        exp_minus(Fraction(-1))
+    with pytest.raises(ValueError, match=r"\[0, 1\]"):
+        log1p_interval(as_interval(2))
+    with pytest.raises(ZeroDivisionError, match="not certified"):
+        as_interval(1) / Interval(Fraction(-1), Fraction(1))
+    with pytest.raises(ValueError, match="lower must not exceed"):
+        Interval(Fraction(1), Fraction(0))

@@ -1,0 +1,314 @@
+"""The samplers draw from exactly the law they claim: every word of a shortened size, then ten million draws."""
+
+import math
+from collections import defaultdict
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import special
+
+from inbounds.grid import geometric, joint, sampler, scale, sides
+from inbounds.grid.entropy import SeededEntropy, SystemEntropy, words
+from inbounds.grid.geometric import Inverse, geometric_many, laplace_many, laplace_one
+from inbounds.grid.interval import exp_minus, one_minus_exp
+from inbounds.grid.law import Certified, GridMechanism, probability
+from inbounds.grid.scale import Scale
+from inbounds.grid.sides import Rooms, chances, fold_one
+
+
+class MoreBitsWanted(Exception):
+    """The path of random bits tried so far ends here."""
+
+
+def every_path(draw, monkeypatch, depth):
+    """Run ``draw`` on every string of random bits.
+
+    Returns the probability of each outcome decided within ``depth`` bits, and the probability left undecided.
+    """
+    decided, undecided = defaultdict(Fraction), Fraction(0)
+    todo = [()]
+    while todo:
+        path = todo.pop()
+        given, used = iter(path), []
+
+        def bits(_, count, given=given, used=used):
+            value = next(given, None)
+            if value is None:
+                raise MoreBitsWanted(count)
+            used.append(count)
+            return value
+
+        for module in (geometric, sides, joint):
+            monkeypatch.setattr(module, "bits", bits)
+        try:
+            outcome = draw()
+        except MoreBitsWanted as wanted:
+            (count,) = wanted.args
+            if sum(used) + count > depth:
+                undecided += Fraction(1, 1 << sum(used))
+            else:
+                todo += [(*path, value) for value in range(1 << count)]
+        else:
+            decided[outcome] += Fraction(1, 1 << sum(used))
+    assert sum(decided.values()) + undecided == 1
+    return decided, undecided
+
+
+def assert_law(decided, undecided, law, *, most_undecided):
+    """Every outcome's probability lies between what was decided for it and that plus what was not."""
+    assert undecided <= most_undecided
+    for outcome, mass in decided.items():
+        true = law(outcome)
+        assert mass <= true.upper, outcome
+        assert true.lower <= mass + undecided, outcome
+
+
+def wrongly_scaled(law, decided, undecided):
+    return any(mass > law(o).upper or law(o).lower > mass + undecided for o, mass in decided.items())
+
+
+DEPTH = 14
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """The same code with pieces of T/2 in place of T/64 and words of 2 bits, small enough to try every path."""
+    for module in (geometric, sides, joint):
+        monkeypatch.setattr(module, "WORD", 2)
+    for module in (geometric, scale):
+        monkeypatch.setattr(module, "LOG_PIECES", 1)
+    monkeypatch.setattr(geometric, "_PIECES", 2)
+    monkeypatch.setattr(geometric, "_SURE", 1)
+    monkeypatch.setattr(geometric, "PIECES", Inverse(Fraction(2)))
+    return monkeypatch
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("two_sided", [False, True])
+@pytest.mark.parametrize("steps", [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(20)])
+def test_inversion_on_every_word(steps, two_sided, monkeypatch):
+    monkeypatch.setattr(geometric, "WORD", 6)
+    inverse = Inverse(steps, two_sided)
+    decided, undecided = every_path(lambda: inverse.one(None), monkeypatch, depth=12)
+
+    def law(g):
+        base = exp_minus(g / steps) * one_minus_exp(1 / steps)
+        if not two_sided:
+            return base
+        return (2 if g else 1) * base / (1 + exp_minus(1 / steps))
+
+    assert_law(decided, undecided, law, most_undecided=Fraction(1, 8))
+    wrong = Inverse(steps * 2, two_sided)
+    assert wrongly_scaled(lambda g: exp_minus(g / wrong.steps) * one_minus_exp(1 / wrong.steps), decided, undecided)
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("exponent", "divisor"), [(1, 1), (2, 1), (2, 3), (3, 5)])
+def test_laplace_on_every_path(coarse, exponent, divisor):
+    size = Scale(exponent, divisor)
+    decided, undecided = every_path(lambda: laplace_one(size, None), coarse, depth=DEPTH)
+    powers = Certified(size.steps)
+    assert_law(
+        decided,
+        undecided,
+        lambda k: probability(powers, "unbounded", None, None, k, 0),
+        most_undecided=Fraction(2, 5),
+    )
+    other = Certified(size.steps * 2)
+    assert wrongly_scaled(lambda k: probability(other, "unbounded", None, None, k, 0), decided, undecided)
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("below", "above"), [(0, 3), (1, 2), (2, 2), (3, 0), (None, 1), (1, None)])
+def test_truncation_on_every_path(coarse, below, above):
+    size = Scale(2, 3)
+    first, last = None if below is None else -below, above
+    decided, undecided = every_path(lambda: fold_one(below, above, size, None), coarse, depth=DEPTH)
+    powers = Certified(size.steps)
+    assert_law(
+        decided,
+        undecided,
+        lambda k: probability(powers, "truncated", first, last, k, 0),
+        most_undecided=Fraction(2, 5),
+    )
+    assert all((first is None or k >= first) and (last is None or k <= last) for k in decided)
+
+
+def g_test(counts, masses):
+    """P-value of the G statistic (χ² with one degree of freedom a cell less one), cells expecting below 25 merged."""
+    order = np.argsort(masses)
+    counts, masses = np.asarray(counts)[order], np.asarray(masses)[order]
+    expected = masses * counts.sum()
+    small = expected < 25
+    counts = np.append(counts[~small], counts[small].sum())
+    expected = np.append(expected[~small], expected[small].sum())
+    seen = counts > 0
+    statistic = 2 * (counts[seen] * np.log(counts[seen] / expected[seen])).sum() - 2 * (counts.sum() - expected.sum())
+    return special.gammaincc((len(counts) - 1) / 2, max(statistic, 0) / 2)
+
+
+def cell_masses(mechanism, at, edges):
+    """P(released in (edges[i-1], edges[i]]) from the certified distribution function."""
+    upper = [float(mechanism.cumulative(int(e), at).lower) for e in edges]
+    return np.diff(np.array([0.0, *upper, 1.0]))
+
+
+DRAWS = 10_000_000
+LAWS = [
+    ("unbounded", Fraction(3), None, None, 0),
+    ("unbounded", Fraction(1 << 20), None, None, 5),
+    ("unbounded", Fraction(1000001, 7), None, None, -3),
+    ("bit", Fraction(40), 0, 100, 3),
+    ("bit", Fraction(1 << 33), 0, 1 << 37, 1 << 35),
+    ("truncated", Fraction(5, 3), 0, 20, 19),
+    ("truncated", Fraction(1 << 20), 0, 1 << 23, 1000),
+    ("truncated", Fraction(1 << 20), 0, None, 1000),
+    ("truncated", Fraction(1 << 30), 0, 500, 77),
+]
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("bounding", "steps", "first", "last", "at"), LAWS)
+@pytest.mark.parametrize("way", ["each", "alike"])
+def test_ten_million_draws(bounding, steps, first, last, at, way):
+    if way == "alike" and bounding != "truncated":
+        way = "each"
+    right = GridMechanism(bounding, Scale.at_least(steps), first, last)
+    entropy = SeededEntropy(int(steps) + at + 17)
+    if way == "each":
+        draws = right.draw_each(np.full(DRAWS, at, dtype=np.int64), entropy)
+    else:
+        draws = right.draw_alike(at, entropy, DRAWS)
+    assert first is None or bounding == "unbounded" or draws.min() >= first
+    assert last is None or bounding == "unbounded" or draws.max() <= last
+    # Cells by quantiles of the draws of a pilot, fixed before the counts are looked at.
+    pilot = right.draw_alike(at, SeededEntropy(1), 100_000)
+    edges = np.unique(np.quantile(pilot, np.linspace(0.002, 0.998, 250)).astype(np.int64))
+    counts = np.bincount(np.searchsorted(edges, draws, side="left"), minlength=len(edges) + 1)
+    assert g_test(counts, cell_masses(right, at, edges)) > 1e-9
+    # Negative control: the same draws against a scale half a percent off. With T far above the range the law is flat
+    # and knows no scale; there the location is moved instead.
+    flat = last is not None and first is not None and steps > 1000 * (last - first)
+    wrong = right if flat else GridMechanism(bounding, Scale.at_least(steps * Fraction(1005, 1000)), first, last)
+    if flat:
+        skewed = cell_masses(right, at, edges) * np.linspace(0.99, 1.01, len(edges) + 1)
+        assert g_test(counts, skewed / skewed.sum()) < 1e-9
+    else:
+        assert g_test(counts, cell_masses(wrong, at, edges)) < 1e-9
+
+
+@pytest.mark.claim("sampler-exact")
+def test_bulk_choice_of_sides_agrees_with_the_exact_one():
+    """The fixed-point Γ of `Rooms` is below the certified one by less than its stated error, at random rooms."""
+    rng = np.random.default_rng(4)
+    for steps, span in ((10, 50), (1 << 20, 1 << 24), (1 << 34, 1 << 24), (2, None)):
+        size = Scale.at_least(Fraction(steps))
+        rooms = Rooms.of(size, span)
+        top = min(rooms.largest - 1, 1 << 40)
+        k = np.unique(np.concatenate([[0, 1, 2, top], rng.integers(0, top + 1, 40)]))
+        shift = round(math.log2(int(rooms.gaps[0][1]) / float(one_minus_exp(1 / size.steps).lower)))
+        for value, room in zip(rooms.gap(k, k.size), k, strict=True):
+            exact = one_minus_exp((int(room) + 1) / size.steps) * (1 << shift)
+            assert exact.upper - int(value) >= 0
+            assert exact.lower - int(value) < rooms.error
+            assert value < 1 << 32
+
+
+@pytest.mark.claim("sampler-exact")
+def test_open_questions_are_settled_exactly(monkeypatch):
+    """With a margin blown up until a fifth of all elements are in doubt, the draws stay the same."""
+    size = Scale.at_least(Fraction(1 << 20))
+    at = np.random.default_rng(2).integers(0, 1 << 22, 3000)
+    usual = sampler.truncated(at, 0, 1 << 22, size, SeededEntropy(3))
+    rooms = Rooms.of(size, 1 << 22)
+    doubtful = Rooms(rooms.scale, rooms.gaps, rooms.powers, rooms.largest, 1 << 26)
+    monkeypatch.setattr(sampler.Rooms, "of", lambda *_: doubtful)
+    asked = []
+    monkeypatch.setattr(sides, "chances", lambda *a: asked.append(1) or chances(*a))
+    assert (sampler.truncated(at, 0, 1 << 22, size, SeededEntropy(3)) == usual).all()
+    assert len(asked) > 200
+
+
+def test_doubtful_acceptances_are_settled_exactly():
+    """`_accept` against certified exponentials on random and extreme U."""
+    rng = np.random.default_rng(6)
+    for exponent in (8, 20, 37, 50, 56):
+        rest = rng.integers(0, 1 << (exponent - 6), 400).astype(np.uint64)
+        rest[:2] = 0, (1 << (exponent - 6)) - 1
+        lead = np.full(rest.size, (1 << 15) - 1, dtype=np.uint64)
+        lead[::2] = (1 << 15) - (1 << 8)
+        kept = geometric._accept(lead, rest, exponent, SeededEntropy(9))
+        uniform = (lead << np.uint64(32)) | (words(SeededEntropy(9), rest.size) >> np.uint64(32))
+        for k, u, r in zip(kept, uniform, rest, strict=True):
+            threshold = exp_minus(Fraction(int(r), 1 << exponent))
+            assert k == (Fraction(int(u) + 1, 1 << 47) <= threshold.lower)
+
+
+LOCATIONS = range(101)
+
+
+@pytest.mark.claim("sampler-blind")
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+@pytest.mark.parametrize("size", [1, 5, 40, 3000])
+@pytest.mark.parametrize("steps", [Fraction(2), Fraction(30), Fraction(1 << 20)])
+def test_bytes_drawn_do_not_depend_on_the_location(bounding, size, steps):
+    mechanism = GridMechanism(bounding, Scale.at_least(steps), 0, 100)
+    used = set()
+    for at in LOCATIONS:
+        entropy = SeededEntropy(11)
+        mechanism.draw_each(np.full(size, at), entropy)
+        used.add(entropy.handed_out)
+    ramp = SeededEntropy(11)
+    mechanism.draw_each(np.arange(size) % 101, ramp)
+    assert used == {ramp.handed_out}
+
+
+@pytest.mark.claim("sampler-blind")
+@pytest.mark.parametrize("at", [0, 1, 50, 99, 100])
+def test_comparisons_do_not_depend_on_the_location(at, monkeypatch):
+    counted = []
+    original = geometric.count_reached
+    for module in (geometric, sides):
+        monkeypatch.setattr(module, "count_reached", lambda *a: counted.append(len(a[2])) or original(*a))
+    mechanism = GridMechanism("truncated", Scale.at_least(Fraction(30)), 0, 100)
+    entropy = SeededEntropy(12)
+    for _ in range(300):
+        mechanism.draw(at, entropy)
+    assert counted == COMPARISONS or not COMPARISONS
+    COMPARISONS[:] = counted
+
+
+COMPARISONS: list[int] = []
+
+
+def test_a_location_beyond_the_grid_is_legal_and_silent():
+    for bounding, atom in (("bit", 0.95), ("truncated", 0.09)):
+        mechanism = GridMechanism(bounding, Scale.at_least(Fraction(10)), 0, 100)
+        draws = mechanism.draw_each(np.full(20_000, -25), SystemEntropy())
+        assert draws.min() == 0
+        assert (draws == 0).mean() == pytest.approx(atom, abs=0.03)
+        assert 0 <= mechanism.draw(2**61, SystemEntropy()) <= 100
+
+
+def test_each_element_at_its_own_scale():
+    scales = [Scale.at_least(Fraction(1)), Scale.at_least(Fraction(1 << 20))]
+    which = np.arange(20_000) % 2
+    noise = sampler.laplace_each(scales, which, SystemEntropy())
+    assert noise[::2].std() == pytest.approx(1.357, rel=0.1)
+    assert noise[1::2].std() == pytest.approx(math.sqrt(2) * 2**20, rel=0.1)
+
+
+def test_few_and_many_have_the_same_law():
+    """The scalar path, the bulk path with its own table, and the bulk path without: equal means of |k|."""
+    size = Scale.at_least(Fraction(9))
+    few = np.array([laplace_one(size, SystemEntropy()) for _ in range(20_000)])
+    own = laplace_many(size, SystemEntropy(), 20_000)
+    pieces = np.concatenate([laplace_many(size, SystemEntropy(), 1000) for _ in range(20)])
+    q = math.exp(-1 / float(size.steps))
+    want = 2 * q / (1 - q * q)
+    for draws in (few, own, pieces):
+        assert np.abs(draws).mean() == pytest.approx(want, rel=0.06)
+    magnitudes, coins = geometric_many(size, SystemEntropy(), 20_000)
+    assert magnitudes.mean() == pytest.approx(q / (1 - q), rel=0.06)
+    assert coins.mean() == pytest.approx(0.5, abs=0.03)

@@ -1,0 +1,153 @@
+"""A certificate proves itself, and an edited one is refused."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import Scale
+from inbounds.privacy.certificate import CertificateError, _digest, certify, verify
+from inbounds.privacy.exact import choose_grid, grid_mechanism
+
+ONE = Fraction(1)
+
+
+def make(bounding="truncated", epsilon=ONE, sensitivity=Fraction(1, 100), **changes):
+    grid = choose_grid(Fraction(0), ONE, sensitivity, epsilon)
+    keywords = {"statistic": "proportion", "neighbours": "substitute", "sensitivity": sensitivity, "epsilon": epsilon}
+    return certify(grid_mechanism(bounding, grid, epsilon), **(keywords | changes))
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+def test_a_certificate_travels_as_text(bounding):
+    certificate = make(bounding)
+    text = json.dumps(certificate.to_dict())
+    assert verify(text) == verify(json.loads(text)) == certificate
+    assert certificate.loss <= certificate.epsilon
+    assert certificate.loss > Fraction(999, 1000)
+    assert certificate.mechanism.bounding == bounding
+    assert json.loads(text)["format"] == "inbounds-certificate/1"
+
+
+@pytest.mark.claim("certificate")
+def test_a_false_claim_gets_none():
+    """Naive truncation, a scale 0.1% too small, a sensitivity one step too small."""
+    grid = choose_grid(Fraction(0), ONE, Fraction(1, 100), ONE)
+    keywords = {"statistic": "mean", "neighbours": "substitute", "sensitivity": Fraction(1, 100), "epsilon": ONE}
+    bit, truncated = (grid_mechanism(b, grid, ONE) for b in ("bit", "truncated"))
+    naive = GridMechanism("truncated", bit.scale, bit.first, bit.last, bit.step, bit.origin)
+    for wrong in (naive, *(_thinner(m) for m in (bit, truncated))):
+        with pytest.raises(CertificateError, match=r"exceeds the epsilon claimed, 1\.000000"):
+            certify(wrong, **keywords)
+    for mechanism in (bit, truncated):
+        certify(mechanism, **keywords)
+        with pytest.raises(CertificateError, match="exceeds"):
+            certify(mechanism, **(keywords | {"sensitivity": Fraction(1, 100) + mechanism.step}))
+    with pytest.raises(CertificateError, match="a joint release is unbounded or BIT"):
+        certify(truncated, **keywords, dimension=3)
+
+
+def _thinner(m):
+    return GridMechanism(
+        m.bounding, Scale.at_least(m.scale.steps * Fraction(999, 1000)), m.first, m.last, m.step, m.origin
+    )
+
+
+def test_a_location_anywhere_counts_the_whole_sensitivity():
+    keywords = {"sensitivity": Fraction(5), "epsilon": ONE}
+    assert make("bit", **keywords).loss == 1
+    with pytest.raises(CertificateError, match="exceeds"):
+        make("bit", location="anywhere", **keywords)
+
+
+EDITS = {
+    "format": "inbounds-certificate/2",
+    "statistic": "median",
+    "neighbours": "add-remove",
+    "bounding": "bit",
+    "first": -1,
+    "last": 10,
+    "step": "1/2",
+    "origin": "1",
+    "exponent": 50,
+    "divisor": 1,
+    "dimension": 2,
+    "location": "anywhere",
+    "sensitivity": "1/1000",
+    "move": 3,
+    "epsilon": "2",
+    "loss": "1/2",
+}
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize("field", EDITS)
+def test_every_edit_is_refused(field):
+    record = make().to_dict()
+    assert set(EDITS) == set(record) - {"digest"}
+    with pytest.raises(CertificateError):
+        verify(record | {field: EDITS[field]})
+    missing = {name: value for name, value in record.items() if name != field}
+    with pytest.raises(CertificateError):
+        verify(missing)
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize(
+    "field", ["bounding", "last", "step", "exponent", "divisor", "sensitivity", "move", "epsilon", "loss"]
+)
+def test_arithmetic_catches_what_a_new_digest_hides(field):
+    """The editor knows the format and makes a fitting digest: the numbers still do not follow from each other."""
+    lies = {
+        "sensitivity": "1/50",
+        "epsilon": "1/2",
+        "divisor": 2**40,
+        "exponent": 20,
+        "last": 50,
+        "step": "1/10000000000000",
+    }
+    body = {k: v for k, v in make("truncated").to_dict().items() if k != "digest"}
+    if field == "bounding":
+        body = {k: v for k, v in make("bit").to_dict().items() if k != "digest"}
+        body["bounding"] = "truncated"
+    else:
+        body[field] = lies.get(field, EDITS[field])
+    with pytest.raises(CertificateError):
+        verify(body | {"digest": _digest(body)})
+
+
+@pytest.mark.parametrize("junk", ["", "{", "[]", "3", {}, {"format": "inbounds-certificate/1"}, None, "\x00"])
+def test_junk_is_refused(junk):
+    with pytest.raises(CertificateError):
+        verify(junk)
+
+
+@pytest.mark.parametrize("value", [None, 1.5, "x", [], {}, "1/0", -1, 2**80, True])
+@pytest.mark.parametrize("field", [f for f in EDITS if f not in ("format", "statistic")])
+def test_junk_in_a_field_is_refused(field, value):
+    record = make().to_dict()
+    body = {k: v for k, v in record.items() if k != "digest"} | {field: value}
+    if (field == "dimension" and value is True) or (field in ("first", "last") and value in (None, -1)):
+        return  # the same, or an honest certificate of another mechanism
+    with pytest.raises(CertificateError):
+        verify(body | {"digest": _digest(body)})
+
+
+def test_bad_input_is_named():
+    for changes, words in (
+        ({"neighbours": "swap"}, "neighbours must be one of"),
+        ({"dimension": 0}, "dimension must be >= 1"),
+        ({"location": "x"}, "location must be one of"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            make(**changes)
+    mechanism = make("bit").mechanism
+    for changes, words in (
+        ({"sensitivity": Fraction(0)}, "sensitivity must"),
+        ({"epsilon": Fraction(0)}, "epsilon must"),
+    ):
+        keywords = {"statistic": "x", "neighbours": "substitute", "sensitivity": ONE, "epsilon": ONE}
+        with pytest.raises(ValueError, match=words):
+            certify(mechanism, **(keywords | changes))

@@ -1,0 +1,137 @@
+"""Exact losses, grids and scales: never above ε, hardly below it, and clear about what does not fit."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inbounds import Laplace, Mechanism, privacy_loss
+from inbounds.grid.scale import Scale
+from inbounds.privacy.exact import as_fraction, calibrate_scale, choose_grid, exact_loss, grid_mechanism
+
+positive = st.fractions(min_value=Fraction(1, 10**6), max_value=20)
+
+
+@pytest.mark.claim("grid-loss")
+@given(st.integers(1, 10**9), st.integers(1, 10**12), st.integers(6, 40), st.integers(1, 2**20))
+def test_the_closed_form_in_forty_digits(move, span, exponent, divisor):
+    scale = Scale(exponent, divisor)
+    loss = exact_loss("truncated", scale, move, span)
+    with mp.workdps(120):
+        unit = mp.mpf(divisor) / 2**exponent
+        q, d = mp.exp(-unit), min(move, span)
+        want = d * unit + mp.log((1 + q - q ** (d + 1) - q ** (span - d + 1)) / (1 - q ** (span + 1)))
+        low, high = (mp.mpf(end.numerator) / end.denominator for end in (loss.lower, loss.upper))
+        assert low - mp.mpf(10) ** -60 <= want <= high + mp.mpf(10) ** -60
+        assert high - low <= want * mp.mpf(2) ** -150
+    assert exact_loss("bit", scale, move, span).upper == Fraction(move * divisor, 1 << exponent)
+
+
+@pytest.mark.claim("grid-loss")
+def test_a_fine_grid_is_the_real_line():
+    scale = Scale.at_least(Fraction(1 << 30))
+    for move, span in ((1 << 28, 1 << 30), (1 << 20, 1 << 40), (1 << 31, None)):
+        bounds = (0, float("inf")) if span is None else (0, span)
+        continuous = privacy_loss(Mechanism(Laplace(float(1 << 30)), "truncated", bounds), move)
+        assert float(exact_loss("truncated", scale, move, span).upper) == pytest.approx(continuous, rel=1e-8)
+
+
+@pytest.mark.claim("grid-calibrate")
+@settings(max_examples=150, deadline=None)
+@given(positive, st.integers(1, 10**6), st.integers(1, 10**12), st.sampled_from(["bit", "truncated", "unbounded"]))
+def test_calibrated_scales_keep_epsilon_and_waste_little(epsilon, move, span, bounding):
+    for room in (span, None):
+        if move / epsilon > 1 << 35:
+            continue  # beyond the grid: the test below
+        scale = calibrate_scale(bounding, move, room, epsilon)
+        loss = exact_loss(bounding, scale, move, room).upper
+        assert epsilon * (1 - Fraction(1, 1 << 18)) <= loss <= epsilon
+
+
+@pytest.mark.claim("grid-calibrate")
+@pytest.mark.parametrize("power", range(-12, 2))
+def test_epsilon_on_a_log_grid(power):
+    """From 1e-12 to 20, where elsewhere scales were rounded the wrong way or came out negative."""
+    epsilon = Fraction(10) ** power * 2
+    for bounding in ("bit", "truncated"):
+        if epsilon * (1 << 36) < 1:
+            with pytest.raises(ValueError, match="coarser step or a larger epsilon"):
+                calibrate_scale(bounding, 1, 1000, epsilon)
+        else:
+            scale = calibrate_scale(bounding, 1, 1000, epsilon)
+            assert scale.steps > 0
+            assert exact_loss(bounding, scale, 1, 1000).upper <= epsilon
+
+
+@settings(deadline=None)
+@given(st.integers(2, 10**7), positive, st.sampled_from([(0, 1), (-3, 3), (10, 60)]))
+def test_a_grid_for_means_and_variances_costs_nothing(n, epsilon, bounds):
+    lower, upper = map(Fraction, bounds)
+    width = upper - lower
+    spread = width**2 * (n * n // 4) / (n * (n - 1))
+    for low, high, sensitivity in ((lower, upper, width / n), (Fraction(0), spread, width**2 / n)):
+        grid = choose_grid(low, high, sensitivity, epsilon)
+        assert grid.origin == low
+        assert grid.origin + grid.last * grid.step == high
+        exact = min(sensitivity, high - low)
+        assert exact <= grid.move * grid.step <= exact * (1 + Fraction(1, 1 << 19))
+
+
+def test_counts_live_on_the_integers():
+    grid = choose_grid(Fraction(0), None, Fraction(2), Fraction(1), step=Fraction(1))
+    assert (grid.step, grid.first, grid.last, grid.move) == (1, 0, None, 2)
+    mechanism = grid_mechanism("bit", grid, Fraction(1))
+    assert mechanism.scale.steps == 2
+    assert mechanism.value(7) == 7
+    upper_only = choose_grid(None, Fraction(5), Fraction(1), Fraction(1), step=Fraction(1))
+    assert (upper_only.first, upper_only.last, upper_only.origin) == (None, 0, 5)
+
+
+def test_a_sensitivity_above_the_range_is_capped_only_for_a_location_inside():
+    inside = choose_grid(Fraction(0), Fraction(1), Fraction(5), Fraction(1))
+    assert inside.move == inside.last
+    anywhere = choose_grid(Fraction(0), Fraction(1), Fraction(5), Fraction(1), location="anywhere")
+    assert anywhere.move == 5 * anywhere.last
+
+
+def test_numbers_are_read_as_they_are_written():
+    assert as_fraction(0.1, "epsilon") == Fraction(1, 10)
+    assert as_fraction(np.float64(0.3), "epsilon") == Fraction(3, 10)
+    assert as_fraction(2, "epsilon") == 2
+    assert as_fraction(np.int64(3), "epsilon") == 3
+    assert as_fraction(Decimal("0.25"), "epsilon") == as_fraction("1/4", "epsilon") == Fraction(1, 4)
+    for bad in (float("nan"), float("inf"), "a", "1/0", Decimal("inf")):
+        with pytest.raises(ValueError, match="epsilon must be"):
+            as_fraction(bad, "epsilon")
+    with pytest.raises(TypeError, match="epsilon must be a real number"):
+        as_fraction(None, "epsilon")
+
+
+F = Fraction
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: choose_grid(F(0), F(1), F(0), F(1)), "sensitivity must be > 0"),
+        (lambda: choose_grid(F(0), F(1), F(-1), F(1)), "sensitivity must be > 0"),
+        (lambda: choose_grid(F(1), F(0), F(1), F(1)), "bounds must satisfy lower < upper"),
+        (lambda: choose_grid(F(0), F(1), F(1), F(0)), "epsilon must be > 0"),
+        (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(0)), "step must be > 0"),
+        (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(2, 7)), "does not divide"),
+        (lambda: choose_grid(F(0), F(2**70), F(1), F(1), step=F(1)), r"more than 2\^60"),
+        (lambda: choose_grid(F(0), F(2**70), F(1), F(1)), r"no grid of at most 2\^60 steps"),
+        (lambda: calibrate_scale("bit", 1, 10, F(0)), "epsilon must be > 0"),
+        (lambda: calibrate_scale("bit", 1, 10, F(1, 10**12)), "epsilon is too small for so fine a grid"),
+        (lambda: calibrate_scale("bit", 0, 10, F(1)), "sensitivity in steps must be >= 1"),
+        (lambda: exact_loss("clip", Scale(20, 1), 1, 10), "bounding must be one of"),
+        (lambda: choose_grid(F(0), F(1), F(1), F(1), location="here"), "location must be one of"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
