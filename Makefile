@@ -33,12 +33,28 @@ format: $(READY)  ## put the code in form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## timings, as ratios against a peer measured in the same run
+bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios against peers measured in the same run
 	$(BIN)/python bench/laws.py
+	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
+
+.venv-peers/.ready: requirements-peers.lock
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --require-hashes -r requirements-peers.lock
+	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+# Tumult Core is shown where it installs, and missed where it does not.
+.venv-tumult/.ready: requirements-tumult.lock
+	$(PYTHON) -m venv .venv-tumult
+	-.venv-tumult/bin/python -m pip install --quiet --require-hashes -r requirements-tumult.lock
+	@touch $@
+
+LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --upgrade --quiet
 
 lock:  ## resolve the dependencies anew (needs uv)
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 \
-	  --generate-hashes --no-header --no-emit-index-url --upgrade --quiet -o requirements.lock
+	uv pip compile pyproject.toml --group dev $(LOCK) -o requirements.lock
+	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
+	uv pip compile --group tumult $(LOCK) -o requirements-tumult.lock
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
