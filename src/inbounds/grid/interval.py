@@ -73,13 +73,21 @@ def exp_minus(x: Fraction) -> Interval:
         return as_interval(1)
     if x >= 2840:  # e^-2840 < 2^-4096
         return Interval(Fraction(0), Fraction(1, 1 << 4096))
+    # Fixed point: as many bits more as the result has leading zeros (at most 1.5 x).
+    bits = PRECISION + 3 * int(x) // 2
+    low, high = exp_bounds(x, bits)
+    return _outward(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+
+
+def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
+    """Integers that enclose 2^bits e^-x for a rational 0 ≤ x < 2840, a few units apart."""
     halvings = max(0, _magnitude(x) + 9)
-    # Fixed point: as many bits more as the result has leading zeros (at most 1.5 x) and as squarings cost.
-    bits = PRECISION + 2 * halvings + 16 + 3 * int(x) // 2
+    extra = 2 * halvings + 16  # each squaring doubles the relative error
+    bits += extra
     low, high = _exp_series(x / (1 << halvings), bits)
     for _ in range(halvings):
         low, high = low * low >> bits, -(-high * high >> bits)
-    return _outward(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
+    return low >> extra, -(-high >> extra)
 
 
 def one_minus_exp(x: Fraction) -> Interval:
@@ -146,8 +154,11 @@ def _outward(lower: Fraction, upper: Fraction, bits: int = PRECISION) -> Interva
 
 def _round(value: Fraction, bits: int, *, up: bool) -> Fraction:
     """Round to ``bits`` significant bits, up or down, so that numbers stay small."""
-    size = value.numerator.bit_length() - value.denominator.bit_length()
-    shift = bits - size
-    scaled = value * (1 << shift) if shift >= 0 else value / (1 << -shift)
-    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    numerator, denominator = value.numerator, value.denominator
+    shift = bits - _magnitude(value)
+    if shift >= 0:
+        numerator <<= shift
+    else:
+        denominator <<= -shift
+    whole = -(-numerator // denominator) if up else numerator // denominator
     return Fraction(whole, 1 << shift) if shift >= 0 else Fraction(whole << -shift)

@@ -15,7 +15,7 @@ import numpy as np
 
 from inbounds.grid.entropy import Entropy, Words, bits, words
 from inbounds.grid.geometric import WORD, Integers, count_reached, geometric_many, geometric_one
-from inbounds.grid.interval import Interval, exp_minus, one_minus_exp
+from inbounds.grid.interval import Interval, exp_bounds, exp_minus, one_minus_exp
 from inbounds.grid.scale import Scale
 
 _NEVER, _ALWAYS = Interval(Fraction(0), Fraction(0)), Interval(Fraction(1), Fraction(1))
@@ -35,10 +35,40 @@ def chances(below: int | None, above: int | None, scale: Scale) -> list[Interval
 
 def fold_one(below: int | None, above: int | None, scale: Scale, entropy: Entropy) -> int:
     """A move away from the centre."""
-    side = count_reached(bits(entropy, WORD), WORD, chances(below, above, scale), entropy) - 1
+    word = bits(entropy, WORD)
+    side = _quick_side(word, below, above, scale)
+    if side is None:
+        side = count_reached(word, WORD, chances(below, above, scale), entropy) - 1
     magnitude = geometric_one(scale, entropy)
     room = above if side > 0 else below
     return side * (1 + (magnitude if room is None else magnitude % max(room, 1)))
+
+
+def _quick_side(word: int, below: int | None, above: int | None, scale: Scale) -> int | None:
+    """The side by a word alone, from Γ in fixed point; None where that leaves it open, which is next to never."""
+    size = 64 + WORD + scale.exponent
+    one, unit = 1 << size, 1 / scale.steps
+
+    def gap(k: int) -> tuple[int, int]:
+        if k * unit > 2000:
+            return one - 1, one
+        low, high = exp_bounds(k * unit, size)
+        return one - high, one - low
+
+    (left_low, left_high), (right_low, right_high) = (
+        (one, one) if room is None else gap(room + 1) for room in (below, above)
+    )
+    low, high = gap(1)
+    # Uniform u in [word, word + 1): compare u · total with the weight of the left, and of the left and the centre.
+    least, most = word * (left_low + right_low - high), (word + 1) * (left_high + right_high - low)
+    edges = ((left_low - high, left_high - low), (left_low, left_high))
+    reached = [least >= edge[1] << WORD for edge in edges]
+    missed = [most <= edge[0] << WORD for edge in edges]
+    if below == 0:
+        reached[0], missed[0] = True, False
+    if above == 0:
+        reached[1], missed[1] = False, True
+    return sum(reached) - 1 if all(r or m for r, m in zip(reached, missed, strict=True)) else None
 
 
 def fold_alike(below: int | None, above: int | None, scale: Scale, entropy: Entropy, count: int) -> Integers:
