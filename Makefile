@@ -36,6 +36,7 @@ format: $(READY)  ## put the code in form
 bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios against peers measured in the same run
 	$(BIN)/python bench/laws.py
 	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
+	.venv-peers/bin/python bench/audit_peers.py
 
 .venv-peers/.ready: requirements-peers.lock
 	$(PYTHON) -m venv .venv-peers

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inbounds import Laplace, Mechanism
 from inbounds.grid.interval import exp_lower
-from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, probability
+from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import calibrate_scale, exact_loss
 
@@ -44,6 +45,41 @@ def test_probabilities_follow_the_definition(bounding, last, at):
         for k in range(-far, far + 1):
             clamped[min(max(at + k, 0), last)] += noise(k)
         assert all(abs(mine - theirs) < Fraction(1, 10**80) for mine, theirs in zip(masses, clamped, strict=True))
+
+
+@pytest.mark.claim("grid-moments")
+@pytest.mark.parametrize(("bounding", "last", "at"), CASES)
+def test_moments_by_summing_the_probabilities(bounding, last, at):
+    bias, mse = moments(Rational(Q), bounding, 0, last, at)
+    masses = [probability(Rational(Q), bounding, 0, last, k, at) for k in range(last + 1)]
+    assert bias == sum(mass * (k - at) for k, mass in enumerate(masses))
+    assert mse == sum(mass * (k - at) ** 2 for k, mass in enumerate(masses))
+
+
+@pytest.mark.claim("grid-moments")
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+@pytest.mark.parametrize("ends", [(0, None), (None, 0), (None, None)])
+@pytest.mark.parametrize("at", [-3, 0, 4])
+def test_moments_with_open_sides(bounding, ends, at):
+    first, last = (None, None) if bounding == "unbounded" else ends
+    bias, mse = moments(Rational(Q), bounding, *ends, at)
+    run = range(-300 if first is None else 0, 301 if last is None else 1)
+    masses = {k: probability(Rational(Q), bounding, first, last, k, at) for k in run}
+    assert abs(bias - sum(m * (k - at) for k, m in masses.items())) < Fraction(1, 10**40)
+    assert abs(mse - sum(m * (k - at) ** 2 for k, m in masses.items())) < Fraction(1, 10**40)
+
+
+@pytest.mark.claim("grid-moments")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+def test_moments_of_a_fine_grid_are_those_of_the_real_line(bounding):
+    grid = GridMechanism(bounding, Scale.at_least(Fraction(1 << 24)), 0, 5 << 24, Fraction(1, 5 << 24))
+    line = Mechanism(Laplace(0.2), bounding, (0, 1))
+    for at in (0, 1 << 20, 1 << 24, 5 << 23, (5 << 24) + 10**6, -(10**6)):
+        s = float(grid.value(at))
+        assert float(grid.bias(at).lower) == pytest.approx(float(line.bias(s)), rel=1e-6, abs=1e-9)
+        assert float(grid.mse(at).upper) == pytest.approx(float(line.mse(s)), rel=1e-6)
+        for mine, theirs in zip(grid.atoms(at), line.atoms(at=s), strict=True):
+            assert float(mine.lower) == pytest.approx(float(theirs), abs=1e-6)
 
 
 @pytest.mark.claim("grid-law")

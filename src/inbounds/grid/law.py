@@ -89,6 +89,51 @@ def cumulative(powers: Powers, bounding: str, first: int | None, last: int | Non
     return 1 - powers.power(index - at + 1) * room / total
 
 
+def moments(powers: Powers, bounding: str, first: int | None, last: int | None, at: int) -> tuple[Any, Any]:
+    """claim:grid-moments. Bias and mean squared error about ``at``, in steps.
+
+    With Γ(k) = 1 - q^k, room a below and b above, and the sums over 1 ≤ j ≤ m A(m) = Σ q^j = q Γ(m)/Γ(1) and
+    B(m) = Σ (2j-1) q^j = q [(1+q) Γ(m) - 2m q^m Γ(1)] / Γ(1)²:
+
+    - BIT: bias [A(b) - A(a)]/(1+q), MSE [B(a) + B(b)]/(1+q), by summing tails;
+    - truncated: the same with Σ j q^j and Σ j² q^j, which are (A(m) - m q^(m+1))/Γ(1) and (B(m) - m² q^(m+1))/Γ(1).
+    """
+    one, q = powers.gap(1), powers.power(1)
+    if bounding == "unbounded":
+        first = last = None
+    centre = _clamp(at, first, last)
+    rooms = None if first is None else centre - first, None if last is None else last - centre
+
+    def sums(room: int | None) -> tuple[Any, Any]:
+        if room is None:
+            return q / one, q * (1 + q) / (one * one)
+        reach = powers.power(room)
+        single = q * powers.gap(room) / one
+        return single, q * ((1 + q) * powers.gap(room) - 2 * room * reach * one) / (one * one)
+
+    def weighted(room: int | None) -> tuple[Any, Any]:
+        single, double = sums(room)
+        if room is None:
+            return single / one, double / one
+        edge = powers.power(room + 1)
+        return (single - room * edge) / one, (double - room * room * edge) / one
+
+    offset = centre - at
+    if bounding == "truncated":
+        (left, left_square), (right, right_square) = (weighted(room) for room in rooms)
+        total = _normaliser(powers, first, last, centre) / one
+        bias, square = (right - left) / total, (left_square + right_square) / total
+    elif offset == 0:
+        (left, left_square), (right, right_square) = (sums(room) for room in rooms)
+        bias, square = (right - left) / (1 + q), (left_square + right_square) / (1 + q)
+    else:
+        # Beyond a bound all of the mass that moves does so inwards, and has first to cover the distance.
+        inward = sums(None if first is None or last is None else last - first)
+        thinned = powers.power(abs(offset)) / (1 + q)
+        bias, square = inward[0] * thinned * (1 if offset > 0 else -1), inward[1] * thinned
+    return bias + offset, square + 2 * offset * bias + offset * offset
+
+
 def _at_most(powers: Powers, k: int) -> Any:
     """P(noise ≤ k)."""
     tail = powers.power(-k if k < 0 else k + 1) / (1 + powers.power(1))
@@ -174,6 +219,22 @@ class GridMechanism:
     def cumulative(self, index: int, at: int) -> Interval:
         """P(released ≤ index | true = at), certified."""
         return self._certified(cumulative, index, at)
+
+    def atoms(self, at: int) -> tuple[Interval, Interval]:
+        """P(released = first) and P(released = last), 0 on an open side: a point of the grid, or an atom of BIT."""
+        ends = (self.first, self.last)
+        return tuple(as_interval(0) if end is None else self.probability(end, at) for end in ends)  # type: ignore[return-value]
+
+    def bias(self, at: int) -> Interval:
+        """Expected released value minus true one, in the units of the statistic."""
+        return as_interval(self._moments(at)[0]) * self.step
+
+    def mse(self, at: int) -> Interval:
+        """Mean squared error about the true value, in squared units of the statistic."""
+        return as_interval(self._moments(at)[1]) * self.step**2
+
+    def _moments(self, at: int) -> tuple[Any, Any]:
+        return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 
     def _certified(self, formula: Any, index: int, at: int) -> Interval:
         return as_interval(formula(Certified(self.scale.steps), self.bounding, self.first, self.last, index, at))

@@ -6,7 +6,7 @@ claim:sampler-blind. Bytes drawn and comparisons made do not depend on the locat
 noise that was drawn without looking at it, truncation chooses a side and folds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -24,15 +24,6 @@ def laplace(scale: Scale, entropy: Entropy, size: int) -> Integers:
     if size < FEW:
         return np.array([laplace_one(scale, entropy) for _ in range(size)], dtype=np.int64)
     return _in_chunks(size, lambda part: laplace_many(scale, entropy, part.stop - part.start))
-
-
-def laplace_each(scales: list[Scale], which: Integers, entropy: Entropy) -> Integers:
-    """Noise for each element at its own scale: element i has ``scales[which[i]]``; ``which`` is public."""
-    noise = np.empty(which.size, dtype=np.int64)
-    for index, scale in enumerate(scales):
-        here = np.flatnonzero(which == index)
-        noise[here] = laplace(scale, entropy, here.size)
-    return noise
 
 
 def bit(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
@@ -74,6 +65,25 @@ def _clamp(values: Integers, first: int | None, last: int | None) -> Integers:
     if last is not None:
         np.minimum(values, last, out=values)
     return values
+
+
+def at_own_scales(
+    draw: Callable[[Integers, int | None, int | None, Scale, Entropy], Integers],
+    at: Integers,
+    ends: Sequence[tuple[int | None, int | None]],
+    scales: Sequence[Scale],
+    which: Integers,
+    entropy: Entropy,
+) -> Integers:
+    """Draws by `bit` or `truncated` for elements of several laws: element i has scale and ends number ``which[i]``.
+
+    ``which`` is public; elements of one law are drawn together.
+    """
+    result = np.empty(at.size, dtype=np.int64)
+    for index, (scale, (first, last)) in enumerate(zip(scales, ends, strict=True)):
+        here = np.flatnonzero(which == index)
+        result[here] = draw(at[here], first, last, scale, entropy)
+    return result
 
 
 def truncated_alike(
