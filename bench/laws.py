@@ -10,23 +10,12 @@ import argparse
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy import special, stats
 
 from inbounds import Gaussian, Laplace, Mechanism
-
-
-def median_time(action: Callable[[], object], repeats: int) -> float:
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+from timing import median_time
 
 
 def import_time(module: str, repeats: int) -> float:

@@ -10,10 +10,8 @@ them environments of their own.
 
 import argparse
 import importlib.util
-import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -26,20 +24,7 @@ from inbounds.grid.scale import Scale
 from inbounds.grid.sides import fold_one
 from inbounds.privacy.certificate import certify, verify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
-
-
-def median_time(action: Callable[[], object], repeats: int) -> float:
-    action()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def per_call(action: Callable[[], object], calls: int) -> float:
-    return median_time(lambda: [action() for _ in range(calls)], 5) / calls
+from timing import median_time, per_call
 
 
 def bulk(size: int, repeats: int) -> bool:

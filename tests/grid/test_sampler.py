@@ -230,6 +230,39 @@ def test_open_questions_are_settled_exactly(monkeypatch):
     assert len(asked) > 200
 
 
+class Scripted:
+    """Entropy that hands out prepared 64-bit words, then one byte value for ever."""
+
+    def __init__(self, prepared, then):
+        self.prepared, self.then, self.handed_out = list(prepared), bytes([then]), 0
+
+    def take(self, count):
+        ready = b"".join(self.prepared.pop(0).to_bytes(8, "little") for _ in range(min(count // 8, len(self.prepared))))
+        return ready + self.then * (count - len(ready))
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("index", [0, 5, 200, 2000])
+@pytest.mark.parametrize(("then", "moved"), [(0x00, 0), (0xFF, 1)])
+def test_a_tie_takes_more_bits(index, then, moved):
+    """A word equal to a threshold's floor: zeros after it stay below the threshold, ones reach it; in both paths."""
+    inverse = geometric.PIECES
+    threshold = inverse.thresholds(64)[index]
+    entropy = Scripted([(threshold & ((1 << 48) - 1)) << 16], then)
+    start = np.array([threshold >> 48], dtype=np.uint64)
+    assert inverse.many(start, entropy).tolist() == [index + moved]
+    assert inverse.one(Scripted([threshold], then)) == index + moved
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("more", "side"), [(0, -1), ((1 << 64) - 1, 0)])
+def test_a_tie_between_sides_takes_more_bits(more, side):
+    size = Scale.at_least(Fraction(10))
+    floor, plain = int(chances(4, 9, size)[0].lower * (1 << 64)), 1 << 62
+    assert np.sign(sides.fold_alike(4, 9, size, Scripted([floor, plain, more], 0), 1)[0]) == side
+    assert np.sign(fold_one(4, 9, size, Scripted([floor, more, plain, plain, plain], 0))) == side
+
+
 def test_doubtful_acceptances_are_settled_exactly():
     """`_accept` against certified exponentials on random and extreme U."""
     rng = np.random.default_rng(6)
