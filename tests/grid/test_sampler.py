@@ -259,7 +259,7 @@ def test_a_tie_takes_more_bits(index, then, moved):
 def test_a_tie_between_sides_takes_more_bits(more, side):
     size = Scale.at_least(Fraction(10))
     floor, plain = int(chances(4, 9, size)[0].lower * (1 << 64)), 1 << 62
-    assert np.sign(sides.fold_alike(4, 9, size, Scripted([floor, plain, more], 0), 1)[0]) == side
+    assert np.sign(sides.fold_alike(4, 9, size)(Scripted([floor, plain, more], 0), 1)[0]) == side
     assert np.sign(fold_one(4, 9, size, Scripted([floor, more, plain, plain, plain], 0))) == side
 
 

@@ -93,8 +93,8 @@ def truncated_alike(
     if first is None and last is None:
         return at + laplace(scale, entropy, size)
     centre = int(_clamp(np.array([at], dtype=np.int64), first, last)[0])
-    below, above = _rooms_one(centre, first, last)
-    return centre + _in_chunks(size, lambda part: fold_alike(below, above, scale, entropy, part.stop - part.start))
+    fold = fold_alike(*_rooms_one(centre, first, last), scale)
+    return centre + _in_chunks(size, lambda part: fold(entropy, part.stop - part.start))
 
 
 def _rooms_one(centre: int, first: int | None, last: int | None) -> tuple[int | None, int | None]:

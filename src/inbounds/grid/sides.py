@@ -6,6 +6,7 @@ left, Γ(1) to the centre and Γ(b+1) - Γ(1) to the right. On a side with room 
 chooses the side, whatever a and b are, so the work does not tell them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -71,16 +72,23 @@ def _quick_side(word: int, below: int | None, above: int | None, scale: Scale) -
     return sum(reached) - 1 if all(r or m for r, m in zip(reached, missed, strict=True)) else None
 
 
-def fold_alike(below: int | None, above: int | None, scale: Scale, entropy: Entropy, count: int) -> Integers:
-    """Moves away from one and the same centre."""
+def fold_alike(below: int | None, above: int | None, scale: Scale) -> Callable[[Entropy, int], Integers]:
+    """A function that draws moves away from one and the same centre: its two chances are found once.
+
+    The function holds the centre's rooms, so it is for studies and audits, where nothing is secret.
+    """
     exact = chances(below, above, scale)
     floors = [np.uint64(min(int(chance.lower * (1 << 64)), (1 << 64) - 1)) for chance in exact]
-    word = words(entropy, count)
-    magnitude, _ = geometric_many(scale, entropy, count)
-    side = (word >= floors[0]).astype(np.int64) + (word >= floors[1]) - 1
-    for i in np.flatnonzero((word == floors[0]) | (word == floors[1])):
-        side[i] = count_reached(int(word[i]), 64, exact, entropy) - 1
-    return _move(side, magnitude, below, above)
+
+    def fold(entropy: Entropy, count: int) -> Integers:
+        word = words(entropy, count)
+        magnitude, _ = geometric_many(scale, entropy, count)
+        side = (word >= floors[0]).astype(np.int64) + (word >= floors[1]) - 1
+        for i in np.flatnonzero((word == floors[0]) | (word == floors[1])):
+            side[i] = count_reached(int(word[i]), 64, exact, entropy) - 1
+        return _move(side, magnitude, below, above)
+
+    return fold
 
 
 def _move(side: Integers, magnitude: Integers, below: Any, above: Any) -> Integers:
