@@ -7,6 +7,7 @@ checks of their own. Comparisons are written so that NaN fails them.
 import math
 import numbers
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,6 +58,17 @@ def integer(value: object, name: str, *, least: int) -> int:
     if number < least:
         raise ValueError(f"{name} must be >= {least}, got {number}")
     return number
+
+
+def rational(value: object, name: str) -> Fraction:
+    """An exact rational: a Fraction or an integer, made of Python's own integers.
+
+    A Fraction may hold NumPy integers, whose arithmetic wraps at 64 bits without an error; they are replaced. The value
+    is never shown: it may be confidential.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Rational):
+        raise TypeError(f"{name} must be a Fraction or an integer, got {type(value).__name__}")
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
 def bounds(value: object, name: str = "bounds", *, bounded: bool = False) -> Bounds:

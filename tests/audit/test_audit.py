@@ -56,6 +56,13 @@ def test_equal_inputs_are_not_told_apart():
         assert audit(rng.standard_normal, rng.standard_normal, draws=2000).epsilon < 0.1
 
 
+def test_outputs_that_are_not_finite():
+    finding = audit(lambda k: np.full(k, np.nan), np.zeros, draws=1000)
+    assert finding.epsilon > 3
+    assert finding.event == "finite"
+    assert audit(lambda k: np.full(k, np.inf), lambda k: np.full(k, np.nan), draws=1000).epsilon == 0
+
+
 def test_clopper_pearson():
     """Exact binomial tails: at the ends of the interval the tail is half of the risk."""
     trials, high, low = 50, 40, 3
@@ -109,6 +116,9 @@ def test_replay_sees_what_differs():
 
     assert not replay(complaining, [0, 1])
     assert trace(complaining, 1, 0).message == "bad value 1"
+    for inputs, seeds in (([0], range(3)), ([0, 1], [])):
+        with pytest.raises(ValueError, match="replay needs two inputs"):
+            replay(complaining, inputs, seeds=seeds)
 
 
 def test_the_command():
@@ -129,7 +139,9 @@ def test_the_command():
         ({"draws": 3}, "draws must be >= 100"),
         ({"confidence": 1.0}, "confidence must lie in"),
         ({"kinds": ()}, "kinds must hold"),
+        ({"kinds": ("granularity", "colour")}, "kinds must hold"),
         ({"second": lambda k: np.zeros((k, 2))}, "a source must return 100 numbers"),
+        ({"second": lambda k: np.full(k, 2**60)}, "integers beyond 2"),
     ],
 )
 def test_bad_input_is_named(changes, words_):

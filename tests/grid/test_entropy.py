@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+from inbounds.grid import entropy
 from inbounds.grid.entropy import SYSTEM, SeededEntropy, SystemEntropy, bits, require_system, words
 from inbounds.grid.sampler import laplace
 from inbounds.grid.scale import Scale
@@ -41,11 +42,16 @@ def test_without_cryptography_the_system_alone_serves(monkeypatch):
     assert 10_000 in asked
 
 
-def test_the_key_is_replaced(monkeypatch):
-    monkeypatch.setattr("inbounds.grid.entropy._REKEY_AFTER", 10_000)
+def test_the_key_is_replaced_and_bytes_are_wiped(monkeypatch):
+    keys = []
+    original = entropy._cipher
+    monkeypatch.setattr(entropy, "_cipher", lambda seed: keys.append(seed) or original(seed))
     source = SystemEntropy()
-    seen = {source.take(5000) for _ in range(8)}
-    assert len(seen) == 8
+    assert len({source.take(5000) for _ in range(8)}) == 8
+    assert len(set(keys)) == 9
+    taken = source.take(64)
+    assert taken not in bytes(source._buffer)
+    assert bytes(source._buffer[: source._position]) == bytes(64)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

@@ -3,11 +3,13 @@
 import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism
+from inbounds.grid.entropy import SystemEntropy
 from inbounds.grid.interval import exp_lower
 from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability
 from inbounds.grid.scale import Scale
@@ -245,6 +247,8 @@ def test_locating_never_adds_a_step(x, distance, parts):
         (lambda: Scale(5, 1), ValueError, "scale must be"),
         (lambda: Scale(57, 1), ValueError, "scale must be"),
         (lambda: Scale(20, 0), ValueError, "scale must be"),
+        (lambda: Scale(20, 1.5), TypeError, "divisor must be an integer"),
+        (lambda: Scale(20, True), TypeError, "divisor must be an integer"),
         (lambda: Scale.at_least(Fraction(0)), ValueError, "scale must be > 0 steps"),
         (lambda: Scale.at_least(Fraction(1 << 40)), ValueError, "epsilon is too small for so fine a grid"),
         (lambda: Scale.at_least(Fraction(1, 1 << 40)), ValueError, "use a finer step"),
@@ -253,6 +257,29 @@ def test_locating_never_adds_a_step(x, distance, parts):
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+def test_locations_are_rows_of_integers_of_any_size(bounding):
+    law = GridMechanism(bounding, Scale(20, 1), np.int64(0), np.int8(100))
+    assert law.span == 100
+    for wrong in (np.zeros((3, 1), dtype=np.int64), np.array([0.5]), np.array(3), np.array([True])):
+        with pytest.raises(TypeError, match="at must be one row of integers"):
+            law.draw_each(wrong, SystemEntropy())
+    with pytest.raises(TypeError):
+        law.draw(Fraction(1, 2), SystemEntropy())
+    huge = np.array([2**64 - 1], dtype=np.uint64)
+    assert law.draw_each(huge, SystemEntropy()).dtype == np.int64
+    for at in (2**63, -(2**63) - 1, 10**40):
+        for value in (law.draw(at, SystemEntropy()), *law.draw_alike(at, SystemEntropy(), 3).tolist()):
+            assert bounding == "unbounded" or 0 <= value <= 100
+    one_sided = GridMechanism("truncated", Scale(20, 1), 0, None)
+    assert one_sided.draw_alike(2**63 - 1, SystemEntropy(), 6).min() > 2**60
+
+
+def test_scales_below_a_hundredth_of_a_step():
+    law = GridMechanism("bit", Scale.at_least(Fraction(1, 222)), 0, 10)
+    assert set(law.draw_each(np.full(5000, 3), SystemEntropy())) == {3}
 
 
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=10**9))

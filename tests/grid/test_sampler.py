@@ -1,7 +1,8 @@
 """The samplers draw from exactly the law they claim: every word of a shortened size, then ten million draws."""
 
 import math
-from collections import defaultdict
+import sys
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -322,6 +323,46 @@ def test_a_location_beyond_the_grid_is_legal_and_silent():
         assert draws.min() == 0
         assert (draws == 0).mean() == pytest.approx(atom, abs=0.03)
         assert 0 <= mechanism.draw(2**61, SystemEntropy()) <= 100
+
+
+@pytest.mark.claim("sampler-exact")
+def test_the_quick_choice_of_a_side_agrees_with_the_certified_one():
+    rng = np.random.default_rng(7)
+    for _ in range(1500):
+        size = Scale.at_least(Fraction(int(rng.integers(1, 1 << int(rng.integers(1, 35)))), int(rng.integers(1, 9))))
+        below, above = (
+            [None, 0, 1, 2, int(rng.integers(0, 1 << 40)), int(70 * size.steps)][rng.integers(6)] for _ in range(2)
+        )
+        word = [0, 1, (1 << 64) - 1, int(rng.integers(0, 1 << 62)) * 4][rng.integers(4)]
+        quick = sides._quick_side(word, below, above, size)
+        assert quick == geometric.count_reached(word, 64, chances(below, above, size), SystemEntropy()) - 1
+
+
+@pytest.mark.claim("sampler-blind")
+@pytest.mark.parametrize("k", [1, 2, 1000, 1 << 20, 63 << 20, 65 << 20, 1 << 50])
+def test_the_quick_choice_takes_the_same_steps_for_every_room(k):
+    """Operations by line, counted: the same for all rooms."""
+    counts = Counter()
+
+    def count(frame, event, _):
+        if event == "line":
+            counts[frame.f_code.co_name] += 1
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        low, high = sides._gap_bounds(k, Scale(20, 1), 148)
+    finally:
+        sys.settrace(before)
+    exact = one_minus_exp(Fraction(k, 1 << 20)) * (1 << 148)
+    assert low <= exact.lower
+    assert exact.upper <= high
+    LINES.add(counts["_gap_bounds"])
+    assert len(LINES) == 1
+
+
+LINES: set[int] = set()
 
 
 def test_each_element_at_its_own_scale():

@@ -23,6 +23,7 @@ from inbounds._check import Array
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Event: TypeAlias = Callable[[Array], Mask]
+KINDS = ("granularity", "threshold", "point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def audit(
     *,
     draws: int = 40_000,
     confidence: float = 0.999,
-    kinds: tuple[str, ...] = ("granularity", "threshold", "point"),
+    kinds: tuple[str, ...] = KINDS,
 ) -> Finding:
     """Try to tell apart the outputs on two neighbouring inputs.
 
@@ -60,10 +61,16 @@ def audit(
         raise ValueError(f"draws must be >= 100, got {draws}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie in (0, 1), got {confidence}")
-    outputs = [np.asarray(source(draws), dtype=np.float64) for source in (first, second)]
-    for values in outputs:
+    if not kinds or not set(kinds) <= set(KINDS):
+        raise ValueError(f"kinds must hold some of {KINDS}, got {kinds!r}")
+    outputs = []
+    for source in (first, second):
+        values = np.asarray(source(draws))
         if values.shape != (draws,):
             raise ValueError(f"a source must return {draws} numbers, got shape {values.shape}")
+        if values.dtype.kind in "iu" and values.size and (values.max() > 1 << 53 or values.min() < -(1 << 53)):
+            raise ValueError("integers beyond 2^53 cannot be told apart as doubles: subtract something public first")
+        outputs.append(values.astype(np.float64))
     half = draws // 2
     pilot, test = [values[:half] for values in outputs], [values[half:] for values in outputs]
     best: tuple[float, str, Event, bool] | None = None
@@ -75,7 +82,7 @@ def audit(
             if best is None or guess > best[0]:
                 best = guess, name, event, swapped
     if best is None:
-        raise ValueError(f"kinds must hold some of 'granularity', 'threshold', 'point', got {kinds!r}")
+        return Finding(0.0, "no event", 0, 0, draws - half, confidence)
     _, name, event, swapped = best
     counts = [int(event(values).sum()) for values in test]
     high, low = counts[::-1] if swapped else counts
@@ -93,6 +100,11 @@ def _certified(high: int, low: int, trials: int, confidence: float) -> float:
 
 def _events(pilot: list[Array], kinds: tuple[str, ...]) -> Iterator[tuple[str, Event]]:
     both = np.concatenate(pilot)
+    if not np.isfinite(both).all():
+        yield "finite", np.isfinite
+        both = both[np.isfinite(both)]
+    if not both.size:
+        return
     if "granularity" in kinds:
         for level in np.unique(granularity(both)):
             yield f"divisible by 2^{level} and no more", partial(_divides_exactly, level)
@@ -116,12 +128,12 @@ def _divides(level: int, x: Array) -> Mask:
 
 
 def granularity(x: Array) -> npt.NDArray[np.int64]:
-    """Exponent of the largest power of two that divides each double; 2000 for zero.
+    """Exponent of the largest power of two that divides each double; 2000 for zero and what is not finite.
 
     >>> granularity(np.array([0.75, 1.0, 6.0, 0.0])).tolist()
     [-2, 0, 1, 2000]
     """
-    mantissa, exponent = np.frexp(np.abs(x))
+    mantissa, exponent = np.frexp(np.abs(np.where(np.isfinite(x), x, 0.0)))
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return np.where(x == 0, 2000, exponent.astype(np.int64) - 53 + lowest)
+    return np.where((x == 0) | ~np.isfinite(x), 2000, exponent.astype(np.int64) - 53 + lowest)

@@ -40,6 +40,8 @@ class Trace:
 
 def replay(release: Callable[[Any, Entropy], Any], inputs: Sequence[Any], *, seeds: Sequence[int] = range(20)) -> bool:
     """Whether ``release(input, entropy)`` shows the same trace on all inputs, for every seed."""
+    if len(inputs) < 2 or not seeds:
+        raise ValueError("replay needs two inputs or more, and a seed")
     return all(len({trace(release, value, seed) for value in inputs}) == 1 for seed in seeds)
 
 

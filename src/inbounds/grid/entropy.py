@@ -20,8 +20,6 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 
 # Bytes fetched at a time for small requests: one AES call costs as much as this many bytes.
 _BUFFER = 4096
-# A key is replaced after this many bytes.
-_REKEY_AFTER = 1 << 30
 
 
 class Entropy(Protocol):
@@ -75,11 +73,12 @@ class SystemEntropy:
 
     Formal guarantees
     -----------------
-    Keys and nonces come from `os.urandom`. Bytes are handed out once. A forked child draws a new key before its
-    first byte, so parent and child never share any. Without ``cryptography`` every byte comes from `os.urandom`.
+    The first key comes from `os.urandom`, each further one from the stream of the last, which is then forgotten: what
+    was handed out cannot be computed again. Bytes are handed out once and wiped. A forked child draws a new key before
+    its first byte, so parent and child never share any. Without ``cryptography`` every byte comes from `os.urandom`.
     """
 
-    __slots__ = ("_buffer", "_encrypt", "_handed_out", "_left", "_owner", "_plain", "_position")
+    __slots__ = ("_buffer", "_encrypt", "_handed_out", "_owner", "_plain", "_position")
 
     def __init__(self, *, plain: bool = False) -> None:
         """``plain=True`` takes every byte from `os.urandom` even where ``cryptography`` is installed."""
@@ -96,9 +95,8 @@ class SystemEntropy:
 
     def _forget(self) -> None:
         self._owner = _fork_state.process()
-        self._buffer, self._position = b"", 0
+        self._buffer, self._position = bytearray(), 0
         self._encrypt: Callable[[bytes], bytes] | None = None
-        self._left = 0
 
     @property
     def handed_out(self) -> int:
@@ -113,28 +111,31 @@ class SystemEntropy:
                 return self._generate(count)
             end = self._position + count
             if end > len(self._buffer):
-                self._buffer, self._position, end = self._generate(_BUFFER), 0, count
-            piece = self._buffer[self._position : end]
+                self._buffer, self._position, end = bytearray(self._generate(_BUFFER)), 0, count
+            piece = bytes(self._buffer[self._position : end])
+            # What was handed out is wiped: noise could be taken off a released value with it.
+            self._buffer[self._position : end] = bytes(count)
             self._position = end
             return piece
 
     def _generate(self, count: int) -> bytes:
-        if self._left < count:
-            self._encrypt = None if self._plain else _new_cipher()
-            self._left = max(_REKEY_AFTER, count)
-        self._left -= count
-        return os.urandom(count) if self._encrypt is None else self._encrypt(bytes(count))
+        if self._encrypt is None and not self._plain:
+            self._encrypt = _cipher(os.urandom(48))
+        if self._encrypt is None:
+            return os.urandom(count)
+        stream = self._encrypt(bytes(count))
+        # Fast key erasure (Bernstein 2017): the next key comes from the stream, the present one is forgotten.
+        self._encrypt = _cipher(self._encrypt(bytes(48)))
+        return stream
 
 
-def _new_cipher() -> Callable[[bytes], bytes] | None:
-    """AES-256-CTR under a fresh key, as a function from zeros to key stream; None without ``cryptography``."""
+def _cipher(seed: bytes) -> Callable[[bytes], bytes] | None:
+    """AES-256-CTR as a function from zeros to key stream; None without ``cryptography``."""
     try:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
     except ImportError:
         return None
-    update: Callable[[bytes], bytes] = (
-        Cipher(algorithms.AES(os.urandom(32)), modes.CTR(os.urandom(16))).encryptor().update
-    )
+    update: Callable[[bytes], bytes] = Cipher(algorithms.AES(seed[:32]), modes.CTR(seed[32:])).encryptor().update
     return update
 
 

@@ -126,7 +126,8 @@ def _table(inverse: Inverse, size: int) -> list[int]:
     thresholds: list[int] = []
     while not thresholds or thresholds[-1] < (1 << size) - 1:
         lower, upper = lower * low // one, upper * high // one + 1
-        floors = {((one - end) << size) // one for end in (lower, upper)}
+        # A threshold is below one, also where its distance from it is below 2^-320.
+        floors = {min(((one - end) << size) // one, (1 << size) - 1) for end in (lower, upper)}
         if len(floors) > 1:
             raise ArithmeticError("the table needs more precision")
         thresholds.append(floors.pop())

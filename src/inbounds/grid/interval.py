@@ -75,19 +75,12 @@ def exp_minus(x: Fraction) -> Interval:
         return Interval(Fraction(0), Fraction(1, 1 << 4096))
     # Fixed point: as many bits more as the result has leading zeros (at most 1.5 x).
     bits = PRECISION + 3 * int(x) // 2
-    low, high = exp_bounds(x, bits)
-    return _outward(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
-
-
-def exp_bounds(x: Fraction, bits: int) -> tuple[int, int]:
-    """Integers that enclose 2^bits e^-x for a rational 0 ≤ x < 2840, a few units apart."""
     halvings = max(0, _magnitude(x) + 9)
-    extra = 2 * halvings + 16  # each squaring doubles the relative error
-    bits += extra
+    bits += 2 * halvings + 16  # each squaring doubles the relative error
     low, high = _exp_series(x / (1 << halvings), bits)
     for _ in range(halvings):
         low, high = low * low >> bits, -(-high * high >> bits)
-    return low >> extra, -(-high >> extra)
+    return _outward(Fraction(low, 1 << bits), Fraction(high, 1 << bits))
 
 
 def one_minus_exp(x: Fraction) -> Interval:

@@ -6,6 +6,7 @@ rational functions of q: exact fractions where q is rational (`Rational`), certi
 (`Certified`).
 """
 
+import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
@@ -181,16 +182,16 @@ class GridMechanism:
         _check.choice(self.bounding, "bounding", BOUNDINGS)
         if not isinstance(self.scale, Scale):
             raise TypeError(f"scale must be a Scale, got {type(self.scale).__name__}")
-        for name, end in (("first", self.first), ("last", self.last)):
-            if (
-                end is not None
-                and not -LARGEST_INDEX <= _check.integer(end, name, least=-LARGEST_INDEX) <= LARGEST_INDEX
-            ):
-                raise ValueError(f"{name} must not exceed 2^60 in size: use a coarser step")
+        for name in ("first", "last"):
+            if getattr(self, name) is not None:
+                end = _check.integer(getattr(self, name), name, least=-LARGEST_INDEX)
+                if end > LARGEST_INDEX:
+                    raise ValueError(f"{name} must not exceed 2^60 in size: use a coarser step")
+                object.__setattr__(self, name, end)
         if self.first is not None and self.last is not None and not self.first < self.last:
             raise ValueError(f"first must be below last, got {self.first} and {self.last}")
         for name in ("step", "origin"):
-            object.__setattr__(self, name, Fraction(getattr(self, name)))
+            object.__setattr__(self, name, _check.rational(getattr(self, name), name))
         if not self.step > 0:
             raise ValueError(f"step must be > 0, got {self.step}")
 
@@ -205,7 +206,7 @@ class GridMechanism:
         Two rationals at most D steps apart (D an integer) land at most D indices apart; rounding half to even would
         not keep that. The result may lie beyond the grid: the law takes care of it.
         """
-        shifted = (Fraction(x) - self.origin) / self.step + Fraction(1, 2)
+        shifted = (_check.rational(x, "x") - self.origin) / self.step + Fraction(1, 2)
         return shifted.numerator // shifted.denominator
 
     def value(self, index: int) -> Fraction:
@@ -241,18 +242,31 @@ class GridMechanism:
 
     def draw(self, at: int, entropy: Entropy) -> int:
         """One released index for one true one."""
-        return int(self.draw_each(np.array([at], dtype=np.int64), entropy)[0])
+        return int(self.draw_each(np.array([_within_reach(at)], dtype=np.int64), entropy)[0])
 
     def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
-        """A released index for each true one; bytes drawn do not depend on where those are."""
-        at = np.clip(at, -2 * LARGEST_INDEX, 2 * LARGEST_INDEX)
+        """A released index for each true one; bytes drawn do not depend on where those are.
+
+        Locations beyond ±2^61 count as that (no grid reaches so far, so only unbounded noise could tell).
+        """
+        at = np.asarray(at)
+        if at.ndim != 1 or at.dtype.kind not in "iu":
+            raise TypeError(f"at must be one row of integers, got {at.ndim} dimensions of {at.dtype}")
+        reach = 2 * LARGEST_INDEX
+        near = np.minimum(at, at.dtype.type(min(reach, np.iinfo(at.dtype).max))).astype(np.int64)
+        near = np.maximum(near, -reach)
         if self.bounding == "truncated":
-            return sampler.truncated(at, self.first, self.last, self.scale, entropy)
+            return sampler.truncated(near, self.first, self.last, self.scale, entropy)
         first, last = (None, None) if self.bounding == "unbounded" else (self.first, self.last)
-        return sampler.bit(at, first, last, self.scale, entropy)
+        return sampler.bit(near, first, last, self.scale, entropy)
 
     def draw_alike(self, at: int, entropy: Entropy, size: int) -> Integers:
         """Many draws for one true index: for studies and audits."""
         if self.bounding == "truncated":
-            return sampler.truncated_alike(at, self.first, self.last, self.scale, entropy, size)
-        return self.draw_each(np.full(size, at, dtype=np.int64), entropy)
+            return sampler.truncated_alike(_within_reach(at), self.first, self.last, self.scale, entropy, size)
+        return self.draw_each(np.full(size, _within_reach(at), dtype=np.int64), entropy)
+
+
+def _within_reach(at: int) -> int:
+    """A true index as a Python integer of at most 2^61 in size."""
+    return min(max(operator.index(at), -2 * LARGEST_INDEX), 2 * LARGEST_INDEX)

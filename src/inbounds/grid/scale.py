@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+from inbounds import _check
+
 # V, the larger part of a magnitude, counts pieces of T/64.
 LOG_PIECES = 6
 # 2^(exponent - 6) times the largest V in the table must fit 63 bits.
@@ -19,6 +21,8 @@ class Scale:
     divisor: int
 
     def __post_init__(self) -> None:
+        for name in ("exponent", "divisor"):
+            object.__setattr__(self, name, _check.integer(getattr(self, name), name, least=0))
         if not LOG_PIECES <= self.exponent <= LARGEST_EXPONENT or not 0 < self.divisor < LARGEST_INDEX:
             raise ValueError(
                 f"scale must be 2^a/d with {LOG_PIECES} <= a <= {LARGEST_EXPONENT} and 0 < d < 2^60, got "
@@ -37,6 +41,7 @@ class Scale:
         >>> Scale.at_least(Fraction(1)), Scale.at_least(Fraction(10)).steps - 10 < Fraction(1, 1 << 24)
         (Scale(exponent=6, divisor=64), True)
         """
+        steps = _check.rational(steps, "steps")
         if not steps > 0:
             raise ValueError(f"scale must be > 0 steps, got {steps}")
         size = steps.numerator.bit_length() - steps.denominator.bit_length()

@@ -16,7 +16,7 @@ import numpy as np
 
 from inbounds.grid.entropy import Entropy, Words, bits, words
 from inbounds.grid.geometric import WORD, Integers, count_reached, geometric_many, geometric_one
-from inbounds.grid.interval import Interval, exp_bounds, exp_minus, one_minus_exp
+from inbounds.grid.interval import Interval, exp_minus, one_minus_exp
 from inbounds.grid.scale import Scale
 
 _NEVER, _ALWAYS = Interval(Fraction(0), Fraction(0)), Interval(Fraction(1), Fraction(1))
@@ -45,30 +45,50 @@ def fold_one(below: int | None, above: int | None, scale: Scale, entropy: Entrop
     return side * (1 + (magnitude if room is None else magnitude % max(room, 1)))
 
 
+# Rooms beyond 64 scales differ from no limit by less than 2^-92; distances up to there take the same arithmetic.
+_REACH = 64
+_HALVINGS = 16
+_TERMS = 26
+
+
+def _gap_bounds(k: int, scale: Scale, size: int) -> tuple[int, int]:
+    """Integers that enclose 2^size Γ(k), with the same operations whatever k is: it is secret.
+
+    e^-x for x = k/T ≤ 64 is (e^-y)^(2^16), y < 2^-9, by a fixed number of terms and squarings in fixed point.
+    """
+    far = _REACH * (1 << scale.exponent) // scale.divisor
+    extra = 2 * _HALVINGS + 16
+    digits = size + extra
+    one = 1 << digits
+    y = (min(k, far) * scale.divisor << digits) >> (scale.exponent + _HALVINGS)
+    term = total = one
+    for n in range(1, _TERMS):
+        term = (term * y >> digits) // n
+        total += term if n % 2 == 0 else -term
+    # Each term and y itself are off by less than two units, what is left out by less than one.
+    low, high = total - 2 * _TERMS - 4, total + 2 * _TERMS + 4
+    for _ in range(_HALVINGS):
+        low, high = low * low >> digits, -(-high * high >> digits)
+    lower, upper = (one - high) >> extra, -((low - one) >> extra)
+    return (lower, 1 << size) if k > far else (lower, upper)
+
+
 def _quick_side(word: int, below: int | None, above: int | None, scale: Scale) -> int | None:
     """The side by a word alone, from Γ in fixed point; None where that leaves it open, which is next to never."""
     size = 64 + WORD + scale.exponent
-    one, unit = 1 << size, 1 / scale.steps
-
-    def gap(k: int) -> tuple[int, int]:
-        if k * unit > 2000:
-            return one - 1, one
-        low, high = exp_bounds(k * unit, size)
-        return one - high, one - low
-
+    whole = 1 << size
     (left_low, left_high), (right_low, right_high) = (
-        (one, one) if room is None else gap(room + 1) for room in (below, above)
+        (whole, whole) if room is None else _gap_bounds(room + 1, scale, size) for room in (below, above)
     )
-    low, high = gap(1)
+    low, high = _gap_bounds(1, scale, size)
     # Uniform u in [word, word + 1): compare u · total with the weight of the left, and of the left and the centre.
     least, most = word * (left_low + right_low - high), (word + 1) * (left_high + right_high - low)
     edges = ((left_low - high, left_high - low), (left_low, left_high))
     reached = [least >= edge[1] << WORD for edge in edges]
     missed = [most <= edge[0] << WORD for edge in edges]
-    if below == 0:
-        reached[0], missed[0] = True, False
-    if above == 0:
-        reached[1], missed[1] = False, True
+    # With no room on a side its weight is exactly zero.
+    reached[0], missed[0] = reached[0] or below == 0, missed[0] and below != 0
+    reached[1], missed[1] = reached[1] and above != 0, missed[1] or above == 0
     return sum(reached) - 1 if all(r or m for r, m in zip(reached, missed, strict=True)) else None
 
 

@@ -7,6 +7,7 @@ signature: whoever may rewrite the whole text can rewrite the digest too, but no
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from inbounds.privacy.exact import LOCATIONS, exact_loss
 from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
 
 FORMAT = "inbounds-certificate/1"
-# Losses are shown rounded up to this many bits after the point.
+# Losses are shown rounded up to this many significant bits.
 _LOSS_BITS = 64
 
 
@@ -32,7 +33,7 @@ class Certificate:
 
     ``loss`` is a rational no smaller than the largest |log ratio| over all outputs and all neighbours, and ``loss ≤
     epsilon``. ``sensitivity`` is in the units of the statistic, ``move`` the same in steps of the grid; for a vector
-    released jointly (``dimension > 1``) both are the largest over its coordinates.
+    with joint ``"sup-norm"`` noise (``dimension > 1``) both are the largest over its coordinates.
     """
 
     statistic: str
@@ -45,6 +46,7 @@ class Certificate:
     exponent: int
     divisor: int
     dimension: int
+    noise: str
     location: Literal["inside", "anywhere"]
     sensitivity: Fraction
     move: int
@@ -53,7 +55,12 @@ class Certificate:
 
     @property
     def mechanism(self) -> GridMechanism:
-        """The law that the release was drawn from."""
+        """The law that a scalar release was drawn from."""
+        if self.dimension > 1:
+            raise ValueError("a joint release has no law coordinate by coordinate")
+        return self._mechanism()
+
+    def _mechanism(self) -> GridMechanism:
         scale = Scale(self.exponent, self.divisor)
         return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin)
 
@@ -75,16 +82,22 @@ def certify(
     dimension: int = 1,
 ) -> Certificate:
     """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
+    if not isinstance(statistic, str):
+        raise TypeError(f"statistic must be a string, got {type(statistic).__name__}")
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     _check.choice(location, "location", LOCATIONS)
+    sensitivity, epsilon = _check.rational(sensitivity, "sensitivity"), _check.rational(epsilon, "epsilon")
     if not sensitivity > 0:
         raise ValueError(f"sensitivity must be > 0, got {sensitivity}")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be > 0, got {epsilon}")
-    if _check.integer(dimension, "dimension", least=1) > 1 and mechanism.bounding == "truncated":
+    dimension = _check.integer(dimension, "dimension", least=1)
+    if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
+    if dimension > 4 * mechanism.scale.steps:
+        raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     move = _steps(sensitivity, mechanism, location)
-    loss = _rounded_loss(mechanism, move)
+    loss = _rounded_loss(mechanism, move, epsilon)
     if loss > epsilon:
         raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
     return Certificate(
@@ -98,6 +111,7 @@ def certify(
         exponent=mechanism.scale.exponent,
         divisor=mechanism.scale.divisor,
         dimension=dimension,
+        noise="laplace" if dimension == 1 else "sup-norm",
         location=location,
         sensitivity=sensitivity,
         move=move,
@@ -107,21 +121,18 @@ def certify(
 
 
 def verify(record: dict[str, Any] | str) -> Certificate:
-    """The certificate, if every number in it follows from the others; `CertificateError` otherwise."""
-    if isinstance(record, str):
-        try:
-            record = json.loads(record)
-        except ValueError:
-            raise CertificateError("the certificate is not JSON") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise CertificateError(f"the certificate's format is not {FORMAT}")
-    body = {name: value for name, value in record.items() if name != "digest"}
-    if record.get("digest") != _digest(body):
-        raise CertificateError("the certificate's digest does not fit its text: it was edited")
+    """The certificate, if every field of it follows from the others; `CertificateError` otherwise."""
     try:
+        if isinstance(record, str):
+            record = json.loads(record, object_pairs_hook=_without_repeats)
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise CertificateError(f"the certificate's format is not {FORMAT}")
+        body = {name: value for name, value in record.items() if name != "digest"}
+        if record.get("digest") != _digest(body):
+            raise CertificateError("the certificate's digest does not fit its text: it was edited")
         claimed = _parse(body)
         made = certify(
-            claimed.mechanism,
+            claimed._mechanism(),
             statistic=claimed.statistic,
             neighbours=claimed.neighbours,
             sensitivity=claimed.sensitivity,
@@ -131,12 +142,19 @@ def verify(record: dict[str, Any] | str) -> Certificate:
         )
     except CertificateError:
         raise
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CertificateError(f"the certificate is malformed: {error}") from None
-    for field in fields(Certificate):
-        if getattr(made, field.name) != getattr(claimed, field.name):
-            raise CertificateError(f"the certificate's {field.name} does not follow from the rest of it")
-    return claimed
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise CertificateError(f"the certificate is malformed ({type(error).__name__})") from None
+    for name, value in made.to_dict().items():
+        if type(record[name]) is not type(value) or record[name] != value:
+            raise CertificateError(f"the certificate's {name} does not follow from the rest of it")
+    return made
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose names are different: a reader that takes the first of two sees what we saw."""
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise CertificateError("the certificate names a field twice")
+    return dict(pairs)
 
 
 def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> int:
@@ -145,17 +163,22 @@ def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> in
     return min(move, mechanism.span) if location == "inside" and mechanism.span is not None else move
 
 
-def _rounded_loss(mechanism: GridMechanism, move: int) -> Fraction:
+def _rounded_loss(mechanism: GridMechanism, move: int, epsilon: Fraction) -> Fraction:
+    """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not past an ε it keeps."""
     upper = exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
     if mechanism.bounding != "truncated":
-        return upper  # a rational, exact
-    return Fraction(-((-upper.numerator << _LOSS_BITS) // upper.denominator), 1 << _LOSS_BITS)
+        return upper
+    shift = _LOSS_BITS - upper.numerator.bit_length() + upper.denominator.bit_length()
+    rounded = Fraction(-((-upper.numerator << shift) // upper.denominator), 1 << shift)
+    return min(rounded, epsilon) if upper <= epsilon else rounded
 
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
+# Digits and no exponent: a few characters must not stand for a number that fills the memory.
+_FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 _FRACTIONS = ("step", "origin", "sensitivity", "epsilon", "loss")
 
 
@@ -165,18 +188,19 @@ def _parse(body: dict[str, Any]) -> Certificate:
         raise CertificateError("the certificate has missing or unknown fields")
     values = {name: body[name] for name in names}
     for name in _FRACTIONS:
-        if not isinstance(values[name], str):
+        if not isinstance(values[name], str) or not _FRACTION.fullmatch(values[name]):
             raise CertificateError(f"the certificate's {name} is not a fraction written as text")
         values[name] = Fraction(values[name])
     return Certificate(**values)
 
 
 def _digest(body: dict[str, Any]) -> str:
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def _decimal(value: Fraction) -> str:
-    """Six decimals, made of integers."""
-    millionths = value.numerator * 10**6 // value.denominator
-    return f"{millionths // 10**6}.{millionths % 10**6:06d}"
+    """Six significant digits or more, made of integers."""
+    places = max(6, 6 + value.denominator.bit_length() * 3 // 10 - value.numerator.bit_length() * 3 // 10)
+    digits = str(value.numerator * 10**places // value.denominator).zfill(places + 1)
+    return f"{digits[:-places]}.{digits[-places:]}" if len(digits) < 400 else "a number of 400 digits"

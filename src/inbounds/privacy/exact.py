@@ -6,6 +6,7 @@ With D the sensitivity in steps, N the steps between the bounds, T the scale in 
     truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
 """
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -35,8 +36,11 @@ def as_fraction(value: object, name: str) -> Fraction:
     (Fraction(1, 10), Fraction(1, 3))
     """
     if isinstance(value, Fraction):
-        return value
+        return _check.rational(value, name)
     if isinstance(value, str | Decimal):
+        # Fraction("1e999999999") would fill the memory: only exponents of three digits are read.
+        if len(str(value)) > 400 or re.search(r"[eE][+-]?\d{4,}", str(value)):
+            raise ValueError(f"{name} must be a number of at most 400 characters and an exponent below 1000")
         try:
             return Fraction(value)
         except (ValueError, ZeroDivisionError, OverflowError):
@@ -54,6 +58,7 @@ def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Inte
     """
     _check.choice(bounding, "bounding", BOUNDINGS)
     move = _check.integer(move, "sensitivity in steps", least=1)
+    span = None if span is None else _check.integer(span, "span", least=1)
     unit = 1 / scale.steps
     if bounding != "truncated":
         return as_interval(move * unit)
@@ -65,15 +70,20 @@ def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Inte
     return move * unit + log1p_interval(Interval(inflation.lower, min(inflation.upper, Fraction(1))))
 
 
-@lru_cache(maxsize=1024)
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """claim:grid-calibrate. A scale 2^a/d whose exact loss is at most ε and, by no more than 2^-20 of it, less.
-
-    All arguments are public, so results may be kept.
-    """
+    """claim:grid-calibrate. A scale 2^a/d whose exact loss is at most ε and less by no more than 2^-19 of it."""
+    _check.choice(bounding, "bounding", BOUNDINGS)
+    epsilon = _check.rational(epsilon, "epsilon")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be > 0, got {epsilon}")
     move = _check.integer(move, "sensitivity in steps", least=1)
+    span = None if span is None else _check.integer(span, "span", least=1)
+    return _calibrated(bounding, move, span, epsilon)
+
+
+@lru_cache(maxsize=1024)
+def _calibrated(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
+    """All arguments are public, so results may be kept."""
     if bounding == "truncated" and span is not None:
         move = min(move, span)
     least = Scale.at_least(move / epsilon)
@@ -138,6 +148,10 @@ def choose_grid(
     such cap.
     """
     _check.choice(location, "location", LOCATIONS)
+    lower = None if lower is None else _check.rational(lower, "lower")
+    upper = None if upper is None else _check.rational(upper, "upper")
+    sensitivity, epsilon = _check.rational(sensitivity, "sensitivity"), _check.rational(epsilon, "epsilon")
+    step = None if step is None else _check.rational(step, "step")
     if not sensitivity > 0:
         raise ValueError(f"sensitivity must be > 0, got {sensitivity}")
     if not epsilon > 0:
@@ -171,8 +185,15 @@ def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction)
     times = -(-wanted // ratio.denominator)
     if ratio.numerator * times <= LARGEST_INDEX and ratio.denominator * times / epsilon < 1 << (LARGEST_EXPONENT - 20):
         return width / (ratio.numerator * times)
-    # Rounded: the sensitivity takes 2^20 steps or a little less, rounded up.
-    span = int(ratio / _ROUNDING)
+    # Rounded: the sensitivity takes 2^20 steps or a few more, rounded up; fewer for an ε so small that its scale would
+    # not fit. Then rounding costs more, but never 2^-10.
+    parts = min(1 / _ROUNDING, epsilon * (1 << (LARGEST_EXPONENT - 21)))
+    if parts < 1 << 10:
+        raise ValueError(
+            "epsilon is too small for any grid here: use a larger one, or bounds whose ratio to the sensitivity is a "
+            "simpler fraction"
+        )
+    span = -int(-ratio * parts // 1)
     if not 1 <= span <= LARGEST_INDEX:
         raise ValueError(
             f"no grid of at most 2^60 steps resolves a sensitivity of 1/{int(ratio)} of the bounds' width; "
