@@ -25,7 +25,7 @@ LOCATIONS = ("inside", "anywhere")
 
 # A scale of this many steps makes the grid's own rounding invisible.
 _FINE = 1 << 20
-# Steps are chosen so that rounding up a sensitivity costs less than this share of ε.
+# Where rounding up a sensitivity cannot be avoided, steps are chosen for it to cost this share of ε.
 _ROUNDING = Fraction(1, 1 << 20)
 
 
@@ -141,7 +141,7 @@ def choose_grid(
 
     With ``step`` given (counts: 1) it is used. Otherwise the step divides both the width and the sensitivity, so that
     rounding costs nothing, and is fine enough for a scale of a million steps; where no such step fits 60 bits,
-    rounding the sensitivity up costs less than 2^-20 of ε.
+    rounding the sensitivity up costs about 2^-20 of ε (up to 2^-10 of it for ε below 3e-5).
 
     With the true value ``location="inside"`` the bounds, as a statistic is within its own, a sensitivity above the
     width counts as the width. One that may lie anywhere (a covariance within bounds made of released variances) has no
@@ -186,7 +186,7 @@ def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction)
     if ratio.numerator * times <= LARGEST_INDEX and ratio.denominator * times / epsilon < 1 << (LARGEST_EXPONENT - 20):
         return width / (ratio.numerator * times)
     # Rounded: the sensitivity takes 2^20 steps or a few more, rounded up; fewer for an ε so small that its scale would
-    # not fit. Then rounding costs more, but never 2^-10.
+    # not fit. Then rounding costs more, up to 2^-10.
     parts = min(1 / _ROUNDING, epsilon * (1 << (LARGEST_EXPONENT - 21)))
     if parts < 1 << 10:
         raise ValueError(
