@@ -3,6 +3,7 @@
 import math
 import sys
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from fractions import Fraction
 
 import numpy as np
@@ -28,9 +29,9 @@ def every_path(draw, monkeypatch, depth):
     Returns the probability of each outcome decided within ``depth`` bits, and the probability left undecided.
     """
     decided, undecided = defaultdict(Fraction), Fraction(0)
-    todo = [()]
-    while todo:
-        path = todo.pop()
+    pending = [()]
+    while pending:
+        path = pending.pop()
         given, used = iter(path), []
 
         def bits(_, count, given=given, used=used):
@@ -49,7 +50,7 @@ def every_path(draw, monkeypatch, depth):
             if sum(used) + count > depth:
                 undecided += Fraction(1, 1 << sum(used))
             else:
-                todo += [(*path, value) for value in range(1 << count)]
+                pending += [(*path, value) for value in range(1 << count)]
         else:
             decided[outcome] += Fraction(1, 1 << sum(used))
     assert sum(decided.values()) + undecided == 1
@@ -299,21 +300,22 @@ def test_bytes_drawn_do_not_depend_on_the_location(bounding, size, steps):
 
 
 @pytest.mark.claim("sampler-blind")
-@pytest.mark.parametrize("at", [0, 1, 50, 99, 100])
-def test_comparisons_do_not_depend_on_the_location(at, monkeypatch):
+def test_comparisons_do_not_depend_on_the_location(monkeypatch):
+    """Exact comparisons, counted over 300 draws of the same bytes at each location."""
     counted = []
     original = geometric.count_reached
     for module in (geometric, sides):
         monkeypatch.setattr(module, "count_reached", lambda *a: counted.append(len(a[2])) or original(*a))
-    mechanism = GridMechanism("truncated", Scale.at_least(Fraction(30)), 0, 100)
-    entropy = SeededEntropy(12)
-    for _ in range(300):
-        mechanism.draw(at, entropy)
-    assert counted == COMPARISONS or not COMPARISONS
-    COMPARISONS[:] = counted
-
-
-COMPARISONS: list[int] = []
+    mechanism = GridMechanism("truncated", Scale.at_least(Fraction(1 << 20)), 0, 100)
+    seen = set()
+    for at in (0, 1, 50, 99, 100):
+        counted.clear()
+        entropy = SeededEntropy(12)
+        for _ in range(300):
+            mechanism.draw(at, entropy)
+        assert counted
+        seen.add(tuple(counted))
+    assert len(seen) == 1
 
 
 def test_a_location_beyond_the_grid_is_legal_and_silent():
@@ -339,30 +341,41 @@ def test_the_quick_choice_of_a_side_agrees_with_the_certified_one():
 
 
 @pytest.mark.claim("sampler-blind")
-@pytest.mark.parametrize("k", [1, 2, 1000, 1 << 20, 63 << 20, 65 << 20, 1 << 50])
-def test_the_quick_choice_takes_the_same_steps_for_every_room(k):
-    """Operations by line, counted: the same for all rooms."""
+def test_the_quick_choice_takes_the_same_steps_for_every_room():
+    """Lines run, counted: the same for all rooms; a series that stops early would show."""
+    size = Scale(20, 1)
+    steps = set()
+    for k in (1, 2, 1000, 1 << 20, 63 << 20, 65 << 20, 1 << 50):
+        with counting_lines() as counts:
+            low, high = sides._gap_bounds(k, size, 148)
+        exact = one_minus_exp(k / size.steps) * (1 << 148)
+        assert low <= exact.lower
+        assert exact.upper <= high
+        steps.add(counts["_gap_bounds"])
+    assert len(steps) == 1
+    early = set()
+    for k in (1, 1 << 20):
+        with counting_lines() as counts:
+            exp_minus(k / size.steps)
+        early.add(counts["_exp_series"])
+    assert len(early) == 2
+
+
+@contextmanager
+def counting_lines():
+    """Lines run in each function, by its name."""
     counts = Counter()
 
     def count(frame, event, _):
-        if event == "line":
-            counts[frame.f_code.co_name] += 1
+        counts[frame.f_code.co_name] += event == "line"
         return count
 
     before = sys.gettrace()
     sys.settrace(count)
     try:
-        low, high = sides._gap_bounds(k, Scale(20, 1), 148)
+        yield counts
     finally:
         sys.settrace(before)
-    exact = one_minus_exp(Fraction(k, 1 << 20)) * (1 << 148)
-    assert low <= exact.lower
-    assert exact.upper <= high
-    LINES.add(counts["_gap_bounds"])
-    assert len(LINES) == 1
-
-
-LINES: set[int] = set()
 
 
 def test_each_element_at_its_own_scale():
