@@ -50,6 +50,14 @@ class _System:
         return np.random.default_rng().bytes(count)
 
 
+def test_the_event_is_chosen_on_one_half_and_judged_on_the_other():
+    """Two sources that differ in their first half only, and the other way round in the second: nothing is certified."""
+    rise = lambda k: np.repeat([0.0, 1.0], k // 2)  # noqa: E731
+    fall = lambda k: np.repeat([1.0, 0.0], k // 2)  # noqa: E731
+    assert audit(rise, fall, draws=2000).epsilon == 0
+    assert audit(lambda k: np.zeros(k), lambda k: np.ones(k), draws=2000).epsilon > 4
+
+
 def test_equal_inputs_are_not_told_apart():
     rng = np.random.default_rng(3)
     for _ in range(20):

@@ -8,7 +8,7 @@ import pytest
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import CertificateError, _digest, certify, verify
-from inbounds.privacy.exact import choose_grid, grid_mechanism
+from inbounds.privacy.exact import choose_grid, exact_loss, grid_mechanism
 
 ONE = Fraction(1)
 
@@ -117,6 +117,20 @@ def test_arithmetic_catches_what_a_new_digest_hides(field):
         body[field] = lies.get(field, EDITS[field])
     with pytest.raises(CertificateError):
         verify(body | {"digest": _digest(body)})
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+def test_sensitivity_and_loss_are_rounded_up(bounding):
+    """A sensitivity between two steps counts as the next one, and the loss shown is never below the certified one."""
+    law = GridMechanism(bounding, Scale(10, 3), 0, 1000, Fraction(1, 7))
+    between = Fraction(5, 7) + Fraction(1, 1000)
+    claim = {"statistic": "x", "neighbours": "substitute", "epsilon": ONE}
+    certificate = certify(law, sensitivity=between, **claim)
+    assert certificate.move == 6
+    assert certify(law, sensitivity=Fraction(5, 7), **claim).move == 5
+    loss = exact_loss(bounding, law.scale, 6, 1000)
+    assert loss.upper <= certificate.loss <= loss.upper * (1 + Fraction(1, 1 << 60))
 
 
 @pytest.mark.claim("certificate")

@@ -21,19 +21,13 @@ def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
         raise ValueError(f"dimension must be >= 1, got {dimension}")
     if 4 * scale.steps < dimension:
         raise ValueError(
-            f"a scale of {_decimal(scale.steps)} steps is too small for {dimension} dimensions (radii would hardly "
+            f"a scale of {scale.steps} steps is too small for {dimension} dimensions (radii would hardly "
             "ever be kept); use a finer step"
         )
     radius = _radius(scale, dimension, entropy)
     if not 2 * radius + 1 < LARGEST_INDEX:
         raise OverflowError("a radius beyond 2^59 steps; use a coarser step")
     return uniform_below(2 * radius + 1, dimension, entropy) - radius
-
-
-def _decimal(value: Fraction) -> str:
-    """A fraction as a short decimal, made of integers."""
-    thousandths = value.numerator * 1000 // value.denominator
-    return f"{thousandths // 1000}.{thousandths % 1000:03d}"
 
 
 def _radius(scale: Scale, dimension: int, entropy: Entropy) -> int:

@@ -302,12 +302,9 @@ def _exponent_change(start: Array, excess: Array, power: int) -> Array:
 
 
 @cache
-def _legendre(power: int) -> tuple[Array, Array]:
-    """Gauss–Legendre nodes and weights on [0, 1], enough of them for exp(-z^power) on [0, 1].
-
-    exp(-z^p) is bounded by e^20 on a Bernstein ellipse of radius 1 + 2√(3/p), so about 10√p nodes give 1e-16.
-    """
-    nodes, weights = np.polynomial.legendre.leggauss(64 + 10 * math.isqrt(power))
+def unit_legendre(count: int) -> tuple[Array, Array]:
+    """Gauss–Legendre nodes and weights on [0, 1]."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
@@ -337,7 +334,8 @@ def _quadrature(order: int, start: Array, width: Array, power: int) -> Array:
     weight is a plain exponential. In both the integrand is positive and the excess v is formed
     without a subtraction, so the relative error is that of the exponential function.
     """
-    nodes, weights = _legendre(power)
+    # exp(-z^p) is bounded by e^20 on a Bernstein ellipse of radius 1 + 2√(3/p), so about 10√p nodes give 1e-16.
+    nodes, weights = unit_legendre(64 + 10 * math.isqrt(power))
     start, width = start[:, None], width[:, None]
     with np.errstate(over="ignore", invalid="ignore"):
         low = np.minimum(start, 1.0)

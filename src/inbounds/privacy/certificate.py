@@ -15,8 +15,8 @@ from typing import Any, Literal
 from inbounds import _check
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
-from inbounds.privacy.exact import LOCATIONS, exact_loss
-from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
+from inbounds.privacy.exact import exact_loss
+from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
 
 FORMAT = "inbounds-certificate/1"
 # Losses are shown rounded up to this many significant bits.

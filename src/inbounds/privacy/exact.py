@@ -20,8 +20,7 @@ from inbounds.grid.interval import Interval, as_interval, exp_minus, log1p_inter
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import LARGEST_EXPONENT, LARGEST_INDEX, LOG_PIECES, Scale
 from inbounds.laws.bounding import BOUNDINGS
-
-LOCATIONS = ("inside", "anywhere")
+from inbounds.privacy.guarantee import LOCATIONS
 
 # A scale of this many steps makes the grid's own rounding invisible.
 _FINE = 1 << 20

@@ -14,6 +14,8 @@ from inbounds import _check
 
 Neighbours: TypeAlias = Literal["substitute", "add-remove"]
 NEIGHBOURS = ("substitute", "add-remove")
+# Where a true value may lie, seen from the bounds of its release.
+LOCATIONS = ("inside", "anywhere")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ found numerically, with the stated error on the safe side.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy as np
 from inbounds import _check
 from inbounds._check import Array
 from inbounds.laws import Mechanism, Noise
+from inbounds.laws.noise import unit_legendre
+from inbounds.privacy.guarantee import LOCATIONS
 
 # Relative error allowed for where the loss is found by quadrature; the result is raised by it.
 NUMERICAL_ERROR = 1e-11
@@ -73,7 +75,7 @@ def privacy_loss(
     """
     if not isinstance(mechanism, Mechanism):
         raise TypeError(f"mechanism must be a Mechanism, got {type(mechanism).__name__}")
-    _check.choice(location, "location", ("inside", "anywhere"))
+    _check.choice(location, "location", LOCATIONS)
     anywhere = location == "anywhere"
     lengths = as_moves(sensitivity, moves)
     if mechanism.noise.power == 1 and not _renormalises(mechanism):
@@ -175,11 +177,5 @@ def _slope(noise: Noise, width: float, t: Array) -> Array:
 
 def _window_integral(function: Callable[[Array], Array], start: float, move: float, power: int) -> float:
     """∫ over [start, start + move] of a function as smooth as z^power, by Gauss–Legendre."""
-    nodes, weights = _legendre(32 + power // 2)
+    nodes, weights = unit_legendre(32 + power // 2)
     return float(move * (function(start + move * nodes) @ weights))
-
-
-@cache
-def _legendre(count: int) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return (nodes + 1) / 2, weights / 2
