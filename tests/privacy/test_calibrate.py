@@ -192,8 +192,8 @@ def test_probabilistic_is_safe_for_vectors():
     z = np.abs(mechanism.noise.sample(rng, (400_000, 3)))
     a = sum(math.comb(3, i) * z ** (3 - i) * moves**i for i in (1, 2)).sum(axis=1)
     assert (a > mechanism.noise.scale**3 - (moves**3).sum()).mean() < 0.02
-    # The union bound itself: with |Z_j| at the distance exceeded with probability δ/3 in all coordinates at once, the loss
-    # is ε; that distance found through the incomplete gamma function.
+    # The union bound itself: with every |Z_j| at the distance exceeded with probability δ/3 the loss is ε; that
+    # distance comes from the incomplete gamma function.
     b = mechanism.noise.scale
     distance = b * special.gammainccinv(1 / 3, 0.02 / 3) ** (1 / 3)
     assert (((distance + moves) ** 3 - distance**3) / b**3).sum() == pytest.approx(1.0, rel=1e-9)
