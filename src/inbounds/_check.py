@@ -6,7 +6,9 @@ checks of their own. Comparisons are written so that NaN fails them.
 
 import math
 import numbers
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -69,6 +71,26 @@ def rational(value: object, name: str) -> Fraction:
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Rational):
         raise TypeError(f"{name} must be a Fraction or an integer, got {type(value).__name__}")
     return Fraction(int(value.numerator), int(value.denominator))
+
+
+def fraction(value: object, name: str) -> Fraction:
+    """A public number as the fraction its shortest decimal form says: 0.1 is 1/10, not the double next to it.
+
+    >>> fraction(0.1, "epsilon"), fraction("1/3", "epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    if isinstance(value, Fraction):
+        return rational(value, name)
+    if isinstance(value, str | Decimal):
+        # Fraction("1e999999999") would fill the memory: only exponents of three digits are read.
+        if len(str(value)) > 400 or re.search(r"[eE][+-]?\d{4,}", str(value)):
+            raise ValueError(f"{name} must be a number of at most 400 characters and an exponent below 1000")
+        try:
+            return Fraction(value)
+        except (ValueError, ZeroDivisionError, OverflowError):
+            raise ValueError(f"{name} must be a finite number, got {value!r}") from None
+    number = finite(value, name)
+    return Fraction(int(value)) if isinstance(value, int | np.integer) else Fraction(repr(number))
 
 
 def bounds(value: object, name: str = "bounds", *, bounded: bool = False) -> Bounds:

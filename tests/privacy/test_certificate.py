@@ -7,7 +7,7 @@ import pytest
 
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
-from inbounds.privacy.certificate import CertificateError, _digest, certify, verify
+from inbounds.privacy.certificate import CertificateError, _digest, certify, compose, verify
 from inbounds.privacy.exact import choose_grid, exact_loss, grid_mechanism
 
 ONE = Fraction(1)
@@ -74,6 +74,7 @@ EDITS = {
     "exponent": 50,
     "divisor": 1,
     "dimension": 2,
+    "draws": 2,
     "noise": "sup-norm",
     "location": "anywhere",
     "sensitivity": "1/1000",
@@ -217,3 +218,51 @@ def test_bad_input_is_named():
         keywords = {"statistic": "x", "neighbours": "substitute", "sensitivity": ONE, "epsilon": ONE}
         with pytest.raises(ValueError, match=words):
             certify(mechanism, **(keywords | changes))
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+def test_draws_that_one_record_changes_add_up(bounding):
+    """A table of counts: one cell loses the record, another gains it."""
+    grid = choose_grid(Fraction(0), Fraction(100), ONE, ONE / 2, step=ONE)
+    mechanism = grid_mechanism(bounding, grid, ONE / 2)
+    keywords = {"statistic": "histogram", "neighbours": "substitute", "sensitivity": ONE}
+    one = certify(mechanism, **keywords, epsilon=ONE / 2)
+    two = certify(mechanism, **keywords, epsilon=ONE, draws=2)
+    assert Fraction(999, 1000) < two.loss <= 1
+    assert abs(two.loss - 2 * one.loss) < Fraction(1, 1 << 60)
+    assert verify(json.dumps(two.to_dict())) == two
+    with pytest.raises(CertificateError, match="exceeds"):
+        certify(mechanism, **keywords, epsilon=ONE, draws=3)
+
+
+@pytest.mark.claim("certificate-composition")
+def test_parts_compose_and_edits_are_refused():
+    halves = [make(b, epsilon=ONE / 2) for b in ("bit", "truncated")]
+    whole = compose(halves, ONE)
+    assert whole.loss == sum(part.loss for part in halves) <= whole.epsilon
+    assert whole.neighbours == "substitute"
+    record = whole.to_dict()
+    assert verify(json.dumps(record)) == whole
+    with pytest.raises(CertificateError, match="add up to"):
+        compose(halves, Fraction(9, 10))
+    with pytest.raises(CertificateError, match="one and the same neighbour relation"):
+        compose([], ONE)
+    with pytest.raises(CertificateError, match="one and the same neighbour relation"):
+        compose([make(), make(neighbours="add-remove")], Fraction(2))
+    parts = record["parts"]
+    lies = (
+        {"epsilon": "9/10"},
+        {"epsilon": 1},
+        {"parts": [*parts, parts[0]]},
+        {"parts": parts[0]},
+        {"parts": [record]},
+        {"parts": [parts[0] | {"loss": "0"}, parts[1]]},
+        {"more": 1},
+    )
+    for lie in lies:
+        body = {k: v for k, v in (record | lie).items() if k != "digest"}
+        with pytest.raises(CertificateError):
+            verify(record | lie)
+        with pytest.raises(CertificateError):
+            verify(body | {"digest": _digest(body)})

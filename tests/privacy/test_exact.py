@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbounds import Laplace, Mechanism, privacy_loss
+from inbounds import Laplace, Mechanism, _check, privacy_loss
 from inbounds.grid.scale import Scale
-from inbounds.privacy.exact import as_fraction, calibrate_scale, choose_grid, exact_loss, grid_mechanism
+from inbounds.privacy.exact import calibrate_scale, choose_grid, exact_loss, grid_mechanism
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=20)
 
@@ -121,17 +121,17 @@ def test_awkward_numbers_still_get_a_grid():
 
 
 def test_numbers_are_read_as_they_are_written():
-    assert as_fraction(0.1, "epsilon") == Fraction(1, 10)
-    assert as_fraction(np.float64(0.3), "epsilon") == Fraction(3, 10)
-    assert as_fraction(2, "epsilon") == 2
-    assert as_fraction(np.int64(3), "epsilon") == 3
-    assert as_fraction(Decimal("0.25"), "epsilon") == as_fraction("1/4", "epsilon") == Fraction(1, 4)
-    assert as_fraction(Fraction(np.int64(1), np.int64(3)), "epsilon").denominator.__class__ is int
+    assert _check.fraction(0.1, "epsilon") == Fraction(1, 10)
+    assert _check.fraction(np.float64(0.3), "epsilon") == Fraction(3, 10)
+    assert _check.fraction(2, "epsilon") == 2
+    assert _check.fraction(np.int64(3), "epsilon") == 3
+    assert _check.fraction(Decimal("0.25"), "epsilon") == _check.fraction("1/4", "epsilon") == Fraction(1, 4)
+    assert _check.fraction(Fraction(np.int64(1), np.int64(3)), "epsilon").denominator.__class__ is int
     for bad in (float("nan"), float("inf"), "a", "1/0", Decimal("inf"), "1e30000000", Decimal("1E+3000000"), "9" * 500):
         with pytest.raises(ValueError, match="epsilon must be"):
-            as_fraction(bad, "epsilon")
+            _check.fraction(bad, "epsilon")
     with pytest.raises(TypeError, match="epsilon must be a real number"):
-        as_fraction(None, "epsilon")
+        _check.fraction(None, "epsilon")
 
 
 F = Fraction

@@ -8,6 +8,7 @@ signature: whoever may rewrite the whole text can rewrite the digest too, but no
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from inbounds.privacy.exact import exact_loss
 from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
 
 FORMAT = "inbounds-certificate/1"
+COMPOSITION = "inbounds-composition/1"
 # Losses are shown rounded up to this many significant bits.
 _LOSS_BITS = 64
 
@@ -34,6 +36,10 @@ class Certificate:
     ``loss`` is a rational no smaller than the largest |log ratio| over all outputs and all neighbours, and ``loss ≤
     epsilon``. ``sensitivity`` is in the units of the statistic, ``move`` the same in steps of the grid; for a vector
     with joint ``"sup-norm"`` noise (``dimension > 1``) both are the largest over its coordinates.
+
+    ``draws`` says how many independent draws of this law a neighbour changes, each by at most ``move``: one for a
+    scalar, two for a table of counts under substitution (one cell loses the record, another gains it). Their losses
+    add up, and ``loss`` is the sum.
     """
 
     statistic: str
@@ -46,6 +52,7 @@ class Certificate:
     exponent: int
     divisor: int
     dimension: int
+    draws: int
     noise: str
     location: Literal["inside", "anywhere"]
     sensitivity: Fraction
@@ -80,6 +87,7 @@ def certify(
     epsilon: Fraction,
     location: Literal["inside", "anywhere"] = "inside",
     dimension: int = 1,
+    draws: int = 1,
 ) -> Certificate:
     """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
     if not isinstance(statistic, str):
@@ -91,13 +99,13 @@ def certify(
         raise ValueError(f"sensitivity must be > 0, got {sensitivity}")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be > 0, got {epsilon}")
-    dimension = _check.integer(dimension, "dimension", least=1)
+    dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
     if dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     move = _steps(sensitivity, mechanism, location)
-    loss = _rounded_loss(mechanism, move, epsilon)
+    loss = _rounded_loss(mechanism, move, draws, epsilon)
     if loss > epsilon:
         raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
     return Certificate(
@@ -111,6 +119,7 @@ def certify(
         exponent=mechanism.scale.exponent,
         divisor=mechanism.scale.divisor,
         dimension=dimension,
+        draws=draws,
         noise="laplace" if dimension == 1 else "sup-norm",
         location=location,
         sensitivity=sensitivity,
@@ -120,26 +129,53 @@ def certify(
     )
 
 
-def verify(record: dict[str, Any] | str) -> Certificate:
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Several certified draws from the same records: their losses add up to at most ``epsilon``."""
+
+    parts: tuple[Certificate, ...]
+    epsilon: Fraction
+
+    @property
+    def loss(self) -> Fraction:
+        """Sum of the parts' losses."""
+        return sum((part.loss for part in self.parts), start=Fraction(0))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The relation of all parts."""
+        return self.parts[0].neighbours
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values, like `Certificate.to_dict`."""
+        parts = [part.to_dict() for part in self.parts]
+        body = {"format": COMPOSITION, "epsilon": str(self.epsilon), "parts": parts}
+        return body | {"digest": _digest(body)}
+
+
+def compose(parts: Iterable[Certificate], epsilon: Fraction) -> Composition:
+    """claim:certificate-composition. The certificate of several draws, or `CertificateError` if they cost more."""
+    made = Composition(tuple(parts), _check.rational(epsilon, "epsilon"))
+    if not made.parts or len({part.neighbours for part in made.parts}) > 1:
+        raise CertificateError("a composition has parts, all for one and the same neighbour relation")
+    if made.loss > made.epsilon:
+        raise CertificateError(
+            f"the losses add up to {_decimal(made.loss)}, which exceeds the epsilon claimed, {_decimal(made.epsilon)}"
+        )
+    return made
+
+
+def verify(record: dict[str, Any] | str) -> Certificate | Composition:
     """The certificate, if every field of it follows from the others; `CertificateError` otherwise."""
     try:
         if isinstance(record, str):
             record = json.loads(record, object_pairs_hook=_without_repeats)
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise CertificateError(f"the certificate's format is not {FORMAT}")
+        if not isinstance(record, dict) or record.get("format") not in (FORMAT, COMPOSITION):
+            raise CertificateError(f"the certificate's format is not {FORMAT} or {COMPOSITION}")
         body = {name: value for name, value in record.items() if name != "digest"}
         if record.get("digest") != _digest(body):
             raise CertificateError("the certificate's digest does not fit its text: it was edited")
-        claimed = _parse(body)
-        made = certify(
-            claimed._mechanism(),
-            statistic=claimed.statistic,
-            neighbours=claimed.neighbours,
-            sensitivity=claimed.sensitivity,
-            epsilon=claimed.epsilon,
-            location=claimed.location,
-            dimension=claimed.dimension,
-        )
+        made = _verified_composition(body) if body["format"] == COMPOSITION else _certified_again(_parse(body))
     except CertificateError:
         raise
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -148,6 +184,29 @@ def verify(record: dict[str, Any] | str) -> Certificate:
         if type(record[name]) is not type(value) or record[name] != value:
             raise CertificateError(f"the certificate's {name} does not follow from the rest of it")
     return made
+
+
+def _certified_again(claimed: Certificate) -> Certificate:
+    return certify(
+        claimed._mechanism(),
+        statistic=claimed.statistic,
+        neighbours=claimed.neighbours,
+        sensitivity=claimed.sensitivity,
+        epsilon=claimed.epsilon,
+        location=claimed.location,
+        dimension=claimed.dimension,
+        draws=claimed.draws,
+    )
+
+
+def _verified_composition(body: dict[str, Any]) -> Composition:
+    if set(body) != {"format", "epsilon", "parts"} or not isinstance(body["parts"], list):
+        raise CertificateError("the certificate has missing or unknown fields")
+    parts = [verify(part) for part in body["parts"]]
+    whole = [part for part in parts if isinstance(part, Certificate)]
+    if len(whole) < len(parts):
+        raise CertificateError("a composition is made of certificates, not of compositions")
+    return compose(whole, _fraction(body["epsilon"], "epsilon"))
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -163,9 +222,9 @@ def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> in
     return min(move, mechanism.span) if location == "inside" and mechanism.span is not None else move
 
 
-def _rounded_loss(mechanism: GridMechanism, move: int, epsilon: Fraction) -> Fraction:
+def _rounded_loss(mechanism: GridMechanism, move: int, draws: int, epsilon: Fraction) -> Fraction:
     """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not past an ε it keeps."""
-    upper = exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
+    upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
     if mechanism.bounding != "truncated":
         return upper
     shift = _LOSS_BITS - upper.numerator.bit_length() + upper.denominator.bit_length()
@@ -188,10 +247,14 @@ def _parse(body: dict[str, Any]) -> Certificate:
         raise CertificateError("the certificate has missing or unknown fields")
     values = {name: body[name] for name in names}
     for name in _FRACTIONS:
-        if not isinstance(values[name], str) or not _FRACTION.fullmatch(values[name]):
-            raise CertificateError(f"the certificate's {name} is not a fraction written as text")
-        values[name] = Fraction(values[name])
+        values[name] = _fraction(values[name], name)
     return Certificate(**values)
+
+
+def _fraction(text: object, name: str) -> Fraction:
+    if not isinstance(text, str) or not _FRACTION.fullmatch(text):
+        raise CertificateError(f"the certificate's {name} is not a fraction written as text")
+    return Fraction(text)
 
 
 def _digest(body: dict[str, Any]) -> str:

@@ -6,14 +6,10 @@ With D the sensitivity in steps, N the steps between the bounds, T the scale in 
     truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
 """
 
-import re
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
-
-import numpy as np
 
 from inbounds import _check
 from inbounds.grid.interval import Interval, as_interval, exp_minus, log1p_interval, one_minus_exp
@@ -26,26 +22,6 @@ from inbounds.privacy.guarantee import LOCATIONS
 _FINE = 1 << 20
 # Where rounding up a sensitivity cannot be avoided, steps are chosen for it to cost this share of ε.
 _ROUNDING = Fraction(1, 1 << 20)
-
-
-def as_fraction(value: object, name: str) -> Fraction:
-    """A public number as the fraction its shortest decimal form says: 0.1 is 1/10, not the double next to it.
-
-    >>> as_fraction(0.1, "epsilon"), as_fraction("1/3", "epsilon")
-    (Fraction(1, 10), Fraction(1, 3))
-    """
-    if isinstance(value, Fraction):
-        return _check.rational(value, name)
-    if isinstance(value, str | Decimal):
-        # Fraction("1e999999999") would fill the memory: only exponents of three digits are read.
-        if len(str(value)) > 400 or re.search(r"[eE][+-]?\d{4,}", str(value)):
-            raise ValueError(f"{name} must be a number of at most 400 characters and an exponent below 1000")
-        try:
-            return Fraction(value)
-        except (ValueError, ZeroDivisionError, OverflowError):
-            raise ValueError(f"{name} must be a finite number, got {value!r}") from None
-    number = _check.finite(value, name)
-    return Fraction(int(value)) if isinstance(value, int | np.integer) else Fraction(repr(number))
 
 
 def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Interval:
