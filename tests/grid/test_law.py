@@ -217,6 +217,32 @@ def test_the_closed_form_is_the_enumerated_loss(bounding):
         assert not worst_ratio_holds(masses, last, move, loss.lower - Fraction(1, 1 << 40), all_moves=False)
 
 
+@pytest.mark.claim("grid-worst-mse")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("steps", [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(20)])
+@pytest.mark.parametrize("last", [1, 2, 3, 5, 8, 21])
+def test_the_worst_errors_are_those_of_the_worst_location(bounding, steps, last):
+    law = GridMechanism(bounding, Scale.at_least(steps), 0, last, Fraction(1, 7))
+    every = range(last + 1)
+    worst = max(law.mse(at).upper for at in every)
+    assert abs(law.worst_mse().upper - worst) < worst / (1 << 60)
+    biases = [max(abs(law.bias(at).lower), abs(law.bias(at).upper)) for at in every]
+    assert abs(law.worst_bias().upper - max(biases)) < Fraction(1, 1 << 60)
+
+
+@pytest.mark.claim("grid-worst-mse")
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+def test_the_worst_errors_with_an_open_side(bounding):
+    scale = Scale.at_least(Fraction(3))
+    for first, last in ((0, None), (None, 5), (None, None)):
+        law = GridMechanism(bounding, scale, first, last)
+        seen = [law.mse((first or 0) + k if last is None else last - k) for k in (0, 1, 3, 10, 200)]
+        assert max(mse.upper for mse in seen) <= law.worst_mse().upper * (1 + Fraction(1, 1 << 60))
+        assert law.worst_mse().lower <= max(mse.upper for mse in seen) * (1 + Fraction(1, 1 << 60))
+        assert law.worst_bias().upper >= max(law.bias(first or last or 0).lower, 0)
+    assert (GridMechanism("unbounded", scale, 0, 9).worst_bias().upper) == 0
+
+
 def test_locating():
     grid = GridMechanism("bit", Scale(20, 1), 0, 100, Fraction(1, 100), Fraction(2))
     assert grid.locate(Fraction(2)) == 0

@@ -234,6 +234,26 @@ class GridMechanism:
         """Mean squared error about the true value, in squared units of the statistic."""
         return as_interval(self._moments(at)[1]) * self.step**2
 
+    def worst_bias(self) -> Interval:
+        """Largest absolute bias over all true values within the bounds: it is the one at a bound."""
+        if self.bounding == "unbounded" or (self.first is None and self.last is None):
+            return as_interval(0)
+        return self.bias(self.first) if self.first is not None else -self.bias(self.last or 0)
+
+    def worst_mse(self) -> Interval:
+        """claim:grid-worst-mse. Largest mean squared error over all true values within the bounds.
+
+        It is that at a bound or that at the middle. For BIT: going up from a bound by one step changes the MSE by
+        h(a+1) - h(N-a), h(m) ∝ (2m-1) q^m, and since log h is concave this changes sign once before the middle, from
+        minus to plus. For truncation brute force shows the same. With an open side, the middle is unbounded noise.
+        """
+        anywhere = GridMechanism("unbounded", self.scale, None, None, self.step, self.origin).mse(0)
+        if self.bounding == "unbounded" or (self.first is None and self.last is None):
+            return anywhere
+        end = self.mse(self.first if self.first is not None else self.last or 0)
+        middle = anywhere if self.first is None or self.last is None else self.mse((self.first + self.last) // 2)
+        return end if end.upper > middle.upper else middle
+
     def _moments(self, at: int) -> tuple[Any, Any]:
         return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 

@@ -65,9 +65,16 @@ class Certificate:
         """The law that a scalar release was drawn from."""
         if self.dimension > 1:
             raise ValueError("a joint release has no law coordinate by coordinate")
-        return self._mechanism()
+        return self.grid
 
-    def _mechanism(self) -> GridMechanism:
+    @property
+    def spread(self) -> Fraction:
+        """Scale of the noise, in the units of the coordinates that it was added to."""
+        return Scale(self.exponent, self.divisor).steps * self.step
+
+    @property
+    def grid(self) -> GridMechanism:
+        """Grid and scale; also those of each coordinate of a joint release, whose law this is not."""
         scale = Scale(self.exponent, self.divisor)
         return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin)
 
@@ -188,7 +195,7 @@ def verify(record: dict[str, Any] | str) -> Certificate | Composition:
 
 def _certified_again(claimed: Certificate) -> Certificate:
     return certify(
-        claimed._mechanism(),
+        claimed.grid,
         statistic=claimed.statistic,
         neighbours=claimed.neighbours,
         sensitivity=claimed.sensitivity,
@@ -206,7 +213,7 @@ def _verified_composition(body: dict[str, Any]) -> Composition:
     whole = [part for part in parts if isinstance(part, Certificate)]
     if len(whole) < len(parts):
         raise CertificateError("a composition is made of certificates, not of compositions")
-    return compose(whole, _fraction(body["epsilon"], "epsilon"))
+    return compose(whole, parse_fraction(body["epsilon"], "epsilon"))
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -247,11 +254,11 @@ def _parse(body: dict[str, Any]) -> Certificate:
         raise CertificateError("the certificate has missing or unknown fields")
     values = {name: body[name] for name in names}
     for name in _FRACTIONS:
-        values[name] = _fraction(values[name], name)
+        values[name] = parse_fraction(values[name], name)
     return Certificate(**values)
 
 
-def _fraction(text: object, name: str) -> Fraction:
+def parse_fraction(text: object, name: str) -> Fraction:
     if not isinstance(text, str) or not _FRACTION.fullmatch(text):
         raise CertificateError(f"the certificate's {name} is not a fraction written as text")
     return Fraction(text)

@@ -1,0 +1,122 @@
+"""From noisy coordinates to the value that is published: post-processing, of public numbers only.
+
+Each method is named in the record, so that whoever has the record can do it again. Arrays are handled along their last
+axis: one release, or thousands of simulated ones (`inbounds.expected`).
+"""
+
+import math
+
+import numpy as np
+
+from inbounds._check import Array
+
+# Noisy coordinates, times their units, within their bounds.
+DIRECT = "direct"
+# The square root of a noisy variance.
+ROOT = "root of a released variance"
+# A symmetric matrix from the elements on and above its diagonal.
+MATRIX = "matrix"
+CORRELATION = "correlation from released covariances"
+# From noisy sums and a noisy count (`inbounds.tables.statistics.Moments`).
+MEAN_OF_SUMS = "noisy sum over noisy count"
+VARIANCE_OF_SUMS = "variance from noisy sums and count"
+ROOT_OF_SUMS = "standard deviation from noisy sums and count"
+MATRIX_OF_SUMS = "covariances from noisy sums and count"
+CORRELATION_OF_SUMS = "correlations from noisy sums and count"
+POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
+# Counts that are not public in number, as shares of their own sum.
+SHARES = "noisy counts over their sum"
+METHODS = (
+    DIRECT,
+    ROOT,
+    MATRIX,
+    CORRELATION,
+    MEAN_OF_SUMS,
+    VARIANCE_OF_SUMS,
+    ROOT_OF_SUMS,
+    MATRIX_OF_SUMS,
+    CORRELATION_OF_SUMS,
+    POOLED_OF_SUMS,
+    SHARES,
+)
+OF_SUMS = METHODS[4:]
+
+
+def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array) -> Array:
+    """Values from coordinates (units applied), within bounds.
+
+    ``columns`` has a row (lower, upper) for each numeric column; methods of sums need them to undo the scaling. The
+    result is flat: cells one after another, matrices row by row.
+    """
+    if method in (DIRECT, ROOT):
+        values = np.clip(noisy, lower, upper)
+        return np.asarray(np.sqrt(values) if method == ROOT else values)
+    if method == MATRIX:
+        return symmetric(np.clip(noisy, lower, upper))
+    if method == CORRELATION:
+        return _correlations(symmetric(np.clip(noisy, lower, upper)))
+    if method == SHARES:
+        counts = np.maximum(noisy, 0.0)
+        total = counts.sum(axis=-1, keepdims=True)
+        return np.asarray(np.where(total > 0, counts / np.maximum(total, 1.0), 1 / noisy.shape[-1]))
+    width = (columns[:, 1] - columns[:, 0]) / 2
+    cells = noisy.reshape(*noisy.shape[:-1], -1, _dimension(method, len(columns)))
+    if method == MEAN_OF_SUMS:
+        # An empty group has no mean; one record is the least that a count stands for.
+        means = columns.mean(axis=1) + width * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
+        return np.asarray(np.clip(means, lower, upper))
+    if method == POOLED_OF_SUMS:
+        counts, scatter = _scatter(cells, width)
+        free = np.maximum(counts.sum(axis=-2) - cells.shape[-2], 1.0)
+        return np.asarray(np.clip(symmetric(scatter.sum(axis=-2) / free), lower, upper))
+    counts, scatter = _scatter(cells[..., 0, :], width)
+    covariances = symmetric(scatter / (counts - 1))
+    if method == CORRELATION_OF_SUMS:
+        return _correlations(covariances)
+    if method == MATRIX_OF_SUMS:
+        return np.clip(covariances, lower, upper)
+    variances = np.clip(covariances, 0.0, upper if method == VARIANCE_OF_SUMS else upper**2)
+    return variances if method == VARIANCE_OF_SUMS else np.sqrt(variances)
+
+
+def _dimension(method: str, columns: int) -> int:
+    """Coordinates of one cell."""
+    return 1 + columns + (0 if method == MEAN_OF_SUMS else columns * (columns + 1) // 2)
+
+
+def triangle_size(elements: int) -> int:
+    """Rows of the matrix whose upper triangle has that many elements."""
+    return (math.isqrt(8 * elements + 1) - 1) // 2
+
+
+def symmetric(triangle: Array) -> Array:
+    """The full matrix, flat, from its upper triangle."""
+    size = triangle_size(elements := triangle.shape[-1])
+    place = np.zeros((size, size), dtype=np.intp)
+    place[np.triu_indices(size)] = np.arange(elements)
+    place = np.maximum(place, place.T)
+    return triangle[..., place.ravel()]
+
+
+def _correlations(flat: Array) -> Array:
+    """Correlations from covariances; 0 next to a variance of 0, 1 on the diagonal."""
+    size = int(flat.shape[-1] ** 0.5)
+    matrix = flat.reshape(*flat.shape[:-1], size, size)
+    roots = np.sqrt(np.maximum(np.diagonal(matrix, axis1=-2, axis2=-1), 0.0))
+    scale = roots[..., :, None] * roots[..., None, :]
+    result = np.divide(matrix, scale, out=np.zeros_like(matrix), where=scale > 0)
+    result = np.clip(result, -1.0, 1.0)
+    result[..., np.arange(size), np.arange(size)] = 1.0
+    return np.asarray(result.reshape(flat.shape))
+
+
+def _scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
+    """Counts (at least 2) and upper triangles of Σ(x - mean)(y - mean), from counts, Σu and Σ(2u² - 1) or Σ u_i u_j."""
+    size = len(half_widths)
+    counts = np.maximum(cells[..., :1], 2.0)
+    means = np.clip(cells[..., 1 : 1 + size] / counts, -1.0, 1.0)
+    rows, columns = np.triu_indices(size)
+    seconds = cells[..., 1 + size :] / counts
+    seconds = np.clip(np.where(rows == columns, (seconds + 1) / 2, seconds), -1.0, 1.0)
+    centred = seconds - means[..., rows] * means[..., columns]
+    return counts, counts * centred * half_widths[rows] * half_widths[columns]

@@ -1,0 +1,152 @@
+"""The expected error of a release, from public numbers: at worst over the bounds, and at the released value.
+
+The error at the true value is as secret as the value, so it is never given. Where the released number has a law of its
+own, errors are exact. What is derived from several noisy numbers is simulated from the released ones, with noise of the
+certified law and a fixed seed, so that everyone who has the record gets the same figures.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from inbounds import derive
+from inbounds._check import Array
+from inbounds.laws import Laplace, Mechanism
+from inbounds.laws.noise import unit_legendre
+from inbounds.privacy.certificate import Certificate, Composition
+
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Root mean squared error and bias.
+
+    ``worst_*`` are the largest over all true values within the bounds; the others hold where the true value is the
+    released one. Arrays for several numbers. For what is derived from several noisy numbers the worst case is the width
+    of the bounds: a group may be empty, a variance next to nothing.
+    """
+
+    rmse: Any
+    bias: Any
+    worst_rmse: Any
+    worst_bias: Any
+
+    def __str__(self) -> str:
+        if np.ndim(self.rmse):
+            return f"expected RMSE {np.min(self.rmse):.3g} to {np.max(self.rmse):.3g}"
+        return f"expected RMSE {self.rmse:.3g}, at worst {self.worst_rmse:.3g}"
+
+
+def expected_error(
+    method: str,
+    noisy: tuple[Fraction, ...],
+    units: tuple[Fraction, ...],
+    certificate: Certificate | Composition,
+    limits: tuple[Array, Array, Array],
+) -> Error:
+    """The error of a release from its record; ``limits`` as `derive` takes them."""
+    parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
+    if method == derive.ROOT:
+        law = continuous(parts[0])
+        (rmse, bias), (worst_rmse, worst_bias) = root_error(law, float(noisy[0])), worst_root_error(law)
+        return Error(rmse, bias, worst_rmse, worst_bias)
+    if method == derive.DIRECT and parts[0].dimension == 1:
+        each = [_exact(part, x, unit) for part, x, unit in zip(parts, noisy, units, strict=True)]
+        return Error(*(np.array(column) if len(column) > 1 else column[0] for column in zip(*each, strict=True)))
+    at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
+    true, draws = (derive.derive(method, x, *limits) for x in (at, at + _noise(parts, at, units)))
+    rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
+    worst = _worst(method, parts, units, limits)
+    if true.size == 1:
+        return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]))
+    return Error(rmse, bias, *worst)
+
+
+def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, float, float, float]:
+    law, scale = part.mechanism, float(unit)
+    at = law.locate(noisy)
+    return (
+        math.sqrt(law.mse(at).upper) * scale,
+        float(law.bias(at).upper) * scale,
+        math.sqrt(law.worst_mse().upper) * scale,
+        float(law.worst_bias().upper) * scale,
+    )
+
+
+def _noise(parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...]) -> Array:
+    """Draws from the certified laws, in units; of a vector's coordinates together."""
+    rng = np.random.default_rng(0)
+    if (dimension := parts[0].dimension) == 1:
+        laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
+        return np.array([law.sample(x, _DRAWS, rng=rng) - x for law, x in zip(laws, at, strict=True)]).T
+    # Sup-norm noise: a radius with a gamma law, then a point of the cube.
+    cube = rng.uniform(-1, 1, (_DRAWS, len(at) // dimension, dimension))
+    radius = rng.gamma(dimension + 1, 1.0, (_DRAWS, len(at) // dimension, 1))
+    scales = np.array([float(parts[0].spread * unit) for unit in units])
+    return np.asarray((cube * radius).reshape(_DRAWS, -1) * scales)
+
+
+def _worst(
+    method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, ...], limits: tuple[Array, Array, Array]
+) -> tuple[Array, Array]:
+    lower, upper, _ = limits
+    if method in derive.OF_SUMS or method == derive.CORRELATION:
+        width = upper - lower
+        if method in (derive.CORRELATION, derive.CORRELATION_OF_SUMS):
+            size = derive.triangle_size(len(units)) if method == derive.CORRELATION else len(limits[2])
+            width = 2 * (1 - np.eye(size)).ravel()
+        return width, width
+    scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
+    dimension = parts[0].dimension
+    if dimension == 1:
+        worst = [_exact(part, Fraction(0), unit)[2:] for part, unit in zip(parts, units, strict=True)]
+        rmse, bias = np.array(worst).T
+    else:
+        # z = R u with E R² = (d+1)(d+2) T² and E R = (d+1) T; clamped at a bound, half of E|z| remains as bias.
+        rmse = scales * math.sqrt((dimension + 1) * (dimension + 2) / 3)
+        bias = scales * (dimension + 1) / 4
+    if method == derive.MATRIX:
+        rmse, bias = derive.symmetric(rmse), derive.symmetric(bias)
+    return rmse, bias
+
+
+def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:
+    """A certified law on the real line: the grid is so fine that its step does not show."""
+    law = part.mechanism
+    low, high = (
+        infinite if end is None or law.bounding == "unbounded" else float(law.value(end) * unit)
+        for end, infinite in ((law.first, -math.inf), (law.last, math.inf))
+    )
+    return Mechanism(Laplace(float(part.spread * unit)), law.bounding, bounds=(low, high))
+
+
+def root_error(law: Mechanism, variance: float) -> tuple[float, float]:
+    """RMSE and bias of the root of a noisy variance about the root of the true one.
+
+    With y = √x the density of y is 2y f(y²), smooth on both sides of √variance: Gauss-Legendre on pieces of it.
+    """
+    top, root = math.sqrt(law.bounds[1]), math.sqrt(variance)
+    reach = 45 * law.noise.scale
+    below, above = math.sqrt(max(variance - reach, 0.0)), math.sqrt(min(variance + reach, law.bounds[1]))
+    edges = np.unique(np.concatenate([np.linspace(below, root, 9), np.linspace(root, above, 9)]))
+    nodes, node_weights = unit_legendre(32)
+    y = (edges[:-1, None] + np.diff(edges)[:, None] * nodes).ravel()
+    weights = (np.diff(edges)[:, None] * node_weights).ravel() * 2 * y * law.pdf(y * y, at=variance)
+    at_zero, at_top = (float(atom) for atom in law.atoms(at=variance))
+    mse = float(weights @ (y - root) ** 2) + at_zero * root**2 + at_top * (top - root) ** 2
+    bias = float(weights @ (y - root)) - at_zero * root + at_top * (top - root)
+    return math.sqrt(mse), bias
+
+
+@lru_cache(maxsize=256)
+def worst_root_error(law: Mechanism) -> tuple[float, float]:
+    """claim:worst-root. Largest RMSE and absolute bias of `root_error` over all variances within the bounds."""
+    top, scale = law.bounds[1], law.noise.scale
+    inside = np.geomspace(1e-4 * min(scale, top), top, 97)
+    errors = [root_error(law, float(variance)) for variance in (0.0, *inside)]
+    return max(rmse for rmse, _ in errors), max(abs(bias) for _, bias in errors)

@@ -1,0 +1,205 @@
+"""The public record of a release: the only thing that passes the wall.
+
+Everything in it is public. The value follows from the noisy coordinates by the method named, the noise from the
+certificate; `Release.from_json` does both again and refuses a record in which they do not agree.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from inbounds import derive
+from inbounds._check import Array
+from inbounds.expected import Error, expected_error
+from inbounds.grid.law import GridMechanism
+from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, verify
+from inbounds.privacy.guarantee import Neighbours
+
+FORMAT = "inbounds-release/1"
+Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
+
+
+class RecordError(ValueError):
+    """A record whose parts do not agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRule:
+    """What was done to each record of a column before counting.
+
+    Numbers: clipped to [lower, upper] and rounded to multiples of ``step`` from lower. Cells: ``cells`` names them.
+    ``missing`` and ``other`` say what was counted in place of such values; None means that they were refused.
+    """
+
+    name: str
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+    step: Fraction | None = None
+    cells: tuple[str, ...] = ()
+    missing: str | None = None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published statistic with what it cost and how far off it can be.
+
+    ``noisy`` are the coordinates as they were drawn, ``units`` what one of each is worth, ``bounds`` those of the
+    coordinates (after units). `value` is what to publish.
+    """
+
+    statistic: str
+    method: str
+    columns: tuple[ColumnRule, ...]
+    rows: int | None
+    unit: str
+    contributions: int
+    axes: tuple[tuple[str, ...], ...]
+    noisy: tuple[Fraction, ...]
+    units: tuple[Fraction, ...]
+    bounds: tuple[Bound, ...]
+    certificate: Certificate | Composition
+    notes: tuple[str, ...] = ()
+
+    @property
+    def epsilon(self) -> float:
+        """ε that was spent."""
+        return float(self.certificate.epsilon)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation that ε is for."""
+        return self.certificate.neighbours
+
+    @property
+    def bounding(self) -> str:
+        """What keeps the value inside: ``"bit"`` or ``"truncated"``."""
+        part = self.certificate if isinstance(self.certificate, Certificate) else self.certificate.parts[0]
+        return "truncated" if part.bounding == "truncated" else "bit"
+
+    @property
+    def mechanism(self) -> GridMechanism:
+        """The law that a single number was drawn from."""
+        if not isinstance(self.certificate, Certificate) or len(self.noisy) > 1:
+            raise ValueError("a release of several numbers has no single law; see its certificate")
+        return self.certificate.mechanism
+
+    @property
+    def value(self) -> Any:
+        """What is published: a number, or an array with the shape of its `axes`."""
+        flat = self._derived()
+        if not self.axes:
+            return flat[0]
+        return np.array(flat).reshape([len(axis) for axis in self.axes])
+
+    def _derived(self) -> list[int] | list[float]:
+        exact = [noisy * unit for noisy, unit in zip(self.noisy, self.units, strict=True)]
+        if self.method == derive.DIRECT:
+            clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
+            whole = self.statistic in _WHOLE
+            return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
+        return derive.derive(self.method, np.array([float(x) for x in exact]), *self._limits()).tolist()  # type: ignore[no-any-return]
+
+    def _limits(self) -> tuple[Array, Array, Array]:
+        lower = np.array([-np.inf if low is None else float(low) for low, _ in self.bounds])
+        upper = np.array([np.inf if up is None else float(up) for _, up in self.bounds])
+        numeric = [(float(rule.lower or 0), float(rule.upper or 0)) for rule in self.columns if rule.step is not None]
+        return lower, upper, np.array(numeric).reshape(-1, 2)
+
+    @property
+    def error(self) -> Error:
+        """How far off the value is expected to be: at worst over the bounds, and where it was released."""
+        return expected_error(self.method, self.noisy, self.units, self.certificate, self._limits())
+
+    def __str__(self) -> str:
+        names = ", ".join(dict.fromkeys(rule.name for rule in self.columns)) or "records"
+        how = self.bounding if self.method == derive.DIRECT else f"{self.bounding}, {self.method}"
+        value = self.value if self.axes else f"{self.value:.6g}" if isinstance(self.value, float) else self.value
+        return (
+            f"{self.statistic} of {names}: {value}\n"
+            f"  epsilon {self.epsilon:g} per {self.unit}, {self.neighbours}; {how}; "
+            f"{self.error}"
+        )
+
+    def to_json(self) -> str:
+        """The record as text; fractions are written as such."""
+        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "certificate"}
+        value = self.value.tolist() if self.axes else self.value
+        body = {"format": FORMAT, "value": value} | plain | {"certificate": self.certificate.to_dict()}
+        return json.dumps(body, indent=1, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Release":
+        """The record that `to_json` wrote; `RecordError` for one whose parts do not agree."""
+        try:
+            body = json.loads(text)
+            if not isinstance(body, dict) or body.get("format") != FORMAT:
+                raise RecordError(f"the record's format is not {FORMAT}")
+            release = cls(**_parsed(body))
+            release._check()
+            again = json.loads(release.to_json())
+        except (RecordError, CertificateError):
+            raise
+        except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise RecordError(f"the record is malformed ({type(error).__name__})") from None
+        for name, value in body.items():
+            if again.get(name) != value:
+                raise RecordError(f"the record's {name} does not follow from the rest of it")
+        return release
+
+    def _check(self) -> None:
+        """Coordinates lie on their grids, and the statistic is the one that was certified."""
+        parts = [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
+        if {part.statistic for part in parts} != {_DRAWN.get(self.method, self.statistic)}:
+            raise RecordError("the record's statistic is not the one that its certificate is for")
+        laws = parts * len(self.noisy) if len(parts) == 1 else parts
+        for noisy, law in zip(self.noisy, laws, strict=len(parts) > 1):
+            index = (noisy - law.origin) / law.step
+            low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
+            if index.denominator != 1 or (low is not None and index < low) or (high is not None and index > high):
+                raise RecordError("the record's noisy values are not on the grid of its certificate")
+
+
+# What the noise was added to, where it is not what is published.
+_DRAWN = {derive.ROOT: "variance", derive.CORRELATION: "covariance"}
+_WHOLE = ("count", "histogram", "crosstab")
+
+
+def _clip(x: Fraction, bound: Bound) -> Fraction:
+    lower, upper = bound
+    x = x if lower is None else max(x, lower)
+    return x if upper is None else min(x, upper)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, ColumnRule):
+        return {name: _plain(one) for name, one in asdict(value).items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
+    def fraction(text: Any) -> Fraction | None:
+        return None if text is None else parse_fraction(text, "number")
+
+    values = {field.name: body[field.name] for field in fields(Release)}
+    rules = [
+        rule
+        | {name: fraction(rule[name]) for name in ("lower", "upper", "step")}
+        | {"cells": tuple(str(cell) for cell in rule["cells"])}
+        for rule in values["columns"]
+    ]
+    return values | {
+        "columns": tuple(ColumnRule(**rule) for rule in rules),
+        "axes": tuple(tuple(str(label) for label in axis) for axis in values["axes"]),
+        "noisy": tuple(fraction(x) for x in values["noisy"]),
+        "units": tuple(fraction(x) for x in values["units"]),
+        "bounds": tuple((fraction(low), fraction(up)) for low, up in values["bounds"]),
+        "certificate": verify(values["certificate"]),
+        "notes": tuple(str(note) for note in values["notes"]),
+    }

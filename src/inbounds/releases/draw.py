@@ -1,0 +1,132 @@
+"""Noise for exact statistics: laws and certificates first, from public numbers; then the data, once.
+
+Every function comes in two steps. The first fixes the law and proves what it costs, before any data is read; the
+second takes the table's exact numbers as arguments, adds noise from the system's randomness and returns noisy ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+
+from inbounds import _check
+from inbounds.grid.entropy import SYSTEM, Entropy, require_system
+from inbounds.grid.joint import supnorm
+from inbounds.grid.law import GridMechanism
+from inbounds.privacy.certificate import Certificate, certify
+from inbounds.privacy.exact import choose_grid, grid_mechanism
+from inbounds.tables.engine import Cells
+from inbounds.tables.statistics import Statistic, Unit
+
+BOUNDINGS = ("bit", "truncated")
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a release spends, for whom, and how it is kept in bounds."""
+
+    epsilon: Fraction
+    unit: Unit
+    bounding: str
+
+    @classmethod
+    def of(cls, epsilon: object, neighbours: object, contributions: object, bounding: object) -> "Promise":
+        """The promise as a user writes it."""
+        exact = _check.fraction(epsilon, "epsilon")
+        if not exact > 0:
+            raise ValueError(f"epsilon must be > 0, got {epsilon!r}")
+        _check.choice(bounding, "bounding", BOUNDINGS)
+        return cls(exact, Unit(neighbours, contributions), str(bounding))  # type: ignore[arg-type]
+
+
+def entropy_source() -> Entropy:
+    """The system's randomness; nothing else is fit for a release."""
+    return require_system(SYSTEM)
+
+
+def single_law(
+    statistic: Statistic, promise: Promise, epsilon: Fraction | None = None, *, name: str | None = None
+) -> Certificate:
+    """The law of one number at ε (or a share of it), certified."""
+    epsilon = promise.epsilon if epsilon is None else epsilon
+    if promise.bounding == "truncated" and statistic.lower is None and statistic.upper is None:
+        raise ValueError(f"a {statistic.name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
+    grid = choose_grid(statistic.lower, statistic.upper, statistic.sensitivity, epsilon, step=statistic.step)
+    return certify(
+        grid_mechanism(promise.bounding, grid, epsilon),
+        statistic=name or statistic.name,
+        neighbours=promise.unit.neighbours,
+        sensitivity=statistic.sensitivity,
+        epsilon=epsilon,
+    )
+
+
+def draw_single(statistic: Statistic, certificate: Certificate, cells: Cells) -> Fraction:
+    """claim:release-single. The statistic of a table, with noise of the certified law."""
+    law = certificate.mechanism
+    at = _root_index(law, statistic(cells)) if statistic.root else law.locate(statistic(cells))
+    return law.value(law.draw(at, entropy_source()))
+
+
+def _root_index(law: GridMechanism, square: Fraction) -> int:
+    """⌊√square/step + ½⌋ = ⌊(⌊2√square/step⌋ + 1)/2⌋, on a grid from 0."""
+    scaled = 4 * square / law.step**2
+    return (isqrt(scaled.numerator // scaled.denominator) + 1) // 2
+
+
+def counts_law(name: str, promise: Promise, rows: int | None) -> Certificate:
+    """The law of each count of a table at ε, certified for all of them together."""
+    changes = promise.unit.cell_changes
+    upper = None if rows is None else Fraction(rows)
+    share = promise.epsilon / changes
+    grid = choose_grid(Fraction(0), upper, Fraction(1), share, step=Fraction(1))
+    return certify(
+        grid_mechanism(promise.bounding, grid, share),
+        statistic=name,
+        neighbours=promise.unit.neighbours,
+        sensitivity=Fraction(1),
+        epsilon=promise.epsilon,
+        draws=changes,
+    )
+
+
+def draw_counts(counts: Sequence[int], certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-counts. Counts of a table's cells, each with noise of its own."""
+    noisy = certificate.mechanism.draw_each(np.array(counts, dtype=np.int64), entropy_source())
+    return tuple(Fraction(int(count)) for count in noisy)
+
+
+def joint_law(name: str, promise: Promise, sensitivity: Fraction, dimension: int, draws: int = 1) -> Certificate:
+    """The law of sup-norm noise for vectors whose coordinates all move by at most ``sensitivity``, certified.
+
+    ``draws`` is the number of vectors that the unit moves. Truncation is refused: it would not be post-processing.
+    """
+    if promise.bounding == "truncated":
+        raise ValueError(
+            f"bounding='truncated' is not offered for a {name} released jointly: the noise of several numbers at once "
+            "is clamped, which costs no privacy; use bounding='bit'"
+        )
+    share = promise.epsilon / draws
+    grid = choose_grid(None, None, sensitivity, share, location="anywhere")
+    return certify(
+        grid_mechanism("unbounded", grid, share),
+        statistic=name,
+        neighbours=promise.unit.neighbours,
+        sensitivity=sensitivity,
+        epsilon=promise.epsilon,
+        location="anywhere",
+        dimension=dimension,
+        draws=draws,
+    )
+
+
+def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-joint. Vectors with sup-norm noise, one after another."""
+    law, entropy = certificate.grid, entropy_source()
+    noisy = []
+    for vector in vectors:
+        noise = supnorm(law.scale, len(vector), entropy)
+        noisy += [law.value(law.locate(x) + int(z)) for x, z in zip(vector, noise, strict=True)]
+    return tuple(noisy)

@@ -1,0 +1,218 @@
+"""Covariance and correlation matrices, plain and pooled within cells; pooled variances.
+
+Keywords that all releases share are explained in `inbounds.releases.scalars`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from inbounds import _check, derive
+from inbounds.record import Bound, Release
+from inbounds.releases.draw import Promise
+from inbounds.releases.kinds import elements, of_sums, single
+from inbounds.releases.opening import Opened, column_name, key_of, open_table
+from inbounds.tables import statistics
+from inbounds.tables.engine import Request
+from inbounds.tables.schema import DataError, Key, Level, Levels, Numeric
+from inbounds.tables.statistics import Moments
+
+_NOT_REPAIRED = "elements are within their bounds one by one; the matrix is not made positive semidefinite"
+_UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
+
+
+def covariance(
+    data: Any,
+    *,
+    bounds: Mapping[str, Any],
+    epsilon: Any,
+    method: str = "joint",
+    missing: Mapping[str, Any] | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
+
+    ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
+    share of ε. ``bounding="truncated"`` needs ``"split"``.
+    """
+    return _matrix("covariance", data, bounds, epsilon, method, missing, bounding, neighbours, contributions, rows)
+
+
+def correlation(
+    data: Any,
+    *,
+    bounds: Mapping[str, Any],
+    epsilon: Any,
+    method: str = "joint",
+    missing: Mapping[str, Any] | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
+    return _matrix("correlation", data, bounds, epsilon, method, missing, bounding, neighbours, contributions, rows)
+
+
+def _matrix(
+    name: str,
+    data: Any,
+    bounds: Any,
+    epsilon: Any,
+    method: str,
+    missing: Any,
+    bounding: str,
+    neighbours: str,
+    contributions: int,
+    rows: Any,
+) -> Release:
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    columns, joint = _columns(bounds, missing), _jointly(method, promise)
+    table = open_table(data, columns, promise, rows, least=2)
+    quantised = [table.quantised(column, promise) for column in columns]
+    axes = [[column.name for column in columns]] * 2
+    if table.rows is None:
+        if not joint:
+            raise ValueError("neighbours='add-remove' releases all sums together; use method='joint'")
+        derived = derive.MATRIX_OF_SUMS if name == "covariance" else derive.CORRELATION_OF_SUMS
+        limits = _limits_of_sums(columns) if name == "covariance" else [(Fraction(-1), Fraction(1))] * len(columns) ** 2
+        moments = Moments(tuple(quantised), products=True)
+        return of_sums(name, derived, table, moments, promise, limits, axes=axes)
+    found = statistics.covariances(quantised, promise.unit, table.rows)
+    request = Request((), tuple(quantised), True)
+    derived, note = (derive.MATRIX, _NOT_REPAIRED) if name == "covariance" else (derive.CORRELATION, _UNDETERMINED)
+    return elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, notes=[note])
+
+
+def pooled_variance(
+    data: Any,
+    column: str | None = None,
+    *,
+    by: str,
+    levels: Sequence[Level],
+    bounds: Any,
+    epsilon: Any,
+    sizes: Mapping[Level, int] | None = None,
+    missing: Any = None,
+    by_missing: Level | None = None,
+    other: Level | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The variance within groups, pooled: Σ_j Σ (x - mean_j)² / (n - J).
+
+    Sizes of groups are secret and a record may be in any. ``sizes={level: n_j}`` says that they are public and that no
+    record changes its group (a design, not an answer); it is checked. With add-remove noisy sums and counts are used.
+    """
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    key = key_of(by, levels, None, by_missing, other)
+    table, public = _grouped(data, [numeric], key, promise, rows, sizes)
+    if table.rows is None:
+        return _pooled_of_sums("pooled_variance", table, [numeric], key, promise, [])
+    quantised = table.quantised(numeric, promise)
+    cells = len(key.labels)
+    (statistic,) = statistics.pooled([quantised], promise.unit, table.rows, cells, sizes=public)
+    request = Request((key,), (quantised,), True)
+    return single(statistic, table, request, promise, [quantised, key])
+
+
+def pooled_covariance(
+    data: Any,
+    *,
+    by: str,
+    levels: Sequence[Level],
+    bounds: Mapping[str, Any],
+    epsilon: Any,
+    method: str = "joint",
+    sizes: Mapping[Level, int] | None = None,
+    missing: Mapping[str, Any] | None = None,
+    by_missing: Level | None = None,
+    other: Level | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    columns, joint = _columns(bounds, missing), _jointly(method, promise)
+    key = key_of(by, levels, None, by_missing, other)
+    table, public = _grouped(data, columns, key, promise, rows, sizes)
+    axes = [[column.name for column in columns]] * 2
+    if table.rows is None:
+        return _pooled_of_sums("pooled_covariance", table, columns, key, promise, axes)
+    quantised = [table.quantised(column, promise) for column in columns]
+    cells = len(key.labels)
+    found = statistics.pooled(quantised, promise.unit, table.rows, cells, sizes=public)
+    return elements(
+        "pooled_covariance",
+        derive.MATRIX,
+        found,
+        table,
+        Request((key,), tuple(quantised), True),
+        promise,
+        [*quantised, key],
+        axes,
+        joint=joint,
+        notes=[_NOT_REPAIRED],
+    )
+
+
+def _columns(bounds: Any, missing: Any) -> list[Numeric]:
+    if not isinstance(bounds, Mapping) or not bounds:
+        raise TypeError("bounds must be a dictionary from columns, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
+    if missing is not None and not isinstance(missing, Mapping):
+        raise TypeError("missing must be a dictionary from columns, as in missing={'age': 40}")
+    fills = missing or {}
+    if unknown := next((name for name in fills if name not in bounds), None):
+        raise ValueError(f"missing names {unknown!r}, which has no bounds")
+    return [Numeric.of(name, pair, fills.get(name)) for name, pair in bounds.items()]
+
+
+def _jointly(method: Any, promise: Promise) -> bool:
+    _check.choice(method, "method", ("joint", "split"))
+    if promise.bounding == "truncated" and method == "joint":
+        raise ValueError(
+            "bounding='truncated' needs method='split': numbers drawn together are clamped, which costs no privacy"
+        )
+    return bool(method == "joint")
+
+
+def _grouped(
+    data: Any, columns: Sequence[Numeric], key: Key, promise: Promise, rows: Any, sizes: Any
+) -> tuple[Opened, list[int] | None]:
+    """The table with its groups, and their sizes where they are public."""
+    groups = len(key.labels)
+    if sizes is None:
+        return open_table(data, [*columns, key], promise, rows, least=groups + 1), None
+    if promise.unit.neighbours == "add-remove":
+        raise ValueError("sizes= does not go with neighbours='add-remove': there the sizes of groups are protected")
+    if not isinstance(sizes, Mapping) or not isinstance(key, Levels) or set(sizes) != set(key.levels):
+        raise TypeError("sizes must be a dictionary with the number of rows of every level")
+    public = [_check.integer(sizes[level], f"sizes[{level!r}]", least=1) for level in key.levels]
+    table = open_table(data, [*columns, key], promise, rows, least=groups + 1)
+    if sum(public) != table.rows:
+        raise DataError("the sizes stated do not add up to the number of rows")
+    return replace(table, sizes=tuple(public)), public
+
+
+def _pooled_of_sums(
+    name: str, table: Opened, columns: Sequence[Numeric], key: Key, promise: Promise, axes: Sequence[Sequence[str]]
+) -> Release:
+    moments = Moments(tuple(table.quantised(column, promise) for column in columns), products=True)
+    bounds = _limits_of_sums(columns)
+    return of_sums(name, derive.POOLED_OF_SUMS, table, moments, promise, bounds, by=[key], axes=axes)
+
+
+def _limits_of_sums(columns: Sequence[Numeric]) -> list[Bound]:
+    """Bounds of covariances whatever the size: W_x W_y / 2, which two records attain."""
+    return [
+        (Fraction(0) if a is b else -a.width * b.width / 2, a.width * b.width / 2) for a in columns for b in columns
+    ]

@@ -1,0 +1,182 @@
+"""What all releases share: opening a table, public sizes, steps of columns, and writing the record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from inbounds import _check
+from inbounds.privacy.certificate import Certificate, Composition
+from inbounds.record import Bound, ColumnRule, Release
+from inbounds.releases.draw import Promise
+from inbounds.tables.engine import MOST_ROWS, Cells, Request, count_rows, tally
+from inbounds.tables.schema import (
+    ELSEWHERE,
+    Column,
+    DataError,
+    Edges,
+    Key,
+    Levels,
+    Numeric,
+    Place,
+    Quantised,
+    quantised,
+    resolution,
+)
+from inbounds.tables.sources import Frame, read
+
+# Name of the column where a plain list of values is given.
+UNNAMED = "x"
+# Where n is protected, steps must be fine enough for any number of rows.
+_ANY_ROWS = MOST_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A table ready to be counted. It holds a handle of the data, never a number from them.
+
+    ``rows`` is the public number of rows, None where it is protected; ``sizes`` those of groups where they are public.
+    """
+
+    frame: Frame
+    rows: int | None
+    integers: frozenset[str]
+    sizes: tuple[int, ...] | None = None
+
+    def __repr__(self) -> str:
+        return f"Opened(rows={self.rows})"
+
+    def quantised(self, column: Numeric, promise: Promise, *, root: bool = False) -> Quantised:
+        """A column in steps that are fine enough for this ε and number of rows."""
+        steps = resolution(self.rows or _ANY_ROWS, promise.epsilon, root=root)
+        return quantised(column, resolution=steps, integer=column.name in self.integers)
+
+    def tally(self, *requests: Request) -> list[Cells]:
+        """Exact sums; refuses a table that does not have the rows stated."""
+        results = tally(self.frame, requests, most=self.rows or MOST_ROWS)
+        if self.rows is not None and any(sum(n for n, _, _ in cells.values()) != self.rows for cells in results):
+            raise _other_size(self.rows)
+        for cells in results if self.sizes is not None else []:
+            if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(self.sizes or ())):
+                raise DataError("the groups do not have the sizes stated")
+        return results
+
+
+def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any, *, least: int = 1) -> Opened:
+    """The table and its public size.
+
+    Under substitution n is public: taken from the table, or stated by the user and checked. With add-remove it is
+    protected, and stating it is refused.
+    """
+    if promise.unit.neighbours == "add-remove":
+        if rows is not None:
+            raise ValueError(
+                "rows= does not go with neighbours='add-remove': there neighbouring tables differ in size, which is "
+                "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
+            )
+        return Opened(*_apart(read(data, columns), None))
+    stated = None if rows is None else _check.integer(rows, "rows", least=1)
+    frame, integers = read(data, columns)
+    size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
+    if stated is not None and size != stated:
+        raise _other_size(stated)
+    if size < least:
+        needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"
+        raise DataError(f"the table has {needs}")
+    if size > MOST_ROWS:
+        raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
+    return Opened(frame, size, integers)
+
+
+def _apart(table: tuple[Frame, frozenset[str]], rows: int | None) -> tuple[Frame, int | None, frozenset[str]]:
+    return table[0], rows, table[1]
+
+
+def _other_size(stated: int) -> DataError:
+    return DataError(f"rows={stated} was stated, but the table has another number of rows")
+
+
+def column_name(column: Any, data: Any) -> str:
+    """The column to read; a plain list of values needs no name."""
+    if column is None:
+        if hasattr(data, "columns") or isinstance(data, dict):
+            raise TypeError("name the column to use, as in mean(table, 'age', ...)")
+        return UNNAMED
+    if not isinstance(column, str):
+        raise TypeError(f"column must be a name, got {type(column).__name__}")
+    return column
+
+
+def fixed_denominator(denominator: Any, promise: Promise) -> int | None:
+    """A fixed public number to divide by; needless where n is public."""
+    if denominator is None:
+        return None
+    if promise.unit.neighbours == "substitute":
+        raise ValueError(
+            "denominator= belongs to neighbours='add-remove': under 'substitute' the number of rows is public, and is "
+            "what is divided by"
+        )
+    return _check.integer(denominator, "denominator", least=1)
+
+
+def rule(column: Column | Quantised) -> ColumnRule:
+    """A column's rule as the record shows it."""
+    if isinstance(column, Quantised):
+        numeric = column.column
+        fill = None if numeric.missing is None else str(numeric.missing)
+        return ColumnRule(numeric.name, numeric.lower, numeric.upper, column.step, missing=fill)
+    if isinstance(column, Edges):
+        fill = None if column.missing is None else str(column.missing)
+        return ColumnRule(column.name, column.edges[0], column.edges[-1], cells=column.labels, missing=fill)
+    if isinstance(column, Levels):
+        places = [_place(level) for level in (column.missing, column.other)]
+        return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1])
+    raise TypeError("a numeric column has a rule once it has a step")
+
+
+def _place(level: Any) -> str | None:
+    if level is None or isinstance(level, Place):
+        return "counted as no level" if level is ELSEWHERE else None
+    return str(level)
+
+
+def release(
+    statistic: str,
+    method: str,
+    columns: Sequence[Column | Quantised],
+    promise: Promise,
+    rows: int | None,
+    noisy: tuple[Fraction, ...],
+    bounds: Sequence[Bound],
+    certificate: Certificate | Composition,
+    *,
+    units: Sequence[Fraction] | None = None,
+    axes: Sequence[Sequence[str]] = (),
+    notes: Sequence[str] = (),
+) -> Release:
+    """The record of a release."""
+    return Release(
+        statistic=statistic,
+        method=method,
+        columns=tuple(rule(column) for column in columns),
+        rows=rows,
+        unit=promise.unit.name,
+        contributions=promise.unit.contributions,
+        axes=tuple(tuple(axis) for axis in axes),
+        noisy=noisy,
+        units=tuple(units) if units is not None else (Fraction(1),) * len(noisy),
+        bounds=tuple(bounds),
+        certificate=certificate,
+        notes=tuple(notes),
+    )
+
+
+def key_of(name: str, levels: Any, edges: Any, missing: Any, other: Any) -> Key:
+    """A column of levels or intervals, whichever was given."""
+    if (levels is None) == (edges is None):
+        raise TypeError(f"column {name!r} needs either levels=[...] or edges=[...], known without looking at the data")
+    if levels is not None:
+        return Levels(name, levels, other, missing)
+    if other is not None:
+        raise TypeError("other= belongs to levels: a number beyond the edges counts in the cell next to it")
+    return Edges.of(name, edges, missing)

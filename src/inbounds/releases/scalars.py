@@ -1,0 +1,291 @@
+"""One number at a time: count, sum, mean, proportion, variance, standard deviation.
+
+Every function takes a table and the name of a column, or the column itself: a list, an array, a Series. Under
+``neighbours="substitute"`` (one record takes another value) the number of rows is public; with ``"add-remove"`` (one
+record comes or goes) it is protected, and means are made of a noisy sum and a noisy count.
+
+Common keywords
+---------------
+epsilon
+    What is spent; written decimals are taken as such (0.1 is 1/10).
+bounds
+    Smallest and largest value that a record may hold, known without looking at the data. Others are clipped.
+missing
+    What a missing value counts as; without it a table with missing values is refused.
+bounding
+    ``"bit"`` (clamp) or ``"truncated"`` (renormalise, with the scale that it really needs).
+contributions
+    How many records one person may have; then the guarantee is for persons.
+rows
+    States the public number of rows; a table of another size is refused.
+"""
+
+import builtins
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from inbounds import derive
+from inbounds.expected import continuous, worst_root_error
+from inbounds.record import Bound, Release
+from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, single_law
+from inbounds.releases.kinds import of_sums, single, table_counts
+from inbounds.releases.opening import Opened, column_name, fixed_denominator, key_of, open_table, release
+from inbounds.tables import statistics
+from inbounds.tables.engine import Cell, Cells, Request
+from inbounds.tables.schema import ELSEWHERE, Column, Key, Level, Levels, Numeric, Quantised
+from inbounds.tables.statistics import Moments
+
+UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
+
+
+def mean(
+    data: Any,
+    column: str | None = None,
+    *,
+    bounds: Any,
+    epsilon: Any,
+    missing: Any = None,
+    by: str | None = None,
+    levels: Sequence[Level] | None = None,
+    by_missing: Level | None = None,
+    other: Level | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    denominator: int | None = None,
+) -> Release:
+    """The mean of a column within its bounds.
+
+    ``neighbours="add-remove"``: a noisy sum over a noisy count, drawn together; or, with a fixed public
+    ``denominator`` N, c + Σ(x - c)/N with c the middle of the bounds (the mean of a table of N rows).
+
+    ``by="region", levels=[...]``: the mean of each group. Sizes of groups are secret under both relations, so each is a
+    noisy sum over a noisy count. ``other`` and ``by_missing`` name the group of other and of missing levels.
+
+    >>> r = mean([23, 35, 62, 41], bounds=(0, 100), epsilon=1)
+    >>> 0 <= r.value <= 100
+    True
+    """
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    name = column_name(column, data)
+    numeric = Numeric.of(name, bounds, missing)
+    if by is not None:
+        key = key_of(by, levels, None, by_missing, other)
+        table = open_table(data, [numeric, key], promise, rows)
+        return _grouped_mean(table, table.quantised(numeric, promise), key, promise)
+    if levels is not None or other is not None or by_missing is not None:
+        raise TypeError("levels, other and by_missing belong to by=")
+    table = open_table(data, [numeric], promise, rows)
+    quantised = table.quantised(numeric, promise)
+    fixed = fixed_denominator(denominator, promise)
+    if table.rows is None and fixed is None:
+        return of_sums("mean", derive.MEAN_OF_SUMS, table, Moments((quantised,)), promise, [_bound(numeric)])
+    statistic = (
+        statistics.centred_mean(quantised, promise.unit, fixed)
+        if table.rows is None and fixed is not None
+        else statistics.mean(quantised, promise.unit, table.rows or 1)
+    )
+    notes = [f"divided by the public number {fixed}"] if fixed is not None else []
+    return single(statistic, table, Request((), (quantised,)), promise, [quantised], notes)
+
+
+def sum(  # noqa: A001
+    data: Any,
+    column: str | None = None,
+    *,
+    bounds: Any,
+    epsilon: Any,
+    missing: Any = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The sum of a column, within n times its bounds where n is public."""
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    table = open_table(data, [numeric], promise, rows)
+    quantised = table.quantised(numeric, promise)
+    statistic = statistics.total(quantised, promise.unit, table.rows)
+    return single(statistic, table, Request((), (quantised,)), promise, [quantised])
+
+
+def count(
+    data: Any,
+    column: str | None = None,
+    *,
+    level: Level | None = None,
+    epsilon: Any,
+    missing: bool | None = None,
+    by: str | None = None,
+    levels: Sequence[Level] | None = None,
+    by_missing: Level | None = None,
+    other: Level | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """How many records have a level, or, with ``by``, how many each group has.
+
+    Without a level or groups it counts all records, which makes sense where their number is protected
+    (``neighbours="add-remove"``). ``missing=True`` counts missing values as having the level, False as not having it.
+    """
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    if by is not None:
+        return table_counts("count", data, [key_of(by, levels, None, by_missing, other)], promise, rows)
+    if level is None:
+        if promise.unit.neighbours == "substitute":
+            raise TypeError(
+                "under neighbours='substitute' the number of rows is public; name a level to count, or use "
+                "neighbours='add-remove'"
+            )
+        if column is not None:
+            raise TypeError("name the level to count in the column, as in count(table, 'smoker', level='yes', ...)")
+        table = open_table(data, [], promise, rows)
+        statistic = statistics.count((), promise.unit, None)
+        return single(statistic, table, Request(), promise, [])
+    key = _indicator(column_name(column, data), level, missing)
+    table = open_table(data, [key], promise, rows)
+    statistic = statistics.count((0,), promise.unit, table.rows)
+    return single(statistic, table, Request((key,)), promise, [key])
+
+
+def proportion(
+    data: Any,
+    column: str | None = None,
+    *,
+    level: Level | None = None,
+    epsilon: Any,
+    missing: bool | None = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    denominator: int | None = None,
+) -> Release:
+    """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
+
+    ``missing=True`` counts missing values as having it, False as not having it; without it they are refused.
+    ``denominator`` divides by a fixed public number (``neighbours="add-remove"``).
+
+    >>> 0 <= proportion(["yes", "no", "yes"], level="yes", epsilon=1).value <= 1
+    True
+    """
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    name = column_name(column, data)
+    _true_or_false(missing)
+    fixed = fixed_denominator(denominator, promise)
+    # A column of 0 and 1 has one step between its bounds: anything from a half up counts as 1.
+    zero_one = Quantised(Numeric.of(name, (0, 1), None if missing is None else int(missing)), 1)
+    key = None if level is None else _indicator(name, level, missing)
+    table = open_table(data, [zero_one.column if key is None else key], promise, rows)
+    request = Request((), (zero_one,)) if key is None else Request((key,))
+    used = zero_one if key is None else key
+    over = table.rows if fixed is None else fixed
+    if over is not None:
+        notes = [f"divided by the public number {fixed}"] if fixed is not None else []
+        share = statistics.share(promise.unit, over, summed=key is None)
+        return single(share, table, request, promise, [used], notes)
+    moments = Moments((zero_one,))
+    certificate = joint_law("proportion", promise, Fraction(1), moments.dimension, promise.unit.cell_changes)
+    (cells,) = table.tally(request)
+    noisy = draw_joint([moments(_as_sum(cells, key))], certificate)
+    # The record shows the 0/1 column that the sum is of, as well as the level it stands for.
+    shown: list[Column | Quantised] = [zero_one] if key is None else [key, zero_one]
+    return release("proportion", derive.MEAN_OF_SUMS, shown, promise, None, noisy, [UNIT_INTERVAL], certificate)
+
+
+def variance(
+    data: Any,
+    column: str | None = None,
+    *,
+    bounds: Any,
+    epsilon: Any,
+    missing: Any = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have."""
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    table = open_table(data, [numeric], promise, rows, least=2)
+    quantised = table.quantised(numeric, promise)
+    if table.rows is None:
+        largest: Bound = (Fraction(0), numeric.width**2 / 2)
+        moments = Moments((quantised,), products=True)
+        return of_sums("variance", derive.VARIANCE_OF_SUMS, table, moments, promise, [largest])
+    (statistic,) = statistics.covariances([quantised], promise.unit, table.rows)
+    return single(statistic, table, Request((), (quantised,), True), promise, [quantised])
+
+
+def standard_deviation(
+    data: Any,
+    column: str | None = None,
+    *,
+    bounds: Any,
+    epsilon: Any,
+    missing: Any = None,
+    bounding: str = "bit",
+    neighbours: str = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+) -> Release:
+    """The sample standard deviation, by whichever of two ways has the smaller worst-case error.
+
+    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a released variance. The choice
+    depends on public numbers alone, and the record names it (``method``).
+    """
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    table = open_table(data, [numeric], promise, rows, least=2)
+    quantised = table.quantised(numeric, promise, root=True)
+    if table.rows is None:
+        # Two numbers attain W/√2, a little less than which is 70/99 W.
+        largest: Bound = (Fraction(0), numeric.width * Fraction(70, 99))
+        moments = Moments((quantised,), products=True)
+        return of_sums("standard_deviation", derive.ROOT_OF_SUMS, table, moments, promise, [largest])
+    (of_variance,) = statistics.covariances([quantised], promise.unit, table.rows)
+    itself = statistics.standard_deviation(of_variance)
+    own, root = single_law(itself, promise), single_law(of_variance, promise)
+    request = Request((), (quantised,), True)
+    if float(own.mechanism.worst_mse().upper) <= worst_root_error(continuous(root))[0] ** 2:
+        return single(itself, table, request, promise, [quantised])
+    (cells,) = table.tally(request)
+    noisy = draw_single(of_variance, root, cells)
+    bound = (of_variance.lower, of_variance.upper)
+    return release("standard_deviation", derive.ROOT, [quantised], promise, table.rows, (noisy,), [bound], root)
+
+
+def _bound(numeric: Numeric) -> Bound:
+    return numeric.lower, numeric.upper
+
+
+def _indicator(name: str, level: Level, missing: bool | None) -> Levels:
+    """A column of which one level counts."""
+    _true_or_false(missing)
+    place = None if missing is None else level if missing else ELSEWHERE
+    return Levels(name, (level,), ELSEWHERE, place)
+
+
+def _as_sum(cells: Cells, key: Key | None) -> Cell | None:
+    """All records of a table, and how many of them have the level."""
+    if key is None:
+        return cells.get(())
+    sizes = {place: cell[0] for place, cell in cells.items()}
+    return builtins.sum(sizes.values()), (sizes.get((0,), 0),), ()
+
+
+def _grouped_mean(table: Opened, quantised: Quantised, key: Key, promise: Promise) -> Release:
+    bounds = [_bound(quantised.column)] * len(key.labels)
+    moments = Moments((quantised,))
+    return of_sums("mean", derive.MEAN_OF_SUMS, table, moments, promise, bounds, by=[key], axes=[key.labels])
+
+
+def _true_or_false(missing: Any) -> None:
+    if missing is not None and not isinstance(missing, bool):
+        raise TypeError("missing must be True (counts as having it), False (as not having it) or None (refused)")

@@ -1,0 +1,298 @@
+"""From a table to exact sufficient statistics: one Narwhals function for every engine.
+
+Each record becomes whole numbers by public rules (`schema`), and only those are added up. They are held as
+double-precision numbers, whose sums are exact below 2^53 in any order, partition or engine; a number whose sum could
+pass that is first split into digits small enough (`_digits`), so that overflow is excluded before anything runs. No
+engine is trusted with a cast to integers, an integer overflow or a rounding mode, in all of which they differ.
+
+With k_i in 0..M_i the integer of a record, products are taken as they are while M_i M_j ≤ 2^53, and otherwise rounded
+to r = ⌊k_i k_j 2^-s + ½⌋: a product is a number like any other, and is quantised like any other. Then
+|2^s r - k_i k_j| ≤ (5/8) 2^s, which sensitivities take into account (`Product.slack`).
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from typing import Any, TypeAlias
+
+from inbounds.tables import rules
+from inbounds.tables.schema import Column, DataError, Edges, Key, Levels, Quantised
+from inbounds.tables.sources import Frame, check_types
+
+# Doubles hold whole numbers up to here, and so does every partial sum.
+EXACT = 1 << 53
+# More rows than this are refused.
+MOST_ROWS = 1 << 31
+
+# Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
+Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
+Cells: TypeAlias = dict[tuple[int, ...], Cell]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """How the products of two columns are counted: k_i k_j in units of 2^shift."""
+
+    first: Quantised
+    second: Quantised
+
+    @property
+    def shift(self) -> int:
+        """0 where products are exact; otherwise as many bits are left as the finer column has."""
+        largest = self.first.count * self.second.count
+        if largest <= EXACT:
+            return 0
+        return largest.bit_length() - max(self.first.count, self.second.count, 1 << 20).bit_length()
+
+    @property
+    def largest(self) -> int:
+        """The largest integer a product can become."""
+        return -(-self.first.count * self.second.count >> self.shift) + 1
+
+    @property
+    def slack(self) -> Fraction:
+        """The most that a counted product differs from k_i k_j, in units of k_i k_j."""
+        return Fraction(5 << self.shift, 8) if self.shift else Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to count in every cell of a table: records, sums of columns and, if asked for, of their products.
+
+    ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``.
+    """
+
+    by: tuple[Key, ...] = ()
+    sums: tuple[Quantised, ...] = ()
+    products: bool = False
+
+    @property
+    def pairs(self) -> tuple[Product, ...]:
+        """Products of all pairs of columns, each with itself first: (1,1), (1,2), ..., (2,2), ..."""
+        pairs = combinations_with_replacement(self.sums, 2) if self.products else ()
+        return tuple(Product(a, b) for a, b in pairs)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns it reads."""
+        return *self.by, *(quantised.column for quantised in self.sums)
+
+
+def count_rows(frame: Frame) -> int:
+    """Number of rows."""
+    import narwhals as nw
+
+    return int(_collected(lambda: [frame.select(nw.len().alias("rows"))])[0][0]["rows"])
+
+
+def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -> list[Cells]:
+    """claim:tally. Exact counts and sums for a whole set of requests, in one pass over the table.
+
+    ``most`` is a public limit on the rows; a table with more is refused. Cells without records are left out.
+
+    Formal guarantees
+    -----------------
+    The result is a function of the multiset of records: the same for any order, partition and engine. One record more
+    adds one to the count of one cell, and at most `Quantised.count` and `Product.largest` to its sums. Refusals do
+    not say which record or value caused them.
+    """
+    import narwhals as nw
+
+    columns = list(dict.fromkeys(column for request in requests for column in request.columns))
+    check_types(frame, columns)
+    polars = frame.implementation.is_polars()
+    at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
+    # Polars runs several queries at once over one scan; elsewhere one query is one pass.
+    queries = list(requests) if polars else _merged(requests)
+    plans = [Plan(query, at_most) for query in queries]
+    answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
+    results = [plan.cells(rows) for plan, rows in zip(plans, answers, strict=True)]
+    if any(sum(cell[0] for cell in result.values()) > most for result in results):
+        raise DataError(f"the table has more than {most} rows: state its size with rows=")
+    return [_answer(queries, results, request) for request in requests]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one request is put to an engine, and how its answer is read. ``most`` limits the rows.
+
+    Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` one for a missing value, ``g`` a key; the
+    number after it is the place in the request. The table's own names are left behind at the first step.
+    """
+
+    request: Request
+    most: int
+
+    @property
+    def base(self) -> int:
+        """Bits of a digit: as many rows as there may be, times the largest digit, stay below 2^53."""
+        return (EXACT // self.most).bit_length() - 1
+
+    def parts(self, term: str, largest: int) -> list[str]:
+        """Names of the digits of a term, lowest first: one where its sum is exact as it is."""
+        count = 1 if largest * self.most <= EXACT else -(-largest.bit_length() // self.base)
+        return [f"{term}_{digit}" for digit in range(count)]
+
+    @property
+    def terms(self) -> dict[str, list[str]]:
+        """What is added up: terms with their digits."""
+        sums = {f"k{i}": quantised.count for i, quantised in enumerate(self.request.sums)}
+        products = {f"p{i}": pair.largest for i, pair in enumerate(self.request.pairs)}
+        return {term: self.parts(term, largest) for term, largest in (sums | products).items()}
+
+    @property
+    def refusing(self) -> list[int]:
+        """Places of the columns that refuse missing values."""
+        return [i for i, quantised in enumerate(self.request.sums) if quantised.column.missing is None]
+
+    def query(self, frame: Frame) -> Frame:
+        """The table reduced to one row for each cell, by sums alone."""
+        import narwhals as nw
+
+        request = self.request
+        if not request.columns:
+            return frame.select(nw.len().alias("one"))
+        types, polars = frame.collect_schema(), frame.implementation.is_polars()
+        sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
+        frame = frame.select(
+            **{f"c{i}": rules.raw(one, types[one.column.name]) for i, one in sums},
+            **{f"g{i}": rules.key_values(key, types[key.name]) for i, key in keys},
+        )
+        frame = frame.with_columns(
+            one=nw.lit(1.0),
+            **{f"m{i}": rules.is_missing(nw.col(f"c{i}")) for i in self.refusing},
+            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, types[one.column.name], polars=polars) for i, one in sums},
+            **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
+        )
+        frame = self._with_products(frame)
+        for term, digits in self.terms.items():
+            frame = self._with_digits(frame, term, digits)
+        counted = ["one", *(f"m{i}" for i in self.refusing), *(part for parts in self.terms.values() for part in parts)]
+        totals = [nw.col(name).sum() for name in counted]
+        if not keys:
+            return frame.select(*totals)
+        # Grouped by raw values first: labels are then made for the few groups, not for every record.
+        groups = [f"g{i}" for i, _ in keys]
+        frame = frame.group_by(*groups).agg(*totals)
+        labels = {
+            f"g{i}": rules.label(key, nw.col(f"g{i}"), types[key.name]) for i, key in keys if isinstance(key, Levels)
+        }
+        return frame.with_columns(**labels).group_by(*groups).agg(*totals) if labels else frame
+
+    def _with_products(self, frame: Frame) -> Frame:
+        import narwhals as nw
+
+        place = {quantised: f"k{i}" for i, quantised in enumerate(self.request.sums)}
+        pairs = list(enumerate(self.request.pairs))
+        scaled = {f"u{i}": nw.col(place[pair.second]) * 2.0**-pair.shift for i, pair in pairs if pair.shift}
+        frame = frame.with_columns(**scaled) if scaled else frame
+        products = {}
+        for i, pair in pairs:
+            first, second = nw.col(place[pair.first]), nw.col(place[pair.second])
+            products[f"p{i}"] = (first * nw.col(f"u{i}") + 0.5).floor() if pair.shift else first * second
+        return frame.with_columns(**products) if products else frame
+
+    def _with_digits(self, frame: Frame, term: str, digits: Sequence[str]) -> Frame:
+        import narwhals as nw
+
+        base, rest = 2.0**self.base, term
+        for digit in digits[:-1]:
+            above = f"{digit}_above"
+            frame = frame.with_columns(**{above: (nw.col(rest) * (1 / base)).floor()})
+            frame = frame.with_columns(**{digit: nw.col(rest) - nw.col(above) * base})
+            rest = above
+        return frame.with_columns(**{digits[-1]: nw.col(rest)})
+
+    def cells(self, rows: Sequence[Mapping[str, Any]]) -> Cells:
+        """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
+        request = self.request
+        for i in self.refusing:
+            if any(row[f"m{i}"] for row in rows):
+                raise refused(request.sums[i].column, "missing")
+        codes = [key.codes for key in request.by]
+        for i, key in enumerate(request.by):
+            found = {str(row[f"g{i}"]) for row in rows}
+            if stray := next((label for label, code in codes[i].items() if code is None and label in found), None):
+                raise refused(key, "other" if isinstance(key, Levels) and stray == key.strays[0] else "missing")
+        result: Cells = {}
+        for row in rows:
+            place = tuple(code[str(row[f"g{i}"])] or 0 for i, code in enumerate(codes))
+            terms = [self._composed(row, digits) for digits in self.terms.values()]
+            cell = _integer(row["one"]), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
+            result[place] = _added(result[place], cell) if place in result else cell
+        return result
+
+    def _composed(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
+        return sum(_integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
+
+
+def refused(column: Column, what: str) -> DataError:
+    """The error for a table that holds what a column's rule does not take."""
+    if what == "other":
+        return DataError(
+            f"column {column.name!r} holds values that are none of its levels; declare other=<one of the levels> for "
+            "them, or add the level"
+        )
+    remedy = "one of its levels" if isinstance(column, Levels) else "a number within its bounds"
+    return DataError(f"column {column.name!r} has missing values; declare missing=<{remedy}> or leave them out")
+
+
+def _integer(value: Any) -> int:
+    """A sum as an engine returns it: None where there were no rows at all."""
+    return 0 if value is None else int(value)
+
+
+def _added(a: Cell, b: Cell) -> Cell:
+    def plus(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:
+        return tuple(i + j for i, j in zip(x, y, strict=True))
+
+    return a[0] + b[0], plus(a[1], b[1]), plus(a[2], b[2])
+
+
+def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
+    """The rows of each query. Whatever an engine complains about, its text stays here: it might quote a value."""
+    import narwhals as nw
+
+    try:
+        queries = make()
+        if all(isinstance(query, nw.LazyFrame) and query.implementation.is_polars() for query in queries):
+            import polars as pl
+
+            frames = [nw.from_native(one) for one in pl.collect_all([query.to_native() for query in queries])]
+        else:
+            frames = [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
+        return [list(frame.iter_rows(named=True)) for frame in frames]
+    except Exception as error:
+        failure = type(error).__name__
+    raise DataError(f"the table's engine failed with {failure}; its message is held back, since it might quote data")
+
+
+# More cells than this are counted table by table.
+_MOST_CELLS = 1 << 16
+
+
+def _merged(requests: Sequence[Request]) -> list[Request]:
+    """One request that holds all of them, so that one pass answers it; they themselves if it had too many cells."""
+    keys = tuple(dict.fromkeys(key for request in requests for key in request.by))
+    if math.prod(key.cells for key in keys) > _MOST_CELLS:
+        return list(requests)
+    sums = tuple(dict.fromkeys(quantised for request in requests for quantised in request.sums))
+    return [Request(keys, sums, any(request.products for request in requests))]
+
+
+def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Request) -> Cells:
+    """A request's own answer, out of what was asked: margins are added up."""
+    if request in queries:
+        return results[queries.index(request)]
+    whole, cells = queries[0], results[0]
+    keys = [whole.by.index(key) for key in request.by]
+    sums = [whole.sums.index(quantised) for quantised in request.sums]
+    pairs = [whole.pairs.index(pair) for pair in request.pairs]
+    result: Cells = {}
+    for place, (count, all_sums, all_pairs) in cells.items():
+        margin = tuple(place[i] for i in keys)
+        cell = count, tuple(all_sums[i] for i in sums), tuple(all_pairs[i] for i in pairs)
+        result[margin] = _added(result[margin], cell) if margin in result else cell
+    return result

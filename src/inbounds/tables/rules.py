@@ -1,0 +1,123 @@
+"""The rules of `schema` as expressions that every engine understands in the same way.
+
+Where engines differ, and what is done about it: NaN is made missing before anything else (a clipped NaN is the upper
+bound in five of them); numbers are cast to double precision before arithmetic (small integers wrap); rounding is
+floor(x + ½), since `round` has two meanings; nothing is cast from a double to an integer by an engine; booleans become
+numbers by when/then.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from inbounds.tables.schema import Edges, Key, Levels, Quantised
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+# Beyond 2^62 a difference of two integers might not fit 64 bits.
+_LARGEST_INTEGER = 1 << 62
+
+
+def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """A column of numbers in double precision, with null for what is missing."""
+    import narwhals as nw
+
+    column = nw.col(name)
+    if dtype == nw.Boolean:
+        return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(_zero_one(column))
+    return column.cast(nw.Float64).fill_nan(None)
+
+
+def _zero_one(condition: "nw.Expr") -> "nw.Expr":
+    import narwhals as nw
+
+    return nw.when(condition).then(1.0).otherwise(0.0)
+
+
+def is_missing(value: "nw.Expr") -> "nw.Expr":
+    """1 for null, 0 for a number."""
+    return _zero_one(value.is_null())
+
+
+def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
+    """Whether integer records can be counted without passing through a double, which would round those above 2^53.
+
+    Types that reach beyond 64 signed bits do pass through one.
+    """
+    import narwhals as nw
+
+    column = quantised.column
+    near = max(abs(column.lower), abs(column.upper)) <= _LARGEST_INTEGER
+    narrow = dtype.is_integer() and dtype not in (nw.UInt64, nw.UInt128, nw.Int128)
+    return narrow and near and quantised.step == 1
+
+
+def raw(quantised: Quantised, dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """The values of a column before quantisation, with null for what is missing."""
+    import narwhals as nw
+
+    name = quantised.column.name
+    return nw.col(name).cast(nw.Int64) if stays_integer(quantised, dtype) else number(name, dtype)
+
+
+def integers(value: "nw.Expr", quantised: Quantised, dtype: "nw.dtypes.DType", *, polars: bool) -> "nw.Expr":
+    """claim:records. Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
+
+    Clipping comes last but for the floor: whatever arithmetic does to 1e300 or infinity, the result is in range.
+    """
+    import narwhals as nw
+
+    column = quantised.column
+    if stays_integer(quantised, dtype):
+        lower, upper = int(column.lower), int(column.upper)
+        fill = lower if column.missing is None else int(column.missing)
+        return (value.fill_null(fill).clip(lower, upper) - lower).cast(nw.Float64)
+    fill_value = float(column.lower if column.missing is None else column.missing)
+    scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
+    top = quantised.count + 0.5
+    if not polars:
+        return scaled.clip(0.0, top).floor()
+    # The same, at less than half of the cost in Polars.
+    return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
+
+
+def key_values(key: Key, dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """The values that records are grouped by, with null for what is missing."""
+    import narwhals as nw
+
+    column = nw.col(key.name)
+    if isinstance(key, Edges):
+        return number(key.name, dtype)
+    if dtype == nw.Boolean:
+        other = nw.when(column).then(nw.lit("true")).otherwise(nw.lit("false"))
+        return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(other)
+    if dtype.is_float():
+        return column.cast(nw.Float64).fill_nan(None)
+    return column if dtype.is_integer() else column.cast(nw.String)
+
+
+def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
+    """The number of the interval that a value is in, -1 for a missing one that is refused."""
+    import narwhals as nw
+
+    filled = value if key.missing is None else value.fill_null(float(key.missing))
+    reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
+    number_ = nw.sum_horizontal(*reached) if reached else nw.when(filled.is_null()).then(0).otherwise(0)
+    return nw.when(filled.is_null()).then(-1).otherwise(number_)
+
+
+def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """Text for each group: that of its level, or one for other values, or one for missing ones."""
+    import narwhals as nw
+
+    other, missing = key.strays
+    whole: Any = None
+    if dtype.is_integer() or dtype.is_float():
+        kind = float if dtype.is_float() else int
+        levels: list[Any] = [kind(level) for level in key.levels]
+        known = value.is_in(levels)
+        # Only levels are cast to text, and to integers before.
+        whole = nw.when(known).then(value).otherwise(nw.lit(levels[0])).cast(nw.Int64).cast(nw.String)
+    else:
+        known, whole = value.is_in(list(key.labels)), value
+    named = nw.when(known).then(whole).otherwise(nw.lit(other))
+    return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(named)

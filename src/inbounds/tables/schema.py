@@ -1,0 +1,260 @@
+"""Columns and their public rules: what each record becomes before anything is counted.
+
+A rule looks at one record and at public numbers, never at other records. A missing value (None, null, NaN) gets what
+the rule says: a number inside the bounds, a level, or refusal of the table. A number outside its bounds counts as the
+bound next to it; a value that is none of the levels goes to the level declared as ``other``, or the table is refused.
+
+A refusal names the column and the rule. It does not say which record it was, how many there were, or what they held.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from inbounds import _check
+
+Level: TypeAlias = str | int | bool
+
+
+class DataError(ValueError):
+    """A table that cannot be used, by a rule of its schema. The text holds no data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """A column of numbers in [lower, upper]; ``missing`` is counted in place of a missing value, None refuses."""
+
+    name: str
+    lower: Fraction
+    upper: Fraction
+    missing: Fraction | None = None
+
+    @classmethod
+    def of(cls, name: str, bounds: Any, missing: Any = None) -> "Numeric":
+        """The column with bounds and fill value as a user writes them."""
+        if bounds is None:
+            raise ValueError(
+                f"column {name!r} needs bounds=(lower, upper), known without looking at the data: the smallest and "
+                "largest value that a record may hold"
+            )
+        if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
+            raise TypeError(f"bounds of {name!r} must be a pair (lower, upper), got {bounds!r}")
+        lower, upper = (_check.fraction(bound, f"bounds of {name!r}") for bound in bounds)
+        if not lower < upper:
+            raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
+        if max(abs(lower), abs(upper)) > _check.LARGEST or upper - lower < 1 / Fraction(_check.LARGEST):
+            raise ValueError(f"bounds of {name!r} must be below 1e100 in size and 1e-100 apart: use other units")
+        fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
+        if fill is not None and not lower <= fill <= upper:
+            raise ValueError(f"missing of {name!r} must lie within the bounds, got {missing!r}")
+        return cls(name, lower, upper, fill)
+
+    @property
+    def width(self) -> Fraction:
+        """upper - lower."""
+        return self.upper - self.lower
+
+    @property
+    def whole(self) -> bool:
+        """Whether bounds and fill value are integers, so that integer records need no rounding."""
+        return all(bound.denominator == 1 for bound in (self.lower, self.upper, self.missing or Fraction(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantised:
+    """A numeric column whose records become integers 0..count, at distances of ``step``."""
+
+    column: Numeric
+    count: int
+
+    @property
+    def step(self) -> Fraction:
+        """Width of the bounds over ``count``."""
+        return self.column.width / self.count
+
+    @property
+    def filled(self) -> int:
+        """The integer of a missing value."""
+        column = self.column
+        fill = column.lower if column.missing is None else column.missing
+        return int((fill - column.lower) / self.step + Fraction(1, 2))
+
+
+def quantised(column: Numeric, *, resolution: int, integer: bool) -> Quantised:
+    """A column in at least ``resolution`` steps (an integer column with whole bounds: in steps of one).
+
+    With whole bounds the step is 1 over a power of two, so that whole numbers are exact in any type of column.
+    """
+    width = column.width
+    if column.whole and integer and width <= LARGEST_COUNT:
+        return Quantised(column, int(width))
+    if column.whole and width <= resolution:
+        return Quantised(column, int(width) << ((-(-resolution // width)) - 1).bit_length())
+    return Quantised(column, 1 << (resolution - 1).bit_length())
+
+
+# Double-precision numbers hold such counts, halves of them, and sums of a few.
+LARGEST_COUNT = 1 << 50
+
+
+class Place(Enum):
+    """Where a record goes that belongs to no level: a cell that no level names, as when one level is counted."""
+
+    ELSEWHERE = "elsewhere"
+
+
+ELSEWHERE = Place.ELSEWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """A column with a few public values, all text, all integers or all booleans.
+
+    ``other`` and ``missing`` say where values go that are none of them, and missing ones: to a level, `ELSEWHERE`, or
+    nowhere (None), which refuses the table.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    other: Level | Place | None = None
+    missing: Level | Place | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "levels", _levels(self.name, self.levels))
+        for rule in ("other", "missing"):
+            level = _plain(getattr(self, rule))
+            object.__setattr__(self, rule, level)
+            known = type(level) is type(self.levels[0]) and level in self.levels
+            if not (known or level is None or level is ELSEWHERE):
+                raise ValueError(f"{rule}={level!r} of column {self.name!r} must be one of its levels; add it to them")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, that of no level included."""
+        return len(self.levels) + (ELSEWHERE in (self.other, self.missing))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels as text."""
+        return tuple(str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
+
+    @property
+    def strays(self) -> tuple[str, str]:
+        """Labels for values that are no level and for missing ones, different from every level's."""
+        return _unlike("other", self.labels), _unlike("missing", self.labels)
+
+    @property
+    def codes(self) -> dict[str, int | None]:
+        """The cell of every label that an engine makes; None refuses."""
+        places = (self._place(self.other), self._place(self.missing))
+        return dict(zip(self.labels + self.strays, (*range(len(self.levels)), *places), strict=True))
+
+    def _place(self, level: Level | Place | None) -> int | None:
+        if level is ELSEWHERE:
+            return len(self.levels)
+        return None if level is None else self.levels.index(level)
+
+
+def _unlike(word: str, labels: Sequence[str]) -> str:
+    while word in labels:
+        word += "_"
+    return word
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _levels(name: str, levels: Any) -> tuple[Level, ...]:
+    if levels is None or isinstance(levels, str) or not isinstance(levels, Sequence | np.ndarray):
+        raise TypeError(f"column {name!r} needs levels=[...], its possible values, known without looking at the data")
+    plain = [_plain(level) for level in levels]
+    kinds = {type(level) for level in plain}
+    if len(kinds) != 1 or not kinds <= {str, int, bool}:
+        raise TypeError(f"levels of {name!r} must be all text, all integers or all booleans")
+    if len(set(plain)) < len(plain):
+        raise ValueError(f"levels of {name!r} must be different")
+    if kinds == {int} and max(abs(level) for level in plain) > 1 << 53:
+        raise ValueError(f"levels of {name!r} must not exceed 2^53 in size; use text")
+    return tuple(plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """A numeric column in intervals [edge, next edge), the last one closed.
+
+    Numbers below the first edge count in the first cell, above the last one in the last: the ends are bounds.
+    ``missing`` is counted in place of a missing value; None refuses.
+    """
+
+    name: str
+    edges: tuple[Fraction, ...]
+    missing: Fraction | None = None
+
+    @classmethod
+    def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
+        """The column with edges as a user writes them."""
+        if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) < 2:
+            raise TypeError(f"edges of {name!r} must be a sequence of two numbers or more")
+        exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
+        if not all(a < b and float(a) < float(b) for a, b in pairwise(exact)):
+            raise ValueError(f"edges of {name!r} must increase")
+        fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
+        if fill is not None and not exact[0] <= fill <= exact[-1]:
+            raise ValueError(f"missing of {name!r} must lie between the edges, got {missing!r}")
+        return cls(name, exact, fill)
+
+    @property
+    def cells(self) -> int:
+        """Number of intervals."""
+        return len(self.edges) - 1
+
+    @property
+    def codes(self) -> dict[str, int | None]:
+        """The cell of every label that an engine makes; None refuses."""
+        return {str(cell): cell for cell in range(self.cells)} | {"-1": None}
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The intervals as text."""
+        texts = [_short(edge) for edge in self.edges]
+        pairs = list(pairwise(texts))
+        return (*(f"[{a}, {b})" for a, b in pairs[:-1]), f"[{pairs[-1][0]}, {pairs[-1][1]}]")
+
+
+Key: TypeAlias = Levels | Edges
+Column: TypeAlias = Numeric | Levels | Edges
+
+
+def _short(number: Fraction) -> str:
+    return str(number.numerator) if number.denominator == 1 else repr(float(number))
+
+
+def unknown_column(name: str, names: Iterable[str]) -> DataError:
+    """The error for a column that is not there, with the nearest name that is. Names of columns are public."""
+    near = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return DataError(f"the table has no column {name!r}{hint}")
+
+
+def resolution(rows: int, epsilon: Fraction, *, root: bool = False) -> int:
+    """claim:quantisation. Steps between the bounds that make rounding the records harmless: at least 52 n ε.
+
+    Rounding moves a mean by at most W/(2M), a variance or covariance by at most W²/M (half of it from the records and
+    half from products, see `engine`). With M ≥ 52 n ε that is at most λ/52, where λ = W/(nε) or W²/(nε) is the scale of
+    BIT. Its RMSE is smallest at a bound, λ, where the bias is λ/2: there a shift of xλ makes √(1 + x + x²) of it, less
+    than 1% more. Truncated noise is larger.
+
+    A root (``root=True``: standard deviations) magnifies what happens near zero, to √(W²/2M): then 2000 n max(ε, ε²).
+
+    More than 2^50 steps are not made: double-precision records have no more digits.
+    """
+    wanted = 2000 * rows * max(epsilon, epsilon**2) if root else 52 * rows * epsilon
+    return min(max(1 << 12, math.ceil(wanted)), LARGEST_COUNT)

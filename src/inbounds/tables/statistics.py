@@ -1,0 +1,276 @@
+"""Statistics as exact rationals: where each can lie, and how far one unit of privacy moves it.
+
+A `Statistic` holds public facts and a formula; tables go through it as arguments. With k the integers of a column,
+g its step and n records:
+
+    mean        lower + g Σk / n
+    covariance  g_x g_y [n Σk_x k_y - Σk_x Σk_y] / (n (n-1))
+
+and so on, in fractions. Sensitivities are those of `inbounds.privacy.sensitivity`, as fractions and for the arithmetic
+that runs: where products were rounded (`Product.slack`) they are larger by what that rounding can do.
+
+The unit is a record, or a person with up to ``contributions`` records: then a neighbour is a chain of that many
+changes, and sensitivities are that many times as large.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import isqrt
+
+from inbounds import _check
+from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
+from inbounds.tables.engine import Cell, Cells, Product, Request
+from inbounds.tables.schema import Quantised
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is protected: one record, or all records of a person who has up to ``contributions`` of them."""
+
+    neighbours: Neighbours = "substitute"
+    contributions: int = 1
+
+    def __post_init__(self) -> None:
+        _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
+        object.__setattr__(self, "contributions", _check.integer(self.contributions, "contributions", least=1))
+
+    @property
+    def name(self) -> str:
+        """The unit of privacy in a word."""
+        return "record" if self.contributions == 1 else "person"
+
+    @property
+    def cell_changes(self) -> int:
+        """Changes by one in the counts of a table: a substituted record leaves a cell and enters another."""
+        return self.contributions * (2 if self.neighbours == "substitute" else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One number that a table has.
+
+    ``sensitivity`` is the most that the unit moves it. ``step`` is its natural grid, None for a fine one. A value
+    beyond [lower, upper] (rounded products can leave it by a hair) counts as the bound next to it, which moves no two
+    values further apart.
+    """
+
+    name: str
+    lower: Fraction | None
+    upper: Fraction | None
+    sensitivity: Fraction
+    formula: Callable[[Cells], Fraction]
+    step: Fraction | None = None
+    root: bool = False
+
+    def __call__(self, cells: Cells) -> Fraction:
+        """Its value, or the square of it for a `root`."""
+        value = self.formula(cells)
+        lower, upper = self.lower, self.upper
+        if self.root:
+            lower, upper = (None if bound is None else bound * bound for bound in (lower, upper))
+        value = value if lower is None else max(value, lower)
+        return value if upper is None else min(value, upper)
+
+
+def count(place: tuple[int, ...], unit: Unit, rows: int | None) -> Statistic:
+    """Number of records in a cell: 0..n, or without a limit where n is not public."""
+    upper = None if rows is None else Fraction(rows)
+    moved = Fraction(unit.contributions)
+    return Statistic("count", Fraction(0), upper, moved, lambda cells: _size(cells, place), step=Fraction(1))
+
+
+def share(unit: Unit, denominator: int, *, summed: bool) -> Statistic:
+    """Records in the first cell, or the sum of a column of 0 and 1, over a public number."""
+    moved = Fraction(unit.contributions, denominator)
+
+    def formula(cells: Cells) -> Fraction:
+        found = cells.get((), _empty(1))[1][0] if summed else _size(cells, (0,))
+        return Fraction(found) / denominator
+
+    return Statistic("proportion", Fraction(0), Fraction(1), moved, formula, step=Fraction(1, denominator))
+
+
+def mean(column: Quantised, unit: Unit, rows: int) -> Statistic:
+    """claim:statistic-mean. Mean of n records, n public: moves by at most W/n."""
+    bounds, step = column.column, column.step
+
+    def formula(cells: Cells) -> Fraction:
+        count, sums, _ = cells[()]
+        return bounds.lower + step * Fraction(sums[0], count)
+
+    return Statistic("mean", bounds.lower, bounds.upper, unit.contributions * bounds.width / rows, formula)
+
+
+def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Statistic:
+    """claim:statistic-centred. c + Σ(x - c)/N with c the middle of the bounds and N a public number.
+
+    It is the mean of a table of N records. A record that comes or goes moves it by at most W/(2N), half of what it does
+    to a sum over N, and a table of another size is off by (n/N - 1)(mean - c).
+    """
+    bounds, middle = column.column, (column.column.lower + column.column.upper) / 2
+    moved = bounds.width / (2 if unit.neighbours == "add-remove" else 1) / denominator
+
+    def formula(cells: Cells) -> Fraction:
+        count, sums, _ = cells.get((), _empty(1))
+        return middle + (count * (bounds.lower - middle) + column.step * sums[0]) / denominator
+
+    return Statistic("mean", bounds.lower, bounds.upper, unit.contributions * moved, formula)
+
+
+def total(column: Quantised, unit: Unit, rows: int | None) -> Statistic:
+    """claim:statistic-sum. Sum: moves by W when a record is replaced, by max(|lower|, |upper|) when one comes or goes.
+
+    Bounds are n times the column's where n is public; otherwise a sum of numbers of one sign is bounded by zero.
+    """
+    bounds = column.column
+    lower = Fraction(0) if bounds.lower >= 0 else None
+    upper = Fraction(0) if bounds.upper <= 0 else None
+    moved = max(abs(bounds.lower), abs(bounds.upper))
+    if rows is not None:
+        lower, upper, moved = rows * bounds.lower, rows * bounds.upper, bounds.width
+
+    def formula(cells: Cells) -> Fraction:
+        count, sums, _ = cells.get((), _empty(1))
+        return count * bounds.lower + column.step * sums[0]
+
+    return Statistic("sum", lower, upper, unit.contributions * moved, formula)
+
+
+def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Statistic]:
+    """claim:statistic-covariance. Sample variances and covariances of all pairs, row by row from the diagonal.
+
+    Each moves by at most W_x W_y / n. Variances lie in [0, W² ⌊n²/4⌋/(n(n-1))], covariances within ± the like.
+    """
+    pairs = list(combinations_with_replacement(range(len(columns)), 2))
+    largest = Fraction(rows * rows // 4, rows * (rows - 1))
+
+    def element(place: int, i: int, j: int) -> Statistic:
+        pair = Product(columns[i], columns[j])
+        area, unit_area = _areas(pair)
+
+        def formula(cells: Cells) -> Fraction:
+            count, sums, products = cells[()]
+            scatter = count * (products[place] << pair.shift) - sums[i] * sums[j]
+            return unit_area * Fraction(scatter, count * (count - 1))
+
+        moved = area / rows + 2 * pair.slack * unit_area / (rows - 1)
+        name = "variance" if i == j else "covariance"
+        return Statistic(
+            name, Fraction(0) if i == j else -area * largest, area * largest, unit.contributions * moved, formula
+        )
+
+    return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
+
+
+def standard_deviation(variance: Statistic) -> Statistic:
+    """claim:statistic-root. The root of a variance: moves by at most the root of what the variance moves by.
+
+    √a - √b ≤ √(a - b). Bounds and sensitivity are irrational: the first is rounded down and the second up, by less than
+    2^-60 of itself. The formula stays that of the variance; its root is taken on the grid (`root`).
+    """
+    assert variance.upper is not None
+    return replace(
+        variance,
+        name="standard_deviation",
+        upper=_root(variance.upper, up=False),
+        sensitivity=_root(variance.sensitivity, up=True),
+        root=True,
+    )
+
+
+def pooled(
+    columns: Sequence[Quantised], unit: Unit, rows: int, cells: int, *, sizes: Sequence[int] | None = None
+) -> list[Statistic]:
+    """claim:statistic-pooled. Variances and covariances within cells, pooled: Σ_j scatter_j / (n - J), all pairs.
+
+    Cells of one record or none have no scatter. Without ``sizes`` they are secret and a record may change its cell: a
+    variance moves by at most W²/(n-J), a covariance by twice W_x W_y/(n-J), since it can fall in one cell and rise in
+    another. With public ``sizes`` a record keeps its cell, and both move by at most (1 - 1/n_max)/(n-J).
+    """
+    pairs = list(combinations_with_replacement(range(len(columns)), 2))
+    free = rows - cells
+    largest = Fraction(rows, 4) if sizes is None else sum((Fraction(m * m // 4, m) for m in sizes), start=Fraction(0))
+
+    def element(place: int, i: int, j: int) -> Statistic:
+        pair = Product(columns[i], columns[j])
+        area, unit_area = _areas(pair)
+
+        def formula(table: Cells) -> Fraction:
+            scatter = sum(
+                ((p[place] << pair.shift) - Fraction(s[i] * s[j], n) for n, s, p in table.values() if n > 1),
+                start=Fraction(0),
+            )
+            return unit_area * scatter / free
+
+        change = (1 if i == j else 2) if sizes is None else 1 - Fraction(1, max(sizes))
+        # A record that leaves a pair takes the rounding of both products with it.
+        moved = (change * area + 4 * pair.slack * unit_area) / free
+        bound = area * largest / free
+        name = "pooled_variance" if i == j else "pooled_covariance"
+        return Statistic(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
+
+    return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Sums of a cell that one record moves by at most 1 each, so that no size needs to be public.
+
+    claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
+    asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small.
+    """
+
+    columns: tuple[Quantised, ...]
+    products: bool = False
+
+    @property
+    def request(self) -> Request:
+        """What the engine counts for it."""
+        return Request((), self.columns, self.products)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return 1 + len(self.columns) + len(self.request.pairs)
+
+    @property
+    def sensitivity(self) -> Fraction:
+        """The most that one record moves any coordinate: 1, and a hair more where products were rounded."""
+        hairs = [8 * pair.slack / (pair.first.count * pair.second.count) for pair in self.request.pairs]
+        return 1 + max(hairs, default=Fraction(0))
+
+    def __call__(self, cell: Cell | None) -> list[Fraction]:
+        """The coordinates of a cell; None is an empty one."""
+        count, sums, products = cell or _empty(len(self.columns), len(self.request.pairs))
+        result = [Fraction(count)]
+        result += [Fraction(2 * k, q.count) - count for q, k in zip(self.columns, sums, strict=True)]
+        place = {column: i for i, column in enumerate(self.columns)}
+        for pair, product in zip(self.request.pairs, products, strict=True):
+            i, j = place[pair.first], place[pair.second]
+            # u_i u_j = (2k_i/M_i - 1)(2k_j/M_j - 1)
+            u = 4 * Fraction(product << pair.shift, pair.first.count * pair.second.count) + count
+            u -= 2 * (Fraction(sums[i], pair.first.count) + Fraction(sums[j], pair.second.count))
+            result.append(2 * u - count if i == j else u)
+        return result
+
+
+def _empty(sums: int, products: int = 0) -> Cell:
+    return 0, (0,) * sums, (0,) * products
+
+
+def _size(cells: Cells, place: tuple[int, ...]) -> Fraction:
+    return Fraction(cells[place][0] if place in cells else 0)
+
+
+def _areas(pair: Product) -> tuple[Fraction, Fraction]:
+    """W_x W_y, and what one unit of k_x k_y is worth."""
+    return pair.first.column.width * pair.second.column.width, pair.first.step * pair.second.step
+
+
+def _root(square: Fraction, *, up: bool) -> Fraction:
+    """√square, rounded by less than 2^-60 of it."""
+    bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    scaled = (square.numerator << (2 * bits)) // square.denominator
+    return Fraction(isqrt(scaled) + up, 1 << bits)

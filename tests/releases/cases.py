@@ -1,0 +1,120 @@
+"""Every one-liner, called on a table given as a dictionary of arrays, and what it estimates."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import inbounds as ib
+
+REGIONS, GROUPS = ["n", "s", "e", "w"], ["a", "b"]
+
+
+def table(rows, seed=0):
+    """Ages (integers), incomes, a correlated weight, smoking, regions and groups."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 91, rows)
+    income = np.clip(rng.lognormal(3.2, 0.5, rows), 0, 200)
+    weight = 40 + 0.5 * age + rng.normal(0, 8, rows)
+    return {
+        "age": age,
+        "income": income,
+        "weight": weight,
+        "smoker": rng.choice(["yes", "no"], rows, p=[0.2, 0.8]),
+        "employed": rng.random(rows) < 0.6,
+        "region": rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1]),
+        "group": rng.choice(GROUPS, rows),
+    }
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release and the value that it would have without noise (None: what it estimates has no law of its own)."""
+
+    call: Any
+    truth: Any
+
+
+AGE, INCOME = {"column": "age", "bounds": (0, 100)}, {"column": "income", "bounds": (0, 200)}
+BOTH = {"age": (0, 100), "weight": (20, 140)}
+
+
+def _pooled(t, names):
+    import pandas as pd
+
+    frame = pd.DataFrame(t)
+    residuals = frame[names] - frame.groupby("group")[names].transform("mean")
+    return (residuals.T @ residuals).to_numpy() / (len(frame) - 2)
+
+
+def _counts(values, levels):
+    return np.array([(np.asarray(values) == level).sum() for level in levels])
+
+
+def _bins(t):
+    return np.histogram(t["age"], [0, 30, 50, 70, 100])[0]
+
+
+def _cross(t):
+    return np.array([[((t["region"] == r) & (t["smoker"] == s)).sum() for s in ("yes", "no")] for r in REGIONS])
+
+
+SCALARS = {
+    "mean": Case(partial(ib.mean, **INCOME), lambda t: t["income"].mean()),
+    "mean of integers": Case(partial(ib.mean, **AGE), lambda t: t["age"].mean()),
+    "mean by": Case(
+        partial(ib.mean, **INCOME, by="group", levels=GROUPS),
+        lambda t: np.array([t["income"][t["group"] == g].mean() for g in GROUPS]),
+    ),
+    "sum": Case(partial(ib.sum, **INCOME), lambda t: t["income"].sum()),
+    "count": Case(partial(ib.count, column="smoker", level="yes"), lambda t: (t["smoker"] == "yes").sum()),
+    "proportion": Case(partial(ib.proportion, column="smoker", level="yes"), lambda t: (t["smoker"] == "yes").mean()),
+    "proportion of booleans": Case(partial(ib.proportion, column="employed"), lambda t: t["employed"].mean()),
+    "variance": Case(partial(ib.variance, **INCOME), lambda t: t["income"].var(ddof=1)),
+    "standard deviation": Case(partial(ib.standard_deviation, **INCOME), lambda t: t["income"].std(ddof=1)),
+    "pooled variance": Case(
+        partial(ib.pooled_variance, column="age", bounds=(0, 100), by="group", levels=GROUPS),
+        lambda t: _pooled(t, ["age"])[0, 0],
+    ),
+}
+VECTORS = {
+    "count by": Case(partial(ib.count, by="region", levels=REGIONS), lambda t: _counts(t["region"], REGIONS)),
+    "histogram": Case(partial(ib.histogram, column="age", edges=[0, 30, 50, 70, 100]), _bins),
+    "proportions": Case(
+        partial(ib.proportions, column="region", levels=REGIONS),
+        lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
+    ),
+    "crosstab": Case(partial(ib.crosstab, levels={"region": REGIONS, "smoker": ["yes", "no"]}), _cross),
+}
+MATRICES = {
+    "covariance": Case(partial(ib.covariance, bounds=BOTH), lambda t: np.cov([t["age"], t["weight"]])),
+    "correlation": Case(partial(ib.correlation, bounds=BOTH), lambda t: np.corrcoef([t["age"], t["weight"]])),
+    "pooled covariance": Case(
+        partial(ib.pooled_covariance, bounds=BOTH, by="group", levels=GROUPS), lambda t: _pooled(t, list(BOTH))
+    ),
+}
+SPLIT = {f"{name}, split": Case(partial(case.call, method="split"), case.truth) for name, case in MATRICES.items()}
+ALL = SCALARS | VECTORS | MATRICES
+ONLY_ADD_REMOVE = {
+    "count of all": Case(ib.count, lambda t: len(t["age"])),
+    "mean over a public number": Case(partial(ib.mean, **INCOME, denominator=210), None),
+    "proportion over a public number": Case(
+        partial(ib.proportion, column="smoker", level="yes", denominator=210), None
+    ),
+    "proportions over a public number": Case(
+        partial(ib.proportions, column="region", levels=REGIONS, denominator=210), None
+    ),
+}
+# Truncation of numbers drawn together is refused.
+TRUNCATED = {name: case for name, case in (SCALARS | VECTORS | SPLIT).items() if name != "mean by"}
+
+
+def every_call():
+    """All one-liners with everything that changes what they draw, by name."""
+    calls = {f"{name}, substitute": partial(case.call, neighbours="substitute") for name, case in (ALL | SPLIT).items()}
+    added = ALL | ONLY_ADD_REMOVE
+    calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
+    calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
+    calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in ALL.items()}
+    return calls

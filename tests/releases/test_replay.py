@@ -1,0 +1,115 @@
+"""Frozen randomness on neighbouring tables: everything but the value is the same, and values are no further apart."""
+
+import json
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.audit.replay import replay, trace
+from inbounds.grid.entropy import SeededEntropy, SystemEntropy
+from inbounds.privacy.certificate import Composition
+from inbounds.releases import draw
+from tests.releases.cases import every_call, table
+
+CALLS = every_call()
+
+
+def neighbours_of(t, call_name):
+    """The table, and the same with one record extreme in every column (or gone)."""
+    usual = dict(zip(t, (20, 10.0, 45.0, "yes", True, "n", "a"), strict=True))
+    extreme = dict(zip(t, (999, 1e300, float("inf"), "no", False, "w", "b"), strict=True))
+    one, other = ({name: np.append(column, record[name]) for name, column in t.items()} for record in (usual, extreme))
+    return (one, t) if "add-remove" in call_name else (one, other)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_trace_on_neighbours(name, monkeypatch):
+    tables = neighbours_of(table(210), name)
+    records = []
+
+    def release(t, entropy):
+        monkeypatch.setattr(draw, "entropy_source", lambda: entropy)
+        made = CALLS[name](t, epsilon=1)
+        public = json.loads(made.to_json())
+        del public["noisy"], public["value"]
+        records.append(json.dumps(public, sort_keys=True))
+        return made.value
+
+    assert replay(release, tables, seeds=range(3))
+    assert len(set(records)) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if "truncated" not in name])
+def test_the_same_noise_keeps_neighbours_together(name, monkeypatch):
+    """With equal noise each coordinate moves by at most its certified sensitivity.
+
+    Not so for truncated noise, which is no location plus something independent of it.
+    """
+    seen = False
+    for seed in range(5):
+        made = []
+        for t in neighbours_of(table(210), name):
+            entropy = SeededEntropy(seed)
+            monkeypatch.setattr(draw, "entropy_source", lambda entropy=entropy: entropy)
+            made.append(CALLS[name](t, epsilon=1))
+        certificate = made[0].certificate
+        composed = isinstance(certificate, Composition)
+        parts = certificate.parts if composed else [certificate] * len(made[0].noisy)
+        moved = [abs(a - b) for a, b in zip(made[0].noisy, made[1].noisy, strict=True)]
+        seen = seen or any(moved)
+        for part, move in zip(parts, moved, strict=True):
+            assert move <= part.move * part.step
+        if not composed and certificate.dimension == 1:
+            # Counts: so many changes in all.
+            assert sum(moved) <= certificate.draws * certificate.move * certificate.step
+    assert seen, "the tables differ, and so should what is drawn from them"
+
+
+REFUSED = {
+    "a missing value": {"income": [1.0, None, 3.0, 4.0], "g": ["a", "b", "a", "a"]},
+    "two missing values": {"income": [None, 2.0, None, 4.0], "g": ["a", "b", "a", "a"]},
+    "NaN": {"income": [1.0, 2.0, 3.0, float("nan")], "g": ["a", "b", "a", "a"]},
+}
+
+
+def test_refusals_do_not_tell_the_record(monkeypatch):
+    def release(t, entropy):
+        monkeypatch.setattr(draw, "entropy_source", lambda: entropy)
+        return ib.mean(t, "income", bounds=(0, 200), epsilon=1)
+
+    traces = {trace(release, t, 0) for t in REFUSED.values()}
+    assert len(traces) == 1
+    (one,) = traces
+    assert one.requests == ()
+    assert (
+        one.message
+        == "column 'income' has missing values; declare missing=<a number within its bounds> or leave them out"
+    )
+
+    def levels(t, entropy):
+        monkeypatch.setattr(draw, "entropy_source", lambda: entropy)
+        return ib.histogram(t, "g", levels=["a", "b"], epsilon=1)
+
+    odd = [{"g": ["a", "secret one", "a"]}, {"g": ["secret two", "b", "another"]}]
+    assert len({trace(levels, t, 0) for t in odd}) == 1
+    assert "secret" not in trace(levels, odd[0], 0).message
+
+
+def test_the_replay_would_see_a_leak(monkeypatch):
+    """The control: a step taken from the data shows in the record."""
+
+    def leaky(t, entropy):
+        monkeypatch.setattr(draw, "entropy_source", lambda: entropy)
+        return ib.histogram(t["age"], edges=[0, *np.unique(t["age"])[:3] + 1], epsilon=1).value
+
+    t = table(210)
+    assert not replay(leaky, [t, {"age": np.array([3, 4])}], seeds=range(2))
+
+
+def test_only_the_systems_randomness():
+    assert isinstance(draw.entropy_source(), SystemEntropy)
+
+
+def test_releases_differ_from_call_to_call():
+    assert len({ib.mean([1.0] * 1000, bounds=(-1000, 1000), epsilon=1).value for _ in range(20)}) > 15

@@ -1,0 +1,214 @@
+"""Exact sums: against a loop over records, and the same in any order, partition and engine."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+
+from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
+from inbounds.tables.schema import DataError, Edges, Levels, Numeric, Quantised, quantised, resolution
+from inbounds.tables.sources import read
+from tests.tables.samples import KEYS, NUMBERS, ROWS, engines, messy, natively, partitioned
+
+COLUMNS = [*NUMBERS, *KEYS]
+INTEGERS = {"tiny", "large", "unsigned", "yes"}
+
+
+def steps(resolution_=1 << 33):
+    return tuple(quantised(c, resolution=resolution_, integer=c.name in INTEGERS) for c in NUMBERS)
+
+
+def requests(resolution_=1 << 33):
+    numbers = steps(resolution_)
+    return [
+        Request((), numbers, True),
+        Request(tuple(KEYS[:2])),
+        Request((KEYS[2],), numbers[:2]),
+        Request((KEYS[3], KEYS[0]), (numbers[4],), True),
+        Request(),
+    ]
+
+
+def by_hand(table, request):
+    """The same by a loop over records, in Python's integers."""
+    cells = {}
+    for row in table.iter_rows(named=True):
+        place = tuple(_cell(key, row[key.name]) for key in request.by)
+        ks = [_integer(one, row[one.column.name]) for one in request.sums]
+        index = dict(zip(request.sums, ks, strict=True))
+        products = [_product(pair, index[pair.first], index[pair.second]) for pair in request.pairs]
+        count, sums, sums_of_products = cells.get(place, (0, [0] * len(ks), [0] * len(products)))
+        added = [a + b for a, b in zip(sums, ks, strict=True)]
+        cells[place] = (count + 1, added, [a + b for a, b in zip(sums_of_products, products, strict=True)])
+    return {place: (count, tuple(sums), tuple(products)) for place, (count, sums, products) in cells.items()}
+
+
+def _integer(one, value):
+    column = one.column
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        value = column.missing
+    if isinstance(value, float) and math.isinf(value):
+        return one.count if value > 0 else 0
+    exact = (min(max(Fraction(value), column.lower), column.upper) - column.lower) / one.step + Fraction(1, 2)
+    return math.floor(exact)
+
+
+def _product(pair, a, b):
+    rounded = math.floor(float(a) * (float(b) * 2.0**-pair.shift) + 0.5) if pair.shift else a * b
+    assert abs((rounded << pair.shift) - a * b) <= pair.slack
+    assert 0 <= rounded <= pair.largest
+    return rounded
+
+
+def _cell(key, value):
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    if isinstance(key, Edges):
+        value = float(key.missing) if missing else value
+        return sum(value >= float(edge) for edge in key.edges[1:-1])
+    level = key.missing if missing else value if value in key.levels else key.other
+    return key.levels.index(level) if level in key.levels else len(key.levels)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.claim("records")
+@pytest.mark.parametrize("resolution_", [1 << 12, 1 << 33, 1 << 45])
+def test_sums_are_those_of_a_loop_over_records(resolution_):
+    table = messy()
+    frame, _ = read(table, COLUMNS)
+    for request, cells in zip(requests(resolution_), tally(frame, requests(resolution_)), strict=True):
+        assert cells == by_hand(table, request)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("most", [ROWS, 1 << 20, MOST_ROWS])
+def test_digits_make_no_difference(most):
+    """A public limit on the rows decides how far numbers are split, and nothing else."""
+    table = messy()
+    whole = requests(1 << 40)[0]
+    assert tally(read(table.lazy(), COLUMNS)[0], [whole], most=most) == [by_hand(table, whole)]
+    plan = Plan(whole, most)
+    assert max(len(digits) for digits in plan.terms.values()) > (1 if most > ROWS else 0)
+
+
+@pytest.mark.claim("tally")
+def test_no_sum_can_pass_what_a_double_holds():
+    """In the worst case: every row has the largest number of every digit."""
+    for most in (1, 7, ROWS, 10**8, MOST_ROWS):
+        for count in (1, 255, 1 << 20, (1 << 33) + 1, 1 << 50):
+            plan = Plan(Request((), (Quantised(NUMBERS[0], count),)), most)
+            (digits,) = plan.terms.values()
+            if len(digits) == 1:
+                assert count * most <= EXACT
+            else:
+                assert ((1 << plan.base) - 1) * most <= EXACT
+                assert count >> (plan.base * (len(digits) - 1)) <= (1 << plan.base) - 1
+
+
+@pytest.mark.claim("tally")
+def test_any_order_of_the_rows():
+    """50 permutations; the tallies are compared as they are, no tolerance."""
+    table = messy()
+    expected = tally(read(table, COLUMNS)[0], requests())
+    rng = np.random.default_rng(1)
+    for i in range(50):
+        mixed = table[rng.permutation(ROWS).tolist()]
+        engine = list(engines(mixed).values())[i % 7]
+        assert tally(read(engine, COLUMNS)[0], requests()) == expected
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("parts", [1, 2, 3, 7, 16, 33, 64])
+def test_any_partition_of_the_rows(parts):
+    table = messy()
+    expected = tally(read(table, COLUMNS)[0], requests())
+    for engine in partitioned(table, parts).values():
+        assert tally(read(engine, COLUMNS)[0], requests()) == expected
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("name", engines(messy(20)))
+def test_any_engine(name):
+    table = messy()
+    expected = tally(read(table, COLUMNS)[0], requests())
+    assert tally(read(engines(table)[name], COLUMNS)[0], requests()) == expected
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("name", ["pandas on arrow", "pyarrow"])
+def test_any_engine_left_to_itself(name):
+    """Not handed to Polars: the path of distributed frames. All requests go in one query there."""
+    table = messy()
+    expected = tally(read(table, COLUMNS)[0], requests())
+    frame = natively(table)[name]
+    assert tally(frame, requests()) == expected
+    assert [tally(frame, [one])[0] for one in requests()] == expected
+    assert count_rows(frame) == ROWS
+
+
+def test_float_sums_would_differ():
+    """The control: plain sums of the same column depend on the order of its rows."""
+    values = messy()["single"].cast(pl.Float64) * 1.1
+    rng = np.random.default_rng(0)
+    assert len({float(np.cumsum(values.to_numpy()[rng.permutation(ROWS)])[-1]) for _ in range(50)}) > 1
+
+
+def test_too_many_cells_are_counted_table_by_table():
+    levels = tuple(str(i) for i in range(300))
+    table = pl.DataFrame({"a": ["1", "2", "2"], "b": ["7", "7", "9"]})
+    keys = Levels("a", levels), Levels("b", levels)
+    asked = [Request((keys[0],)), Request((keys[1],))]
+    frame = natively(table)["pyarrow"]
+    assert tally(frame, asked) == tally(read(table, keys)[0], asked)
+    assert tally(frame, asked)[0] == {(1,): (1, (), ()), (2,): (2, (), ())}
+
+
+def test_empty_tables():
+    table = messy().clear()
+    none = tally(read(table, COLUMNS)[0], requests())
+    assert none[0][()][0] == 0
+    assert set(none[0][()][1]) == {0}
+    assert none[1] == {}
+
+
+def test_more_rows_than_stated():
+    table = messy(20)
+    with pytest.raises(DataError, match="more than 10 rows"):
+        tally(read(table.lazy(), COLUMNS)[0], requests(), most=10)
+
+
+def test_an_engine_that_fails_tells_nothing():
+    """Arrow refuses to cast an integer beyond 2^53 to a double, and quotes it."""
+    table = pl.DataFrame({"x": pl.Series([2**62 + 12345, 1], dtype=pl.Int64)})
+    column = Quantised(Numeric.of("x", (0, Fraction(1, 3))), 1 << 12)
+    with pytest.raises(DataError) as caught:
+        tally(natively(table)["pyarrow"], [Request((), (column,))])
+    assert "12345" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    frame, _ = read(table, [column.column])
+    assert tally(frame, [Request((), (column,))]) == [{(): (2, (2 << 12,), ())}]
+
+
+@pytest.mark.claim("quantisation")
+@pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.1), (10**4, 1), (10**8, 1), (10**8, 10), (2**31, 1)])
+def test_steps_follow_size_and_budget(rows, epsilon):
+    count = resolution(rows, Fraction(epsilon))
+    assert count >= min(52 * rows * Fraction(epsilon), 1 << 50)
+    for column in NUMBERS:
+        one = quantised(column, resolution=count, integer=False)
+        assert one.count >= count
+        assert one.count < 4 * count + 2 * column.width
+        if column.whole and column.width <= count:
+            assert (1 / one.step).denominator == 1  # whole numbers lie on the grid
+    whole = quantised(NUMBERS[1], resolution=count, integer=True)
+    assert whole.step == 1
+
+
+def test_products_are_exact_while_they_fit():
+    small, large = Quantised(NUMBERS[1], 200), Quantised(NUMBERS[0], 1 << 33)
+    assert Product(small, small).slack == 0
+    assert Product(small, large).slack == 0
+    assert Product(large, large).slack > 0
+    assert Product(large, large).largest.bit_length() <= 35
