@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from inbounds import derive
+from inbounds import _check, derive
 from inbounds._check import Array
 from inbounds.expected import Error, expected_error
 from inbounds.grid.law import GridMechanism
@@ -146,13 +146,20 @@ class Release:
             raise
         except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise RecordError(f"the record is malformed ({type(error).__name__})") from None
-        for name, value in body.items():
-            if again.get(name) != value:
+        for name in body.keys() | again.keys():
+            if name not in body or name not in again or again[name] != body[name]:
                 raise RecordError(f"the record's {name} does not follow from the rest of it")
         return release
 
     def _check(self) -> None:
-        """Coordinates lie on their grids, and the statistic is the one that was certified."""
+        """Coordinates lie on their grids, and the statistic and its unit are those that were certified."""
+        contributions = _check.integer(self.contributions, "contributions", least=1)
+        if self.unit != ("record" if contributions == 1 else "person"):
+            raise RecordError("the record's unit does not fit its contributions")
+        if (self.rows is None) != (self.neighbours == "add-remove"):
+            raise RecordError("the record's rows do not fit its neighbour relation")
+        if self.rows is not None:
+            _check.integer(self.rows, "rows", least=1)
         parts = [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
         if {part.statistic for part in parts} != {_DRAWN.get(self.method, self.statistic)}:
             raise RecordError("the record's statistic is not the one that its certificate is for")

@@ -7,6 +7,7 @@ second takes the table's exact numbers as arguments, adds noise from the system'
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import isqrt
 
 import numpy as np
@@ -53,12 +54,26 @@ def single_law(
     epsilon = promise.epsilon if epsilon is None else epsilon
     if promise.bounding == "truncated" and statistic.lower is None and statistic.upper is None:
         raise ValueError(f"a {statistic.name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
-    grid = choose_grid(statistic.lower, statistic.upper, statistic.sensitivity, epsilon, step=statistic.step)
+    bounds, steps = (statistic.lower, statistic.upper), (statistic.sensitivity, statistic.step)
+    return _single_law(name or statistic.name, bounds, steps, promise, epsilon)
+
+
+# All arguments of laws are public, so results may be kept.
+@lru_cache(maxsize=1024)
+def _single_law(
+    name: str,
+    bounds: tuple[Fraction | None, Fraction | None],
+    steps: tuple[Fraction, Fraction | None],
+    promise: Promise,
+    epsilon: Fraction,
+) -> Certificate:
+    sensitivity, step = steps
+    grid = choose_grid(*bounds, sensitivity, epsilon, step=step)
     return certify(
         grid_mechanism(promise.bounding, grid, epsilon),
-        statistic=name or statistic.name,
+        statistic=name,
         neighbours=promise.unit.neighbours,
-        sensitivity=statistic.sensitivity,
+        sensitivity=sensitivity,
         epsilon=epsilon,
     )
 
@@ -76,6 +91,7 @@ def _root_index(law: GridMechanism, square: Fraction) -> int:
     return (isqrt(scaled.numerator // scaled.denominator) + 1) // 2
 
 
+@lru_cache(maxsize=1024)
 def counts_law(name: str, promise: Promise, rows: int | None) -> Certificate:
     """The law of each count of a table at ε, certified for all of them together."""
     changes = promise.unit.cell_changes
@@ -98,6 +114,7 @@ def draw_counts(counts: Sequence[int], certificate: Certificate) -> tuple[Fracti
     return tuple(Fraction(int(count)) for count in noisy)
 
 
+@lru_cache(maxsize=1024)
 def joint_law(name: str, promise: Promise, sensitivity: Fraction, dimension: int, draws: int = 1) -> Certificate:
     """The law of sup-norm noise for vectors whose coordinates all move by at most ``sensitivity``, certified.
 

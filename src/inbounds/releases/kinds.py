@@ -89,7 +89,7 @@ def table_counts(
         promise,
         table.rows,
         noisy,
-        [(Fraction(0), Fraction(1) if over is not None else None)] * len(places),
+        [(Fraction(0), Fraction(1))] * len(places),
         certificate,
         units=[Fraction(1, over or 1)] * len(places),
         axes=axes,

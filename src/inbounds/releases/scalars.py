@@ -23,10 +23,12 @@ rows
 import builtins
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from inbounds import derive
 from inbounds.expected import continuous, worst_root_error
+from inbounds.privacy.certificate import Certificate
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, single_law
 from inbounds.releases.kinds import of_sums, single, table_counts
@@ -253,12 +255,18 @@ def standard_deviation(
     itself = statistics.standard_deviation(of_variance)
     own, root = single_law(itself, promise), single_law(of_variance, promise)
     request = Request((), (quantised,), True)
-    if float(own.mechanism.worst_mse().upper) <= worst_root_error(continuous(root))[0] ** 2:
+    if _own_is_better(own, root):
         return single(itself, table, request, promise, [quantised])
     (cells,) = table.tally(request)
     noisy = draw_single(of_variance, root, cells)
     bound = (of_variance.lower, of_variance.upper)
     return release("standard_deviation", derive.ROOT, [quantised], promise, table.rows, (noisy,), [bound], root)
+
+
+@lru_cache(maxsize=256)
+def _own_is_better(own: Certificate, root: Certificate) -> bool:
+    """Whether noise on a standard deviation has a smaller worst-case MSE than the root of a noisy variance."""
+    return float(own.mechanism.worst_mse().upper) <= worst_root_error(continuous(root))[0] ** 2
 
 
 def _bound(numeric: Numeric) -> Bound:

@@ -1,0 +1,100 @@
+"""Expected errors: against quadrature and simulation, and never at the true value."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.expected import root_error, worst_root_error
+from tests.releases.cases import BOTH, every_call, table
+
+
+@pytest.mark.claim("worst-root")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("scale", [1e-4, 0.01, 0.3, 5.0])
+def test_the_error_of_a_root_by_quadrature(bounding, scale):
+    law = ib.Mechanism(ib.Laplace(scale), bounding, bounds=(0, 0.25))
+    for variance in (0.0, scale / 100, 0.03, 0.2499, 0.25):
+        rmse, bias = root_error(law, min(variance, 0.25))
+        mse_, bias_ = _by_mpmath(law, min(variance, 0.25))
+        assert rmse == pytest.approx(math.sqrt(mse_), rel=1e-8)
+        assert bias == pytest.approx(bias_, rel=1e-6, abs=1e-10 * rmse)
+
+
+def _by_mpmath(law, variance):
+    """E(√X - √v)² and E(√X - √v), straight from the density and the atoms."""
+    root, top = mpmath.sqrt(variance), law.bounds[1]
+    scale = law.noise.scale
+    points = sorted({0.0, top, variance, *(min(max(variance + k * scale, 0.0), top) for k in (-30, -5, -1, 1, 5, 30))})
+
+    def integral(power):
+        def integrand(x):
+            return (mpmath.sqrt(x) - root) ** power * float(law.pdf(float(x), at=variance))
+
+        return mpmath.quad(integrand, points)
+
+    below, above = (float(atom) for atom in law.atoms(at=variance))
+    edges = [(below, -root), (above, mpmath.sqrt(top) - root)]
+    return tuple(float(integral(k) + sum(p * off**k for p, off in edges)) for k in (2, 1))
+
+
+@pytest.mark.claim("worst-root")
+def test_the_worst_error_of_a_root():
+    for scale in (0.001, 0.05, 2.0):
+        law = ib.Mechanism(ib.Laplace(scale), "bit", bounds=(0, 1))
+        worst, worst_bias = worst_root_error(law)
+        errors = [root_error(law, float(v)) for v in np.linspace(0, 1, 501) ** 3]
+        assert max(rmse for rmse, _ in errors) <= worst * 1.002
+        assert worst <= max(rmse for rmse, _ in errors) * 1.002
+        assert max(abs(bias) for _, bias in errors) <= worst_bias * 1.002
+
+
+def test_the_better_way_to_a_standard_deviation():
+    """Root of the variance for everyday ε, noise of its own for large ε; each is the better one by its own figures."""
+    x = np.linspace(0, 10, 200)
+    small, large = (ib.standard_deviation(x, bounds=(0, 10), epsilon=e) for e in (1, 20))
+    assert small.method == "root of a released variance"
+    assert large.method == "direct"
+    own_scale = 10 / math.sqrt(200)
+    assert small.error.worst_rmse < math.sqrt(2) * own_scale
+    root = ib.Mechanism(ib.Laplace(100 / 200 / 20), "bit", bounds=(0, 100 * 100**2 / (200 * 199)))
+    assert large.error.worst_rmse < worst_root_error(root)[0]
+
+
+CALLS = every_call()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_errors_follow_from_the_record(name):
+    release = CALLS[name](table(210), epsilon=1)
+    error, again = release.error, ib.Release.from_json(release.to_json()).error
+    for field in ("rmse", "bias", "worst_rmse", "worst_bias"):
+        figure = np.asarray(getattr(error, field))
+        assert np.shape(figure) in ((), np.shape(np.ravel(release.value)))
+        assert np.isfinite(figure).all()
+        assert (figure == np.asarray(getattr(again, field))).all()
+    assert (np.asarray(error.rmse) <= np.asarray(error.worst_rmse) * 1.05 + 1e-12).all()
+    assert (np.abs(error.bias) <= np.asarray(error.worst_bias) * 1.1 + 0.1 * np.asarray(error.rmse)).all()
+    assert str(error).startswith("expected RMSE")
+
+
+def test_simulated_errors_are_those_of_releases():
+    """Where the true value is the released one: joint covariances far from their bounds, by the noise's variance."""
+    t = table(5000)
+    release = ib.covariance(t, bounds=BOTH, epsilon=1)
+    scale = np.array([100.0**2, 100 * 120.0, 120.0**2]) / 5000
+    expected = scale * math.sqrt(4 * 5 / 3)
+    assert np.asarray(release.error.rmse)[[0, 1, 3]] == pytest.approx(expected, rel=0.05)
+    assert np.asarray(release.error.worst_rmse)[[0, 1, 3]] == pytest.approx(expected, rel=1e-9)
+
+
+def test_exact_errors_are_in_the_units_of_the_value():
+    counts = ib.histogram(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
+    shares = ib.proportions(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
+    assert shares.error.worst_rmse == pytest.approx(counts.error.worst_rmse / 100)
+    q = math.exp(-0.5)
+    assert counts.error.worst_rmse == pytest.approx(math.sqrt(2 * q) / (1 - q), rel=1e-6)
+    assert shares.units == (Fraction(1, 100),) * 2

@@ -1,0 +1,121 @@
+"""The record travels as text, proves itself, and an edited one is refused."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.privacy.certificate import CertificateError, verify
+from inbounds.record import RecordError
+from tests.releases.cases import every_call, table
+
+CALLS = every_call()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_release_travels_as_text(name):
+    release = CALLS[name](table(210), epsilon=0.7)
+    again = ib.Release.from_json(release.to_json())
+    assert again == release
+    assert np.array_equal(again.value, release.value)
+    assert release.epsilon == 0.7
+    assert verify(release.certificate.to_dict()).loss <= Fraction(7, 10)
+    assert release.certificate.loss > Fraction(699, 1000)
+    assert release.neighbours == ("add-remove" if "add-remove" in name else "substitute")
+    assert release.bounding == ("truncated" if "truncated" in name else "bit")
+    assert release.unit == ("person" if "persons" in name else "record")
+    assert release.rows == (None if "add-remove" in name else 210)
+    assert hash(release) == hash(again)
+    assert release.statistic in str(release)
+
+
+@pytest.fixture
+def record():
+    return json.loads(ib.mean(table(210), "income", bounds=(0, 200), epsilon=1).to_json())
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"value": 3.0},
+        {"noisy": ["3"]},
+        {"noisy": ["1/3"]},
+        {"noisy": ["300"]},
+        {"noisy": []},
+        {"noisy": "3"},
+        {"units": ["2"]},
+        {"bounds": [["0", "1"]]},
+        {"bounds": [["0"]]},
+        {"statistic": "median"},
+        {"method": "guess"},
+        {"method": "root of a released variance"},
+        {"axes": [["a"]]},
+        {"axes": [["a", "b"]]},
+        {"columns": [{"name": "x"}]},
+        {"rows": "many"},
+        {"contributions": 2.5},
+        {"more": 1},
+        {"format": "inbounds-release/2"},
+        {"certificate": {}},
+        {"notes": [1]},
+        {"unit": "household"},
+    ],
+)
+def test_an_edited_record_is_refused(record, edit):
+    assert ib.Release.from_json(json.dumps(record)).statistic == "mean"
+    with pytest.raises((RecordError, CertificateError)):
+        ib.Release.from_json(json.dumps(record | edit))
+    (name,) = edit
+    if name in record:
+        with pytest.raises((RecordError, CertificateError)):
+            ib.Release.from_json(json.dumps({key: value for key, value in record.items() if key != name}))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "{}", "null", '{"format": "inbounds-release/1"}', "[" * 100_000])
+def test_what_is_no_record(text):
+    with pytest.raises(RecordError):
+        ib.Release.from_json(text)
+
+
+def test_the_certificate_must_be_for_the_statistic(record):
+    other = json.loads(ib.sum(table(210), "income", bounds=(0, 200), epsilon=1).to_json())
+    with pytest.raises(RecordError, match="not the one that its certificate is for"):
+        ib.Release.from_json(json.dumps(record | {"certificate": other["certificate"]}))
+
+
+def test_a_release_shows_what_was_done():
+    release = ib.mean(
+        {"age": [30.5, None, 70.0]},
+        "age",
+        bounds=(0, 100),
+        missing=40,
+        epsilon=1,
+        bounding="truncated",
+        contributions=2,
+    )
+    (rule,) = release.columns
+    assert (rule.name, rule.lower, rule.upper, rule.missing, rule.other) == ("age", 0, 100, "40", None)
+    assert rule.step == Fraction(100, 100 * 2**6)
+    assert (release.unit, release.contributions) == ("person", 2)
+    assert release.mechanism.bounding == "truncated"
+    histogram = ib.histogram(["a", None], levels=["a", "b"], missing="b", epsilon=1)
+    assert histogram.columns[0].cells == ("a", "b")
+    assert histogram.columns[0].missing == "b"
+    assert histogram.axes == (("a", "b"),)
+    assert histogram.value.dtype == int
+    with pytest.raises(ValueError, match="no single law"):
+        _ = histogram.mechanism
+    assert isinstance(ib.count(["a"], level="a", epsilon=1).value, int)
+
+
+def test_records_hold_nothing_but_public_numbers():
+    """Two tables that differ in every record make records that differ in their noisy numbers alone."""
+    made = [ib.mean([x] * 100, bounds=(0, 1), epsilon=1) for x in (0.123456, 0.654321)]
+    texts = [json.loads(release.to_json()) for release in made]
+    for text in texts:
+        assert "123456" not in json.dumps(text)
+        del text["noisy"], text["value"]
+    assert texts[0] == texts[1]
+    assert "123456" not in repr(made[0])
