@@ -17,8 +17,9 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## draw the two laws of a proportion and print what they cost
+demo: $(READY)  ## draw the two laws of a proportion, and release statistics of a generated survey
 	$(BIN)/python examples/two_laws.py --out build/demo
+	$(BIN)/python examples/survey.py --out build/demo
 
 test: $(READY) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto
@@ -37,8 +38,9 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 	$(BIN)/python bench/laws.py
 	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
 	.venv-peers/bin/python bench/audit_peers.py
+	.venv-peers/bin/python bench/statistics.py --peers
 
-.venv-peers/.ready: requirements-peers.lock
+.venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --require-hashes -r requirements-peers.lock
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .

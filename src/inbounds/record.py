@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,12 +119,22 @@ class Release:
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(rule.name for rule in self.columns)) or "records"
         how = self.bounding if self.method == derive.DIRECT else f"{self.bounding}, {self.method}"
-        value = self.value if self.axes else f"{self.value:.6g}" if isinstance(self.value, float) else self.value
-        return (
-            f"{self.statistic} of {names}: {value}\n"
-            f"  epsilon {self.epsilon:g} per {self.unit}, {self.neighbours}; {how}; "
-            f"{self.error}"
-        )
+        cost = f"  epsilon {self.epsilon:g} per {self.unit}, {self.neighbours}; {how}; {self.error}"
+        return f"{self.statistic} of {names}:{self._shown()}\n{cost}"
+
+    def _shown(self) -> str:
+        """The value as text: a number, a line for each cell, or a table."""
+        texts = [str(x) if isinstance(x, int) else f"{x:.6g}" for x in self._derived()]
+        if not self.axes:
+            return f" {texts[0]}"
+        *outer, last = self.axes
+        if not outer:
+            wide = max(map(len, last))
+            return "".join(f"\n  {label:{wide}s}  {text}" for label, text in zip(last, texts, strict=True))
+        heads = [", ".join(labels) for labels in product(*outer)]
+        wide, cell = max(map(len, heads)), max(map(len, [*last, *texts]))
+        lines = [[" " * wide, *last]] + [[h, *texts[i * len(last) : (i + 1) * len(last)]] for i, h in enumerate(heads)]
+        return "".join(f"\n  {head:{wide}s}" + "".join(f"  {x:>{cell}s}" for x in row) for head, *row in lines)
 
     def to_json(self) -> str:
         """The record as text; fractions are written as such."""

@@ -56,8 +56,9 @@ def _integer(one, value):
 
 
 def _product(pair, a, b):
-    rounded = math.floor(float(a) * (float(b) * 2.0**-pair.shift) + 0.5) if pair.shift else a * b
-    assert abs((rounded << pair.shift) - a * b) <= pair.slack
+    (k, _), (j, coarser) = sorted([(a, pair.first.count), (b, pair.second.count)], key=lambda x: -x[1])
+    rounded = math.floor(float(k) * (float(j) * (1 / coarser)) + 0.5) if pair.unit > 1 else a * b
+    assert abs(rounded * pair.unit - a * b) <= pair.slack
     assert 0 <= rounded <= pair.largest
     return rounded
 
@@ -73,7 +74,7 @@ def _cell(key, value):
 
 @pytest.mark.claim("tally")
 @pytest.mark.claim("records")
-@pytest.mark.parametrize("resolution_", [1 << 12, 1 << 33, 1 << 45])
+@pytest.mark.parametrize("resolution_", [1 << 12, 1 << 33, 1 << 47])
 def test_sums_are_those_of_a_loop_over_records(resolution_):
     table = messy()
     frame, _ = read(table, COLUMNS)
@@ -96,7 +97,7 @@ def test_digits_make_no_difference(most):
 def test_no_sum_can_pass_what_a_double_holds():
     """In the worst case: every row has the largest number of every digit."""
     for most in (1, 7, ROWS, 10**8, MOST_ROWS):
-        for count in (1, 255, 1 << 20, (1 << 33) + 1, 1 << 50):
+        for count in (1, 255, 1 << 20, (1 << 33) + 1, (1 << 48) - 1):
             plan = Plan(Request((), (Quantised(NUMBERS[0], count),)), most)
             (digits,) = plan.terms.values()
             if len(digits) == 1:
@@ -195,7 +196,7 @@ def test_an_engine_that_fails_tells_nothing():
 @pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.1), (10**4, 1), (10**8, 1), (10**8, 10), (2**31, 1)])
 def test_steps_follow_size_and_budget(rows, epsilon):
     count = resolution(rows, Fraction(epsilon))
-    assert count >= min(52 * rows * Fraction(epsilon), 1 << 50)
+    assert count >= min(52 * rows * Fraction(epsilon), 1 << 47)
     for column in NUMBERS:
         one = quantised(column, resolution=count, integer=False)
         assert one.count >= count
@@ -211,4 +212,4 @@ def test_products_are_exact_while_they_fit():
     assert Product(small, small).slack == 0
     assert Product(small, large).slack == 0
     assert Product(large, large).slack > 0
-    assert Product(large, large).largest.bit_length() <= 35
+    assert Product(large, large).largest == large.count

@@ -6,8 +6,9 @@ pass that is first split into digits small enough (`_digits`), so that overflow 
 engine is trusted with a cast to integers, an integer overflow or a rounding mode, in all of which they differ.
 
 With k_i in 0..M_i the integer of a record, products are taken as they are while M_i M_j ≤ 2^53, and otherwise rounded
-to r = ⌊k_i k_j 2^-s + ½⌋: a product is a number like any other, and is quantised like any other. Then
-|2^s r - k_i k_j| ≤ (5/8) 2^s, which sensitivities take into account (`Product.slack`).
+to r = ⌊k_i (k_j / M_j) + ½⌋: a product is a number like any other, and is quantised like any other. Then
+|M_j r - k_i k_j| ≤ (5/8) M_j, which sensitivities take into account (`Product.slack`): a half for rounding, and an
+eighth for four roundings of a number below 2^48 to double precision.
 """
 
 import math
@@ -33,28 +34,26 @@ Cells: TypeAlias = dict[tuple[int, ...], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """How the products of two columns are counted: k_i k_j in units of 2^shift."""
+    """How the products of two columns are counted: k_i k_j in units of ``unit``."""
 
     first: Quantised
     second: Quantised
 
     @property
-    def shift(self) -> int:
-        """0 where products are exact; otherwise as many bits are left as the finer column has."""
-        largest = self.first.count * self.second.count
-        if largest <= EXACT:
-            return 0
-        return largest.bit_length() - max(self.first.count, self.second.count, 1 << 20).bit_length()
+    def unit(self) -> int:
+        """1 where products are exact; otherwise the coarser column's M, so that they get the steps of the finer one."""
+        exact = self.first.count * self.second.count <= EXACT
+        return 1 if exact else min(self.first.count, self.second.count)
 
     @property
     def largest(self) -> int:
-        """The largest integer a product can become."""
-        return -(-self.first.count * self.second.count >> self.shift) + 1
+        """The largest integer that a product can become."""
+        return self.first.count * self.second.count // self.unit
 
     @property
     def slack(self) -> Fraction:
         """The most that a counted product differs from k_i k_j, in units of k_i k_j."""
-        return Fraction(5 << self.shift, 8) if self.shift else Fraction(0)
+        return Fraction(5 * self.unit, 8) if self.unit > 1 else Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +165,11 @@ class Plan:
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, types[one.column.name], polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
         )
-        frame = self._with_products(frame)
-        for term, digits in self.terms.items():
-            frame = self._with_digits(frame, term, digits)
-        counted = ["one", *(f"m{i}" for i in self.refusing), *(part for parts in self.terms.values() for part in parts)]
-        totals = [nw.col(name).sum() for name in counted]
+        frame, terms = self._terms(self._with_shares(frame))
+        terms |= {"one": nw.col("one")} | {f"m{i}": nw.col(f"m{i}") for i in self.refusing}
         if not keys:
-            return frame.select(*totals)
+            return frame.select(*(term.sum().alias(name) for name, term in terms.items()))
+        frame, totals = frame.with_columns(**terms), [nw.col(name).sum() for name in terms]
         # Grouped by raw values first: labels are then made for the few groups, not for every record.
         groups = [f"g{i}" for i, _ in keys]
         frame = frame.group_by(*groups).agg(*totals)
@@ -181,29 +178,37 @@ class Plan:
         }
         return frame.with_columns(**labels).group_by(*groups).agg(*totals) if labels else frame
 
-    def _with_products(self, frame: Frame) -> Frame:
+    def _with_shares(self, frame: Frame) -> Frame:
+        """Columns k/M, for products that are rounded."""
         import narwhals as nw
 
-        place = {quantised: f"k{i}" for i, quantised in enumerate(self.request.sums)}
-        pairs = list(enumerate(self.request.pairs))
-        scaled = {f"u{i}": nw.col(place[pair.second]) * 2.0**-pair.shift for i, pair in pairs if pair.shift}
-        frame = frame.with_columns(**scaled) if scaled else frame
-        products = {}
-        for i, pair in pairs:
-            first, second = nw.col(place[pair.first]), nw.col(place[pair.second])
-            products[f"p{i}"] = (first * nw.col(f"u{i}") + 0.5).floor() if pair.shift else first * second
-        return frame.with_columns(**products) if products else frame
+        coarser = {_coarser_first(pair)[0] for pair in self.request.pairs if pair.unit > 1}
+        places = [(i, one) for i, one in enumerate(self.request.sums) if one in coarser]
+        shares = {f"u{i}": nw.col(f"k{i}") * (1 / one.count) for i, one in places}
+        return frame.with_columns(**shares) if shares else frame
 
-    def _with_digits(self, frame: Frame, term: str, digits: Sequence[str]) -> Frame:
+    def _terms(self, frame: Frame) -> tuple[Frame, dict[str, Any]]:
+        """What is added up, as expressions, each of them split into its digits."""
         import narwhals as nw
 
-        base, rest = 2.0**self.base, term
-        for digit in digits[:-1]:
-            above = f"{digit}_above"
-            frame = frame.with_columns(**{above: (nw.col(rest) * (1 / base)).floor()})
-            frame = frame.with_columns(**{digit: nw.col(rest) - nw.col(above) * base})
-            rest = above
-        return frame.with_columns(**{digits[-1]: nw.col(rest)})
+        place = {quantised: i for i, quantised in enumerate(self.request.sums)}
+        whole: dict[str, Any] = {f"k{i}": nw.col(f"k{i}") for i in place.values()}
+        for i, pair in enumerate(self.request.pairs):
+            coarser, finer = _coarser_first(pair)
+            k, j = nw.col(f"k{place[finer]}"), place[coarser]
+            whole[f"p{i}"] = (k * nw.col(f"u{j}") + 0.5).floor() if pair.unit > 1 else k * nw.col(f"k{j}")
+        terms: dict[str, Any] = {}
+        for name, term in whole.items():
+            digits, base = self.terms[name], 2.0**self.base
+            if len(digits) > 1:
+                frame, term = frame.with_columns(**{f"{name}_whole": term}), nw.col(f"{name}_whole")
+            for digit in digits[:-1]:
+                above = f"{digit}_above"
+                frame = frame.with_columns(**{above: (term * (1 / base)).floor()})
+                terms[digit] = term - nw.col(above) * base
+                term = nw.col(above)
+            terms[digits[-1]] = term
+        return frame, terms
 
     def cells(self, rows: Sequence[Mapping[str, Any]]) -> Cells:
         """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
@@ -226,6 +231,11 @@ class Plan:
 
     def _composed(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
         return sum(_integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
+
+
+def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
+    swap = pair.second.count < pair.first.count
+    return (pair.second, pair.first) if swap else (pair.first, pair.second)
 
 
 def refused(column: Column, what: str) -> DataError:

@@ -100,8 +100,8 @@ def quantised(column: Numeric, *, resolution: int, integer: bool) -> Quantised:
     return Quantised(column, 1 << (resolution - 1).bit_length())
 
 
-# Double-precision numbers hold such counts, halves of them, and sums of a few.
-LARGEST_COUNT = 1 << 50
+# Counts stay below 2^48, so that a product of doubles is known to an eighth of a step (see `engine`).
+LARGEST_COUNT = 1 << 47
 
 
 class Place(Enum):
@@ -254,7 +254,7 @@ def resolution(rows: int, epsilon: Fraction, *, root: bool = False) -> int:
 
     A root (``root=True``: standard deviations) magnifies what happens near zero, to √(W²/2M): then 2000 n max(ε, ε²).
 
-    More than 2^50 steps are not made: double-precision records have no more digits.
+    More than 2^47 steps are not made: double-precision records have hardly more digits.
     """
     wanted = 2000 * rows * max(epsilon, epsilon**2) if root else 52 * rows * epsilon
     return min(max(1 << 12, math.ceil(wanted)), LARGEST_COUNT)

@@ -144,6 +144,8 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
 
     if values.ndim != 1:
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
+    if values.dtype.kind in "UT" and isinstance(column, Levels) and isinstance(column.levels[0], str):
+        return pl.Series(column.name, values.tolist(), dtype=pl.String)
     if values.dtype.kind in "OUT":
         return _converted(values.tolist(), column)
     if values.dtype.kind not in "biuf":

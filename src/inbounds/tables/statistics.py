@@ -152,7 +152,7 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Sta
 
         def formula(cells: Cells) -> Fraction:
             count, sums, products = cells[()]
-            scatter = count * (products[place] << pair.shift) - sums[i] * sums[j]
+            scatter = count * products[place] * pair.unit - sums[i] * sums[j]
             return unit_area * Fraction(scatter, count * (count - 1))
 
         moved = area / rows + 2 * pair.slack * unit_area / (rows - 1)
@@ -199,7 +199,7 @@ def pooled(
 
         def formula(table: Cells) -> Fraction:
             scatter = sum(
-                ((p[place] << pair.shift) - Fraction(s[i] * s[j], n) for n, s, p in table.values() if n > 1),
+                (p[place] * pair.unit - Fraction(s[i] * s[j], n) for n, s, p in table.values() if n > 1),
                 start=Fraction(0),
             )
             return unit_area * scatter / free
@@ -250,7 +250,7 @@ class Moments:
         for pair, product in zip(self.request.pairs, products, strict=True):
             i, j = place[pair.first], place[pair.second]
             # u_i u_j = (2k_i/M_i - 1)(2k_j/M_j - 1)
-            u = 4 * Fraction(product << pair.shift, pair.first.count * pair.second.count) + count
+            u = 4 * Fraction(product * pair.unit, pair.first.count * pair.second.count) + count
             u -= 2 * (Fraction(sums[i], pair.first.count) + Fraction(sums[j], pair.second.count))
             result.append(2 * u - count if i == j else u)
         return result
