@@ -52,7 +52,9 @@ def read(data: Any, columns: Sequence[Column]) -> tuple[Frame, frozenset[str]]:
     if columns:
         frame = frame.select(*dict.fromkeys(column.name for column in columns))
     integers = _integers(frame, columns)
-    if isinstance(frame, nw.DataFrame) and not frame.implementation.is_polars():
+    if frame.implementation.is_polars():
+        frame = _all_typed(frame, columns)
+    elif isinstance(frame, nw.DataFrame):
         frame = _in_polars(frame, columns)
     return frame, integers
 
@@ -181,6 +183,19 @@ def _from_pandas(values: Any, column: Column) -> "pl.Series":
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
     return pl.Series(column.name, pl.from_pandas(values))
+
+
+def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
+    """A Polars frame with a type for every column; in a lazy one only missing columns can lack it."""
+    import narwhals as nw
+    import polars as pl
+
+    native, wanted = frame.to_native(), {column.name: column for column in columns}
+    untyped = [name for name, dtype in native.collect_schema().items() if dtype in (pl.Null, pl.Object)]
+    if isinstance(native, pl.DataFrame):
+        return nw.from_native(native.with_columns(_typed(native[name], wanted[name]) for name in untyped))
+    made: Frame = nw.from_native(native.with_columns(pl.col(name).cast(_kind_of(wanted[name])) for name in untyped))
+    return made
 
 
 def _typed(series: "pl.Series", column: Column) -> "pl.Series":

@@ -1,0 +1,319 @@
+"""Bad input: one clear error that names the column and the rule, the same from every engine, and nothing is drawn."""
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import inbounds as ib
+from inbounds.releases import draw
+from inbounds.tables.schema import DataError
+
+X = [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_drawn(monkeypatch):
+    def refuse():
+        raise AssertionError("noise was drawn")
+
+    monkeypatch.setattr(draw, "entropy_source", refuse)
+
+
+def frames(columns):
+    """The same table in every engine; columns as lists."""
+    polars = pl.DataFrame(columns, strict=False)
+    return {
+        "dictionary": columns,
+        "pandas": pd.DataFrame(columns),
+        "pandas objects": pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}),
+        "polars": polars,
+        "polars lazy": polars.lazy(),
+        "pyarrow": polars.to_arrow(),
+        "arrays": {name: np.array(values) for name, values in columns.items()},
+    }
+
+
+TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
+SAME_EVERYWHERE = {
+    "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),
+    "one row for a variance": (
+        lambda t: ib.variance(t, "age", bounds=(0, 9), epsilon=1),
+        {"age": [3.0]},
+        "the table has fewer rows than the 2 that this statistic needs",
+    ),
+    "unknown column": (
+        lambda t: ib.mean(t, "agee", bounds=(0, 9), epsilon=1),
+        TABLE,
+        "the table has no column 'agee'; did you mean 'age'?",
+    ),
+    "nothing like it": (
+        lambda t: ib.mean(t, "zzzzz", bounds=(0, 9), epsilon=1),
+        TABLE,
+        "the table has no column 'zzzzz'",
+    ),
+    "text for numbers": (
+        lambda t: ib.mean(t, "name", bounds=(0, 9), epsilon=1),
+        TABLE,
+        "column 'name' must hold numbers to have bounds; convert text or other objects first",
+    ),
+    "digits as text": (
+        lambda t: ib.sum(t, "n", bounds=(0, 9), epsilon=1),
+        {"n": ["1", "2", "3"]},
+        "column 'n' must hold numbers to have bounds; convert text or other objects first",
+    ),
+    "numbers for text": (
+        lambda t: ib.histogram(t, "age", levels=["a", "b"], epsilon=1),
+        TABLE,
+        "column 'age' must hold text, as its levels are; convert it, or give other levels",
+    ),
+    "text for integers": (
+        lambda t: ib.histogram(t, "name", levels=[1, 2], epsilon=1),
+        TABLE,
+        "column 'name' must hold integers, as its levels are; convert it, or give other levels",
+    ),
+    "other levels": (
+        lambda t: ib.histogram(t, "name", levels=["ann", "bob"], epsilon=1),
+        TABLE,
+        "column 'name' holds values that are none of its levels; declare other=<one of the levels> for them, "
+        "or add the level",
+    ),
+    "other sizes": (
+        lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1, rows=4),
+        TABLE,
+        "rows=4 was stated, but the table has another number of rows",
+    ),
+    "missing": (
+        lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1),
+        {"age": [1.0, None, 2.0]},
+        "column 'age' has missing values; declare missing=<a number within its bounds> or leave them out",
+    ),
+    "all missing": (
+        lambda t: ib.covariance(t, bounds={"age": (0, 9)}, epsilon=1),
+        {"age": [None, None, None]},
+        "column 'age' has missing values; declare missing=<a number within its bounds> or leave them out",
+    ),
+    "missing level": (
+        lambda t: ib.proportion(t, "name", level="ann", epsilon=1),
+        {"name": ["ann", None, "bob"]},
+        "column 'name' has missing values; declare missing=<one of its levels> or leave them out",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "engine", ["dictionary", "pandas", "pandas objects", "polars", "polars lazy", "pyarrow", "arrays"]
+)
+@pytest.mark.parametrize("case", SAME_EVERYWHERE)
+def test_the_same_error_from_every_engine(case, engine):
+    call, columns, message = SAME_EVERYWHERE[case]
+    with pytest.raises(DataError) as caught:
+        call(frames(columns)[engine])
+    assert str(caught.value) == message
+
+
+FUNCTIONS = {
+    "mean": lambda **k: ib.mean(X, bounds=(0, 9), **k),
+    "sum": lambda **k: ib.sum(X, bounds=(0, 9), **k),
+    "count": lambda **k: ib.count(X, level=1, **k),
+    "proportion": lambda **k: ib.proportion(X, **k),
+    "variance": lambda **k: ib.variance(X, bounds=(0, 9), **k),
+    "standard_deviation": lambda **k: ib.standard_deviation(X, bounds=(0, 9), **k),
+    "histogram": lambda **k: ib.histogram(X, edges=[0, 2, 9], **k),
+    "proportions": lambda **k: ib.proportions(X, edges=[0, 2, 9], **k),
+    "crosstab": lambda **k: ib.crosstab({"x": X}, edges={"x": [0, 2, 9]}, **k),
+    "covariance": lambda **k: ib.covariance({"x": X}, bounds={"x": (0, 9)}, **k),
+    "correlation": lambda **k: ib.correlation({"x": X}, bounds={"x": (0, 9)}, **k),
+    "pooled_variance": lambda **k: ib.pooled_variance(
+        {"x": X, "g": [1, 1, 2, 2]}, "x", bounds=(0, 9), by="g", levels=[1, 2], **k
+    ),
+    "pooled_covariance": lambda **k: ib.pooled_covariance(
+        {"x": X, "g": [1, 1, 2, 2]}, bounds={"x": (0, 9)}, by="g", levels=[1, 2], **k
+    ),
+}
+PROMISES = [
+    ({"epsilon": 0}, ValueError, "epsilon must be > 0"),
+    ({"epsilon": -1}, ValueError, "epsilon must be > 0"),
+    ({"epsilon": float("nan")}, ValueError, "epsilon must be a number, got nan"),
+    ({"epsilon": float("inf")}, ValueError, "epsilon must be finite"),
+    ({"epsilon": "much"}, ValueError, "epsilon must be a finite number"),
+    ({"epsilon": None}, TypeError, "epsilon must be a real number"),
+    ({"epsilon": True}, TypeError, "epsilon must be a real number"),
+    ({"neighbours": "bounded"}, ValueError, "neighbours must be one of"),
+    ({"bounding": "unbounded"}, ValueError, "bounding must be one of 'bit', 'truncated'"),
+    ({"contributions": 0}, ValueError, "contributions must be >= 1"),
+    ({"contributions": 1.5}, TypeError, "contributions must be an integer"),
+    ({"rows": 0}, ValueError, "rows must be >= 1"),
+    ({"rows": 4.0}, TypeError, "rows must be an integer"),
+    ({"rows": 7}, DataError, "rows=7 was stated"),
+    ({"rows": 4, "neighbours": "add-remove"}, ValueError, "rows= does not go with neighbours='add-remove'"),
+]
+
+
+@pytest.mark.parametrize(("promise", "error", "words"), PROMISES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_checks_its_promise(name, promise, error, words):
+    with pytest.raises(error, match=words):
+        FUNCTIONS[name](**({"epsilon": 1} | promise))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: ib.mean(X, bounds=None, epsilon=1), ValueError, r"column 'x' needs bounds=\(lower, upper\)"),
+        (lambda: ib.mean(X, bounds=(1, 1), epsilon=1), ValueError, "bounds of 'x' must satisfy lower < upper"),
+        (lambda: ib.mean(X, bounds=(3, 1), epsilon=1), ValueError, "bounds of 'x' must satisfy lower < upper"),
+        (lambda: ib.mean(X, bounds=(0, float("inf")), epsilon=1), ValueError, "bounds of 'x' must be finite"),
+        (lambda: ib.mean(X, bounds=(0, float("nan")), epsilon=1), ValueError, "bounds of 'x' must be a number"),
+        (lambda: ib.mean(X, bounds=5, epsilon=1), TypeError, "bounds of 'x' must be a pair"),
+        (lambda: ib.mean(X, bounds=(0, 1e101), epsilon=1), ValueError, "below 1e100 in size"),
+        (lambda: ib.mean(X, bounds=(0, 1e-101), epsilon=1), ValueError, "1e-100 apart"),
+        (lambda: ib.mean(X, bounds=(0, 1), missing=2, epsilon=1), ValueError, "missing of 'x' must lie within"),
+        (lambda: ib.mean({"x": X}, bounds=(0, 1), epsilon=1), TypeError, "name the column to use"),
+        (lambda: ib.mean(pl.DataFrame({"x": X}), bounds=(0, 1), epsilon=1), TypeError, "name the column to use"),
+        (lambda: ib.mean({"x": X}, 3, bounds=(0, 1), epsilon=1), TypeError, "column must be a name"),
+        (lambda: ib.mean(5, bounds=(0, 1), epsilon=1), TypeError, "data must be a table, a column of values"),
+        (lambda: ib.mean((x for x in X), bounds=(0, 1), epsilon=1), TypeError, "data must be a table"),
+        (lambda: ib.mean(set(X), bounds=(0, 1), epsilon=1), TypeError, "data must be a table"),
+        (lambda: ib.mean("1234", bounds=(0, 1), epsilon=1), TypeError, "data must be a table"),
+        (lambda: ib.mean({"x": 5}, "x", bounds=(0, 1), epsilon=1), TypeError, "column 'x' must be a list"),
+        (lambda: ib.mean(np.ones((2, 2)), bounds=(0, 1), epsilon=1), DataError, "must have one dimension, got 2"),
+        (lambda: ib.mean(np.array([1j]), bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
+        (lambda: ib.mean([1, "two"], bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
+        (lambda: ib.mean([1, [2]], bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
+        (lambda: ib.mean(pl.Series([[1], [2]]), bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
+        (lambda: ib.mean(pd.Series(pd.to_datetime(["2020-01-01"])), bounds=(0, 1), epsilon=1), DataError, "numbers"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1]), DataError, "a table is needed"),
+        (lambda: ib.mean({"x": X, "g": X}, "x", bounds=(0, 1), epsilon=1, by="g"), TypeError, "needs either levels"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]), TypeError, "belong to by="),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, denominator=4), ValueError, "denominator= belongs to"),
+        (
+            lambda: ib.mean(X, bounds=(0, 1), epsilon=1, neighbours="add-remove", bounding="truncated"),
+            ValueError,
+            "bounding='truncated' is not offered for a mean released jointly",
+        ),
+        (
+            lambda: ib.sum(X, bounds=(-1, 1), epsilon=1, neighbours="add-remove", bounding="truncated"),
+            ValueError,
+            "nothing to truncate",
+        ),
+        (lambda: ib.count(X, epsilon=1), TypeError, "the number of rows is public; name a level"),
+        (lambda: ib.count(X, "x", epsilon=1, neighbours="add-remove"), TypeError, "name the level to count"),
+        (lambda: ib.proportion(X, epsilon=1, missing=0.5), TypeError, "missing must be True"),
+        (lambda: ib.histogram(["a"], levels=[], epsilon=1), TypeError, "must be all text"),
+        (lambda: ib.histogram(["a"], levels="abc", epsilon=1), TypeError, r"needs levels=\[...\]"),
+        (lambda: ib.histogram(["a"], levels=["a", "a"], epsilon=1), ValueError, "levels of 'x' must be different"),
+        (lambda: ib.histogram(["a"], levels=["a", 1], epsilon=1), TypeError, "must be all text"),
+        (lambda: ib.histogram(["a"], levels=["a"], other="b", epsilon=1), ValueError, "must be one of its levels"),
+        (lambda: ib.histogram(["a"], levels=["a"], missing="b", epsilon=1), ValueError, "must be one of its levels"),
+        (lambda: ib.histogram([1], levels=[1, 2], other=True, epsilon=1), ValueError, "must be one of its levels"),
+        (lambda: ib.histogram([1], levels=[2**60], epsilon=1), ValueError, "must not exceed 2"),
+        (lambda: ib.histogram(X, epsilon=1), TypeError, "needs either levels"),
+        (lambda: ib.histogram(X, levels=[1], edges=[1, 2], epsilon=1), TypeError, "needs either levels"),
+        (lambda: ib.histogram(X, edges=[1], epsilon=1), TypeError, "two numbers or more"),
+        (lambda: ib.histogram(X, edges=[1, 3, 2], epsilon=1), ValueError, "edges of 'x' must increase"),
+        (lambda: ib.histogram(X, edges=[1, 1, 2], epsilon=1), ValueError, "edges of 'x' must increase"),
+        (lambda: ib.histogram(X, edges=[1, 2], missing=3, epsilon=1), ValueError, "must lie between the edges"),
+        (lambda: ib.histogram(X, edges=[1, 2], other=1, epsilon=1), TypeError, "other= belongs to levels"),
+        (lambda: ib.crosstab({"x": X}, epsilon=1), TypeError, "crosstab needs levels"),
+        (lambda: ib.crosstab({"x": X}, levels=["x"], epsilon=1), TypeError, "levels must be a dictionary"),
+        (
+            lambda: ib.crosstab({"x": X}, edges={"x": [1, 2]}, missing={"y": 1}, epsilon=1),
+            ValueError,
+            "missing names 'y'",
+        ),
+        (lambda: ib.covariance({"x": X}, bounds=(0, 1), epsilon=1), TypeError, "bounds must be a dictionary"),
+        (lambda: ib.covariance({"x": X}, bounds={}, epsilon=1), TypeError, "bounds must be a dictionary"),
+        (
+            lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, missing={"y": 1}, epsilon=1),
+            ValueError,
+            "missing names 'y'",
+        ),
+        (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, missing=1, epsilon=1), TypeError, "missing must be"),
+        (
+            lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, epsilon=1, bounding="truncated"),
+            ValueError,
+            "needs method='split'",
+        ),
+        (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, epsilon=1, method="best"), ValueError, "method must be"),
+        (
+            lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, epsilon=1, method="split", neighbours="add-remove"),
+            ValueError,
+            "use method='joint'",
+        ),
+        (lambda: ib.mean({"x": X, "y": [1]}, "x", bounds=(0, 1), epsilon=1, by="y", levels=[1]), DataError, "length"),
+    ],
+)
+def test_bad_arguments_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "error", "words"),
+    [
+        ({"a": 2}, TypeError, "sizes must be a dictionary with the number of rows of every level"),
+        ({"a": 2, "b": 3}, DataError, "do not add up"),
+        ({"a": 3, "b": 1}, DataError, "the groups do not have the sizes stated"),
+        ({"a": 2, "b": 0.5}, TypeError, "must be an integer"),
+    ],
+)
+def test_public_sizes_are_checked(sizes, error, words):
+    table = {"x": X, "g": ["a", "a", "b", "b"]}
+    with pytest.raises(error, match=words):
+        ib.pooled_variance(table, "x", by="g", levels=["a", "b"], sizes=sizes, bounds=(0, 9), epsilon=1)
+    with pytest.raises(ValueError, match="sizes= does not go with"):
+        ib.pooled_variance(
+            table, "x", by="g", levels=["a", "b"], sizes=sizes, bounds=(0, 9), epsilon=1, neighbours="add-remove"
+        )
+
+
+def test_two_columns_of_one_name():
+    table = pd.DataFrame([[1.0, 2.0]], columns=["x", "x"])
+    with pytest.raises(DataError, match="two columns of the same name"):
+        ib.mean(table, "x", bounds=(0, 1), epsilon=1)
+
+
+ODD = {
+    "int8": np.array([1, 2, 100], dtype=np.int8),
+    "uint64": np.array([1, 2, 2**64 - 1], dtype=np.uint64),
+    "float16": np.array([1, 2, 100], dtype=np.float16),
+    "float32": pl.Series([1, 2, 100], dtype=pl.Float32),
+    "long double": np.array([1, 2, 100], dtype=np.longdouble),
+    "big-endian": np.array([1, 2, 100], dtype=">f8"),
+    "decimals": [decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal("1e400")],
+    "arrow decimals": pa.array([decimal.Decimal(1), decimal.Decimal(2), decimal.Decimal(100)]),
+    "1e300": [1, 2, 1e300],
+    "infinite": [1.0, 2.0, float("inf")],
+    "huge integers": [1, 2, 10**400],
+    "nullable": pd.Series([1, 2, 100], dtype="Int64"),
+    "arrow": pd.Series([1, 2, 100], dtype="int32[pyarrow]"),
+    "chunked": pa.chunked_array([[1, 2], [100]]),
+    "objects": pd.Series([1, 2.0, decimal.Decimal(100)], dtype=object),
+    "masked": np.ma.masked_array([1, 2, 100]),
+    "range": (1, 2, 100),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_types_give_the_right_number(name, monkeypatch):
+    """All of them are 1, 2 and something beyond the bound of 3: the exact statistic, before any noise."""
+    seen = []
+    monkeypatch.setattr(draw.GridMechanism, "draw", lambda _, at, __: seen.append(at) or at)
+    monkeypatch.setattr(draw, "entropy_source", lambda: None)
+    assert ib.mean(ODD[name], bounds=(0, 3), epsilon=1).value == 2
+    assert ib.variance(ODD[name], bounds=(0, 3), epsilon=1).value == pytest.approx(1, abs=1e-5)
+    assert seen
+
+
+def test_booleans_are_zero_and_one(monkeypatch):
+    monkeypatch.setattr(draw.GridMechanism, "draw", lambda _, at, __: at)
+    monkeypatch.setattr(draw, "entropy_source", lambda: None)
+    values = [True, False, None, True]
+    for column in (values, pl.Series(values), pd.Series(values), pd.Series(values, dtype="boolean"), pa.array(values)):
+        assert ib.mean(column, bounds=(0, 1), missing=0, epsilon=1).value == 0.5
+        assert ib.proportion(column, missing=True, epsilon=1).value == 0.75
+        assert ib.proportion(column, level=True, missing=False, epsilon=1).value == 0.5
