@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.privacy.certificate import CertificateError, verify
+from inbounds.privacy.certificate import CertificateError, _digest, verify
 from inbounds.record import RecordError
 from tests.releases.cases import every_call, table
 
@@ -77,6 +77,85 @@ def test_an_edited_record_is_refused(record, edit):
 def test_what_is_no_record(text):
     with pytest.raises(RecordError):
         ib.Release.from_json(text)
+
+
+def _resigned(record, **certificate):
+    """The record with an edited certificate whose digest fits."""
+    body = {k: v for k, v in (record["certificate"] | certificate).items() if k != "digest"}
+    return record | {"certificate": body | {"digest": _digest(body)}}
+
+
+def _wider(record, upper):
+    return record | {"columns": [record["columns"][0] | {"upper": upper}]}
+
+
+def test_a_record_that_claims_more_than_was_certified_is_refused(record):
+    """Arithmetic of the certificate holds in all of them; it is for another statistic than the record's."""
+    falsehoods = [
+        record | {"contributions": 50, "unit": "person"},
+        record | {"rows": 2},
+        record | {"columns": []},
+        _wider(record, "1000"),
+        record | {"statistic": "sum"},
+        _resigned(record, neighbours="add-remove") | {"rows": None},
+        _resigned(record, neighbours="add-remove") | {"rows": None, "denominator": 50},
+    ]
+    for false in falsehoods:
+        with pytest.raises((RecordError, CertificateError)):
+            ib.Release.from_json(json.dumps(false))
+    # A hundredth of the sensitivity for a hundredth of ε: the same noise, and a certificate that is true in itself.
+    part = record["certificate"]
+    move = -(-part["move"] // 100)
+    small = _resigned(
+        record,
+        sensitivity=str(Fraction(part["sensitivity"]) / 100),
+        move=move,
+        epsilon="1/50",
+        loss=str(Fraction(move * part["divisor"], 1 << part["exponent"])),
+    )
+    assert verify(small["certificate"]).epsilon == Fraction(1, 50)
+    with pytest.raises(RecordError, match="sensitivity is not that of the statistic"):
+        ib.Release.from_json(json.dumps(small))
+
+
+def test_tables_and_matrices_count_every_change():
+    t = table(210)
+    histogram = json.loads(ib.histogram(t, "region", levels=["n", "s", "e", "w"], epsilon=1).to_json())
+    half = _resigned(histogram, draws=1, epsilon="1/2", loss=str(Fraction(histogram["certificate"]["loss"]) / 2))
+    assert verify(half["certificate"]).draws == 1
+    with pytest.raises(RecordError, match="sensitivity is not that"):
+        ib.Release.from_json(json.dumps(half))
+    bounds = {"age": (0, 100), "weight": (20, 140)}
+    matrix = json.loads(ib.covariance(t, bounds=bounds, epsilon=1).to_json())
+    for lie in ({"units": [str(Fraction(u) / 2) for u in matrix["units"]]}, {"rows": 100}):
+        with pytest.raises(RecordError):
+            ib.Release.from_json(json.dumps(matrix | lie))
+    split = json.loads(ib.covariance(t, bounds=bounds, epsilon=1, method="split").to_json())
+    with pytest.raises(RecordError):
+        ib.Release.from_json(json.dumps(split | {"rows": 100}))
+    keywords = {"bounds": bounds, "by": "group", "levels": ["a", "b"], "epsilon": 1}
+    counts = {g: int((t["group"] == g).sum()) for g in "ab"}
+    pooled = ib.pooled_covariance(t, sizes=counts, **keywords)
+    assert pooled.columns[-1].sizes == tuple(counts.values())
+    assert ib.Release.from_json(pooled.to_json()) == pooled
+    secret = json.loads(pooled.to_json())
+    secret["columns"][-1]["sizes"] = []
+    with pytest.raises(RecordError, match="sensitivity is not that"):
+        ib.Release.from_json(json.dumps(secret))
+    secret["columns"][-1]["sizes"] = [1, 1]
+    with pytest.raises(RecordError, match="do not add up"):
+        ib.Release.from_json(json.dumps(secret))
+    grouped = json.loads(ib.mean(t, "age", bounds=(0, 100), by="group", levels=["a", "b"], epsilon=1).to_json())
+    once = _resigned(grouped, draws=1, epsilon="1/2", loss=str(Fraction(grouped["certificate"]["loss"]) / 2))
+    with pytest.raises(RecordError):
+        ib.Release.from_json(json.dumps(once))
+
+
+def test_names_that_come_twice(record):
+    text = json.dumps(record)
+    twice = '{"value": 12345, ' + text[1:]
+    with pytest.raises(CertificateError, match="names a field twice"):
+        ib.Release.from_json(twice)
 
 
 def test_the_certificate_must_be_for_the_statistic(record):

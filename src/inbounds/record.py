@@ -13,11 +13,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from inbounds import _check, derive
+from inbounds import _check, derive, soundness
 from inbounds._check import Array
 from inbounds.expected import Error, expected_error
 from inbounds.grid.law import GridMechanism
-from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, verify
+from inbounds.privacy.certificate import (
+    Certificate,
+    CertificateError,
+    Composition,
+    parse_fraction,
+    verify,
+    without_repeats,
+)
 from inbounds.privacy.guarantee import Neighbours
 
 FORMAT = "inbounds-release/1"
@@ -33,7 +40,8 @@ class ColumnRule:
     """What was done to each record of a column before counting.
 
     Numbers: clipped to [lower, upper] and rounded to multiples of ``step`` from lower. Cells: ``cells`` names them.
-    ``missing`` and ``other`` say what was counted in place of such values; None means that they were refused.
+    ``missing`` and ``other`` say what was counted in place of such values; None means that they were refused. ``sizes``
+    are those of the cells where they were declared public: then ε is for neighbours who keep their cell.
     """
 
     name: str
@@ -43,6 +51,7 @@ class ColumnRule:
     cells: tuple[str, ...] = ()
     missing: str | None = None
     other: str | None = None
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,7 @@ class Release:
     units: tuple[Fraction, ...]
     bounds: tuple[Bound, ...]
     certificate: Certificate | Composition
+    denominator: int | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -147,7 +157,7 @@ class Release:
     def from_json(cls, text: str) -> "Release":
         """The record that `to_json` wrote; `RecordError` for one whose parts do not agree."""
         try:
-            body = json.loads(text)
+            body = json.loads(text, object_pairs_hook=without_repeats)
             if not isinstance(body, dict) or body.get("format") != FORMAT:
                 raise RecordError(f"the record's format is not {FORMAT}")
             release = cls(**_parsed(body))
@@ -162,6 +172,27 @@ class Release:
                 raise RecordError(f"the record's {name} does not follow from the rest of it")
         return release
 
+    def _facts(self) -> soundness.Facts:
+        numeric = [rule for rule in self.columns if rule.step is not None]
+        keys = [rule for rule in self.columns if rule.cells]
+        ends = [(rule.lower or Fraction(0), rule.upper or Fraction(0)) for rule in numeric]
+        sizes = keys[-1].sizes if keys else ()
+        if sizes and sum(_check.integer(size, "sizes", least=0) for size in sizes) != self.rows:
+            raise RecordError("the record's sizes do not add up to its rows")
+        statistic = "counts" if self.statistic == "count" and self.axes else self.statistic
+        return soundness.Facts(
+            statistic=statistic,
+            method=self.method,
+            changes=self.contributions * (2 if self.neighbours == "substitute" else 1),
+            contributions=self.contributions,
+            rows=self.rows,
+            denominator=self.denominator,
+            widths=tuple(upper - lower for lower, upper in ends),
+            reach=max((abs(end) for pair in ends for end in pair), default=Fraction(0)),
+            cells=len(keys[-1].cells) if keys else 0,
+            largest=max(sizes) if sizes else None,
+        )
+
     def _check(self) -> None:
         """Coordinates lie on their grids, and the statistic and its unit are those that were certified."""
         contributions = _check.integer(self.contributions, "contributions", least=1)
@@ -169,11 +200,14 @@ class Release:
             raise RecordError("the record's unit does not fit its contributions")
         if (self.rows is None) != (self.neighbours == "add-remove"):
             raise RecordError("the record's rows do not fit its neighbour relation")
-        if self.rows is not None:
-            _check.integer(self.rows, "rows", least=1)
+        for name in ("rows", "denominator"):
+            if getattr(self, name) is not None:
+                _check.integer(getattr(self, name), name, least=1)
         parts = [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
         if {part.statistic for part in parts} != {_DRAWN.get(self.method, self.statistic)}:
             raise RecordError("the record's statistic is not the one that its certificate is for")
+        if not soundness.demanded(self._facts(), self.units, parts):
+            raise RecordError("the certificate's sensitivity is not that of the statistic that the record is of")
         laws = parts * len(self.noisy) if len(parts) == 1 else parts
         for noisy, law in zip(self.noisy, laws, strict=len(parts) > 1):
             index = (noisy - law.origin) / law.step
@@ -209,7 +243,7 @@ def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
     rules = [
         rule
         | {name: fraction(rule[name]) for name in ("lower", "upper", "step")}
-        | {"cells": tuple(str(cell) for cell in rule["cells"])}
+        | {"cells": tuple(str(cell) for cell in rule["cells"]), "sizes": tuple(rule["sizes"])}
         for rule in values["columns"]
     ]
     return values | {

@@ -38,9 +38,9 @@ def messy(rows=ROWS, seed=0):
 
 NUMBERS = [
     Numeric.of("number", (0, 100), missing=50),
-    Numeric.of("tiny", (-100, 100)),
+    Numeric.of("tiny", (-100, 100), integer=True),
     Numeric.of("large", (2**53 - 1, 2**53 + 5)),
-    Numeric.of("unsigned", (0, 2**31)),
+    Numeric.of("unsigned", (0, 2**31), integer=True),
     Numeric.of("single", (-0.7, 1.5)),
     Numeric.of("money", (0, 80)),
     Numeric.of("yes", (0, 1), missing=0),

@@ -22,7 +22,7 @@ ONE = Fraction(1)
 
 
 def cells_of(table, request):
-    return tally(read(pl.DataFrame(table), request.columns)[0], [request])[0]
+    return tally(read(pl.DataFrame(table), request.columns), [request])[0]
 
 
 def statistics_of(columns, key, unit, rows):
@@ -52,7 +52,7 @@ def distance(one, a, b):
 
 
 KEY = Levels("g", ("a", "b"))
-TINY = [quantised(Numeric.of(name, (0, 2)), resolution=1, integer=True) for name in "xy"]
+TINY = [quantised(Numeric.of(name, (0, 2), integer=True), resolution=1) for name in "xy"]
 
 
 def small_tables(rows):
@@ -146,7 +146,7 @@ COLUMNS = [Numeric.of("x", (0, 100), missing=7), Numeric.of("y", (-3.3, 77.7), m
 @given(st.lists(records_, min_size=4, max_size=9), st.tuples(records_, records_), st.sampled_from([12, 45]))
 def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
     """Whatever the records hold, for one record and for a person with two; with products rounded and not."""
-    columns = [quantised(column, resolution=1 << bits, integer=False) for column in COLUMNS]
+    columns = [quantised(column, resolution=1 << bits) for column in COLUMNS]
     rows = len(records)
     for contributions in (1, 2):
         found = statistics_of(columns, KEY, Unit(contributions=contributions), rows)
@@ -164,7 +164,7 @@ def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(records_, min_size=1, max_size=8), st.sampled_from([12, 45]))
 def test_a_record_that_comes_or_goes(records, bits):
-    columns = tuple(quantised(column, resolution=1 << bits, integer=False) for column in COLUMNS)
+    columns = tuple(quantised(column, resolution=1 << bits) for column in COLUMNS)
     moments, unit = Moments(columns, products=True), Unit("add-remove")
     scalars = [statistics.centred_mean(columns[0], unit, 50), statistics.total(columns[0], unit, None)]
     with_, without = (cells_of(as_table(t), moments.request) if t else {} for t in (records, records[1:]))
@@ -190,7 +190,7 @@ def test_moments_by_their_definition():
 
 @pytest.mark.claim("statistic-centred")
 def test_the_centred_mean_is_the_mean_of_a_table_of_that_size():
-    column = quantised(Numeric.of("x", (20, 30)), resolution=1 << 20, integer=False)
+    column = quantised(Numeric.of("x", (20, 30)), resolution=1 << 20)
     table = {"x": [20.0, 22.5, 30.0, 27.5]}
     cells = cells_of(table, Request((), (column,)))
     one = statistics.centred_mean(column, Unit("add-remove"), 4)
@@ -206,7 +206,7 @@ def test_the_centred_mean_is_the_mean_of_a_table_of_that_size():
 def test_where_floating_point_libraries_fail():
     """OpenDP issue 2923: variances on [2^50, 2^50 + 1] with 1024 rows; and 2^53 with ones among them."""
     for base in (2**50, 2**53 - 1):
-        column = quantised(Numeric.of("x", (base, base + 1)), resolution=1, integer=True)
+        column = quantised(Numeric.of("x", (base, base + 1), integer=True), resolution=1)
         rows, unit = 1024, Unit()
         request = Request((), (column,), True)
         (variance,) = statistics.covariances([column], unit, rows)
@@ -227,7 +227,7 @@ def test_where_floating_point_libraries_fail():
 
 def test_values_at_the_bounds_stay_there():
     """Bounds that no double holds: nothing beyond 0..count, whatever floats do to the difference."""
-    for bounds in ((0.1, 0.3), (1e16, 1e16 + 2), (-1e-100, 1e-100), (1 / 3, 2 / 3), (2**60, 2**60 + 1)):
+    for bounds in ((0.1, 0.3), (1e16, 1e16 + 2), (-1e-59, 1e-59), (1 / 3, 2 / 3), (2**60, 2**60 + 1)):
         column = Quantised(Numeric.of("x", bounds, missing=bounds[0]), 1 << 30)
         table = {"x": [float(bounds[0]), float(bounds[1]), 1e300, -1e300, float("inf"), float("nan")]}
         _, (total,), _ = cells_of(table, Request((), (column,)))[()]
@@ -250,12 +250,11 @@ def test_real_data_agree_with_numpy_and_pandas(load):
     columns = []
     for name in names:
         low, high = float(np.floor(data[name].min())), float(np.ceil(data[name].max())) + 0.5
-        integer = data[name].dtype.kind == "i"
-        columns.append(quantised(Numeric.of(name, (low, high)), resolution=resolution(rows, epsilon), integer=integer))
+        columns.append(quantised(Numeric.of(name, (low, high)), resolution=resolution(rows, epsilon)))
     key = Levels("group", ("low", "mid", "high"))
     unit = Unit()
     plain, grouped = Request((), tuple(columns), True), Request((key,), tuple(columns), True)
-    cells, by_group = tally(read(data, grouped.columns)[0], [plain, grouped])
+    cells, by_group = tally(read(data, grouped.columns), [plain, grouped])
     widths = [float(one.column.width) for one in columns]
     # Half a step from the records and as much from the products, M steps to a width.
     fine = [1.0 / one.count for one in columns]

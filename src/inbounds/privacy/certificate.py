@@ -176,7 +176,7 @@ def verify(record: dict[str, Any] | str) -> Certificate | Composition:
     """The certificate, if every field of it follows from the others; `CertificateError` otherwise."""
     try:
         if isinstance(record, str):
-            record = json.loads(record, object_pairs_hook=_without_repeats)
+            record = json.loads(record, object_pairs_hook=without_repeats)
         if not isinstance(record, dict) or record.get("format") not in (FORMAT, COMPOSITION):
             raise CertificateError(f"the certificate's format is not {FORMAT} or {COMPOSITION}")
         body = {name: value for name, value in record.items() if name != "digest"}
@@ -216,7 +216,7 @@ def _verified_composition(body: dict[str, Any]) -> Composition:
     return compose(whole, parse_fraction(body["epsilon"], "epsilon"))
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A JSON object whose names are different: a reader that takes the first of two sees what we saw."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise CertificateError("the certificate names a field twice")

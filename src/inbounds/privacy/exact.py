@@ -155,7 +155,8 @@ def choose_grid(
 def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction) -> Fraction:
     wanted = -(-_FINE * epsilon // 1)  # sensitivity in steps for a scale of 2^20 steps
     if width is None:
-        return sensitivity / wanted
+        # What 2^31 records add up to must stay within reach of an index.
+        return sensitivity / min(wanted, 1 << 28)
     ratio = width / sensitivity  # = p/q: p j steps for the width are q j steps for the sensitivity
     times = -(-wanted // ratio.denominator)
     if ratio.numerator * times <= LARGEST_INDEX and ratio.denominator * times / epsilon < 1 << (LARGEST_EXPONENT - 20):

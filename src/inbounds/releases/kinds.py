@@ -29,7 +29,7 @@ def single(
     request: Request,
     promise: Promise,
     columns: Sequence[Column | Quantised],
-    notes: Sequence[str] = (),
+    denominator: int | None = None,
 ) -> Release:
     """One number with noise of its own."""
     certificate = single_law(statistic, promise)
@@ -37,7 +37,7 @@ def single(
     noisy = draw_single(statistic, certificate, cells)
     bound = (statistic.lower, statistic.upper)
     return release(
-        statistic.name, derive.DIRECT, columns, promise, table.rows, (noisy,), [bound], certificate, notes=notes
+        statistic.name, derive.DIRECT, columns, promise, table, (noisy,), [bound], certificate, denominator=denominator
     )
 
 
@@ -63,7 +63,7 @@ def of_sums(
     (cells,) = table.tally(Request(tuple(by), moments.columns, moments.products))
     noisy = draw_joint([moments(cells.get(group)) for group in groups], certificate)
     columns = [*moments.columns, *by]
-    return release(name, method, columns, promise, table.rows, noisy, bounds, certificate, axes=axes)
+    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes)
 
 
 def table_counts(
@@ -80,20 +80,20 @@ def table_counts(
     if name != "proportions":
         top = None if table.rows is None else Fraction(table.rows)
         bounds: list[Bound] = [(Fraction(0), top)] * len(places)
-        return release(name, derive.DIRECT, keys, promise, table.rows, noisy, bounds, certificate, axes=axes)
+        return release(name, derive.DIRECT, keys, promise, table, noisy, bounds, certificate, axes=axes)
     method = derive.SHARES if over is None else derive.DIRECT
     return release(
         name,
         method,
         keys,
         promise,
-        table.rows,
+        table,
         noisy,
         [(Fraction(0), Fraction(1))] * len(places),
         certificate,
         units=[Fraction(1, over or 1)] * len(places),
         axes=axes,
-        notes=[f"divided by the public number {denominator}"] if denominator is not None else [],
+        denominator=denominator,
     )
 
 
@@ -121,12 +121,10 @@ def elements(
         (cells,) = table.tally(request)
         noisy = draw_joint([[one(cells) / one.sensitivity for one in statistics]], whole)
         units = [one.sensitivity for one in statistics]
-        return release(
-            name, method, columns, promise, table.rows, noisy, bounds, whole, units=units, axes=axes, notes=notes
-        )
+        return release(name, method, columns, promise, table, noisy, bounds, whole, units=units, axes=axes, notes=notes)
     share = promise.epsilon / len(statistics)
     parts = [single_law(one, promise, share, name=drawn) for one in statistics]
     certificate = compose(parts, promise.epsilon)
     (cells,) = table.tally(request)
     noisy = tuple(draw_single(one, part, cells) for one, part in zip(statistics, parts, strict=True))
-    return release(name, method, columns, promise, table.rows, noisy, bounds, certificate, axes=axes, notes=notes)
+    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes, notes=notes)

@@ -3,7 +3,7 @@
 Keywords that all releases share are explained in `inbounds.releases.scalars`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -29,6 +29,7 @@ def covariance(
     epsilon: Any,
     method: str = "joint",
     missing: Mapping[str, Any] | None = None,
+    integer: Collection[str] = (),
     bounding: str = "bit",
     neighbours: str = "substitute",
     contributions: int = 1,
@@ -39,7 +40,8 @@ def covariance(
     ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
     share of ε. ``bounding="truncated"`` needs ``"split"``.
     """
-    return _matrix("covariance", data, bounds, epsilon, method, missing, bounding, neighbours, contributions, rows)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, rows)
 
 
 def correlation(
@@ -49,29 +51,19 @@ def correlation(
     epsilon: Any,
     method: str = "joint",
     missing: Mapping[str, Any] | None = None,
+    integer: Collection[str] = (),
     bounding: str = "bit",
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
 ) -> Release:
     """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
-    return _matrix("correlation", data, bounds, epsilon, method, missing, bounding, neighbours, contributions, rows)
-
-
-def _matrix(
-    name: str,
-    data: Any,
-    bounds: Any,
-    epsilon: Any,
-    method: str,
-    missing: Any,
-    bounding: str,
-    neighbours: str,
-    contributions: int,
-    rows: Any,
-) -> Release:
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    columns, joint = _columns(bounds, missing), _jointly(method, promise)
+    return _matrix("correlation", data, _columns(bounds, missing, integer), promise, method, rows)
+
+
+def _matrix(name: str, data: Any, columns: Sequence[Numeric], promise: Promise, method: Any, rows: Any) -> Release:
+    joint = _jointly(method, promise)
     table = open_table(data, columns, promise, rows, least=2)
     quantised = [table.quantised(column, promise) for column in columns]
     axes = [[column.name for column in columns]] * 2
@@ -98,6 +90,7 @@ def pooled_variance(
     epsilon: Any,
     sizes: Mapping[Level, int] | None = None,
     missing: Any = None,
+    integer: bool = False,
     by_missing: Level | None = None,
     other: Level | None = None,
     bounding: str = "bit",
@@ -111,7 +104,7 @@ def pooled_variance(
     record changes its group (a design, not an answer); it is checked. With add-remove noisy sums and counts are used.
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     key = key_of(by, levels, None, by_missing, other)
     table, public = _grouped(data, [numeric], key, promise, rows, sizes)
     if table.rows is None:
@@ -133,6 +126,7 @@ def pooled_covariance(
     method: str = "joint",
     sizes: Mapping[Level, int] | None = None,
     missing: Mapping[str, Any] | None = None,
+    integer: Collection[str] = (),
     by_missing: Level | None = None,
     other: Level | None = None,
     bounding: str = "bit",
@@ -142,7 +136,7 @@ def pooled_covariance(
 ) -> Release:
     """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    columns, joint = _columns(bounds, missing), _jointly(method, promise)
+    columns, joint = _columns(bounds, missing, integer), _jointly(method, promise)
     key = key_of(by, levels, None, by_missing, other)
     table, public = _grouped(data, columns, key, promise, rows, sizes)
     axes = [[column.name for column in columns]] * 2
@@ -165,15 +159,18 @@ def pooled_covariance(
     )
 
 
-def _columns(bounds: Any, missing: Any) -> list[Numeric]:
+def _columns(bounds: Any, missing: Any, integer: Any) -> list[Numeric]:
     if not isinstance(bounds, Mapping) or not bounds:
         raise TypeError("bounds must be a dictionary from columns, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
     if missing is not None and not isinstance(missing, Mapping):
         raise TypeError("missing must be a dictionary from columns, as in missing={'age': 40}")
+    if isinstance(integer, str | bool) or not isinstance(integer, Collection):
+        raise TypeError("integer must be a list of columns, as in integer=['age']")
     fills = missing or {}
-    if unknown := next((name for name in fills if name not in bounds), None):
-        raise ValueError(f"missing names {unknown!r}, which has no bounds")
-    return [Numeric.of(name, pair, fills.get(name)) for name, pair in bounds.items()]
+    for word, names in (("missing", fills), ("integer", integer)):
+        if unknown := next((name for name in names if name not in bounds), None):
+            raise ValueError(f"{word} names {unknown!r}, which has no bounds")
+    return [Numeric.of(name, pair, fills.get(name), integer=name in integer) for name, pair in bounds.items()]
 
 
 def _jointly(method: Any, promise: Promise) -> bool:

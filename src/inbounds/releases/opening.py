@@ -40,7 +40,6 @@ class Opened:
 
     frame: Frame
     rows: int | None
-    integers: frozenset[str]
     sizes: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
@@ -49,7 +48,7 @@ class Opened:
     def quantised(self, column: Numeric, promise: Promise, *, root: bool = False) -> Quantised:
         """A column in steps that are fine enough for this ε and number of rows."""
         steps = resolution(self.rows or _ANY_ROWS, promise.epsilon, root=root)
-        return quantised(column, resolution=steps, integer=column.name in self.integers)
+        return quantised(column, resolution=steps)
 
     def tally(self, *requests: Request) -> list[Cells]:
         """Exact sums; refuses a table that does not have the rows stated."""
@@ -74,9 +73,9 @@ def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any
                 "rows= does not go with neighbours='add-remove': there neighbouring tables differ in size, which is "
                 "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
             )
-        return Opened(*_apart(read(data, columns), None))
+        return Opened(read(data, columns), None)
     stated = None if rows is None else _check.integer(rows, "rows", least=1)
-    frame, integers = read(data, columns)
+    frame = read(data, columns)
     size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
         raise _other_size(stated)
@@ -85,11 +84,7 @@ def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any
         raise DataError(f"the table has {needs}")
     if size > MOST_ROWS:
         raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
-    return Opened(frame, size, integers)
-
-
-def _apart(table: tuple[Frame, frozenset[str]], rows: int | None) -> tuple[Frame, int | None, frozenset[str]]:
-    return table[0], rows, table[1]
+    return Opened(frame, size)
 
 
 def _other_size(stated: int) -> DataError:
@@ -119,8 +114,8 @@ def fixed_denominator(denominator: Any, promise: Promise) -> int | None:
     return _check.integer(denominator, "denominator", least=1)
 
 
-def rule(column: Column | Quantised) -> ColumnRule:
-    """A column's rule as the record shows it."""
+def rule(column: Column | Quantised, sizes: tuple[int, ...] | None = None) -> ColumnRule:
+    """A column's rule as the record shows it; ``sizes`` are those of its cells where they are public."""
     if isinstance(column, Quantised):
         numeric = column.column
         fill = None if numeric.missing is None else str(numeric.missing)
@@ -130,7 +125,7 @@ def rule(column: Column | Quantised) -> ColumnRule:
         return ColumnRule(column.name, column.edges[0], column.edges[-1], cells=column.labels, missing=fill)
     if isinstance(column, Levels):
         places = [_place(level) for level in (column.missing, column.other)]
-        return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1])
+        return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1], sizes=sizes or ())
     raise TypeError("a numeric column has a rule once it has a step")
 
 
@@ -145,21 +140,22 @@ def release(
     method: str,
     columns: Sequence[Column | Quantised],
     promise: Promise,
-    rows: int | None,
+    table: Opened,
     noisy: tuple[Fraction, ...],
     bounds: Sequence[Bound],
     certificate: Certificate | Composition,
     *,
     units: Sequence[Fraction] | None = None,
     axes: Sequence[Sequence[str]] = (),
+    denominator: int | None = None,
     notes: Sequence[str] = (),
 ) -> Release:
     """The record of a release."""
     return Release(
         statistic=statistic,
         method=method,
-        columns=tuple(rule(column) for column in columns),
-        rows=rows,
+        columns=tuple(rule(column, table.sizes) for column in columns),
+        rows=table.rows,
         unit=promise.unit.name,
         contributions=promise.unit.contributions,
         axes=tuple(tuple(axis) for axis in axes),
@@ -167,6 +163,7 @@ def release(
         units=tuple(units) if units is not None else (Fraction(1),) * len(noisy),
         bounds=tuple(bounds),
         certificate=certificate,
+        denominator=denominator,
         notes=tuple(notes),
     )
 

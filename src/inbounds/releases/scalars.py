@@ -12,6 +12,9 @@ bounds
     Smallest and largest value that a record may hold, known without looking at the data. Others are clipped.
 missing
     What a missing value counts as; without it a table with missing values is refused.
+integer
+    Declares whole numbers, which are then counted in steps of one. Without it they are exact, too, but products of two
+    columns may be rounded in large tables. The type of a column decides nothing: one record may change it.
 bounding
     ``"bit"`` (clamp) or ``"truncated"`` (renormalise, with the scale that it really needs).
 contributions
@@ -48,6 +51,7 @@ def mean(
     bounds: Any,
     epsilon: Any,
     missing: Any = None,
+    integer: bool = False,
     by: str | None = None,
     levels: Sequence[Level] | None = None,
     by_missing: Level | None = None,
@@ -72,7 +76,7 @@ def mean(
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     name = column_name(column, data)
-    numeric = Numeric.of(name, bounds, missing)
+    numeric = Numeric.of(name, bounds, missing, integer=integer)
     if by is not None:
         key = key_of(by, levels, None, by_missing, other)
         table = open_table(data, [numeric, key], promise, rows)
@@ -89,8 +93,7 @@ def mean(
         if table.rows is None and fixed is not None
         else statistics.mean(quantised, promise.unit, table.rows or 1)
     )
-    notes = [f"divided by the public number {fixed}"] if fixed is not None else []
-    return single(statistic, table, Request((), (quantised,)), promise, [quantised], notes)
+    return single(statistic, table, Request((), (quantised,)), promise, [quantised], fixed)
 
 
 def sum(  # noqa: A001
@@ -100,6 +103,7 @@ def sum(  # noqa: A001
     bounds: Any,
     epsilon: Any,
     missing: Any = None,
+    integer: bool = False,
     bounding: str = "bit",
     neighbours: str = "substitute",
     contributions: int = 1,
@@ -107,7 +111,7 @@ def sum(  # noqa: A001
 ) -> Release:
     """The sum of a column, within n times its bounds where n is public."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows)
     quantised = table.quantised(numeric, promise)
     statistic = statistics.total(quantised, promise.unit, table.rows)
@@ -188,16 +192,15 @@ def proportion(
     used = zero_one if key is None else key
     over = table.rows if fixed is None else fixed
     if over is not None:
-        notes = [f"divided by the public number {fixed}"] if fixed is not None else []
         share = statistics.share(promise.unit, over, summed=key is None)
-        return single(share, table, request, promise, [used], notes)
+        return single(share, table, request, promise, [used], fixed)
     moments = Moments((zero_one,))
     certificate = joint_law("proportion", promise, Fraction(1), moments.dimension, promise.unit.cell_changes)
     (cells,) = table.tally(request)
     noisy = draw_joint([moments(_as_sum(cells, key))], certificate)
     # The record shows the 0/1 column that the sum is of, as well as the level it stands for.
     shown: list[Column | Quantised] = [zero_one] if key is None else [key, zero_one]
-    return release("proportion", derive.MEAN_OF_SUMS, shown, promise, None, noisy, [UNIT_INTERVAL], certificate)
+    return release("proportion", derive.MEAN_OF_SUMS, shown, promise, table, noisy, [UNIT_INTERVAL], certificate)
 
 
 def variance(
@@ -207,6 +210,7 @@ def variance(
     bounds: Any,
     epsilon: Any,
     missing: Any = None,
+    integer: bool = False,
     bounding: str = "bit",
     neighbours: str = "substitute",
     contributions: int = 1,
@@ -214,7 +218,7 @@ def variance(
 ) -> Release:
     """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows, least=2)
     quantised = table.quantised(numeric, promise)
     if table.rows is None:
@@ -232,6 +236,7 @@ def standard_deviation(
     bounds: Any,
     epsilon: Any,
     missing: Any = None,
+    integer: bool = False,
     bounding: str = "bit",
     neighbours: str = "substitute",
     contributions: int = 1,
@@ -243,7 +248,7 @@ def standard_deviation(
     depends on public numbers alone, and the record names it (``method``).
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    numeric = Numeric.of(column_name(column, data), bounds, missing)
+    numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows, least=2)
     quantised = table.quantised(numeric, promise, root=True)
     if table.rows is None:
@@ -260,7 +265,7 @@ def standard_deviation(
     (cells,) = table.tally(request)
     noisy = draw_single(of_variance, root, cells)
     bound = (of_variance.lower, of_variance.upper)
-    return release("standard_deviation", derive.ROOT, [quantised], promise, table.rows, (noisy,), [bound], root)
+    return release("standard_deviation", derive.ROOT, [quantised], promise, table, (noisy,), [bound], root)
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 from inbounds.tables import rules
 from inbounds.tables.schema import Column, DataError, Edges, Key, Levels, Quantised
-from inbounds.tables.sources import Frame, check_types
+from inbounds.tables.sources import Frame, check_types, guarded
 
 # Doubles hold whole numbers up to here, and so does every partial sum.
 EXACT = 1 << 53
@@ -262,10 +262,10 @@ def _added(a: Cell, b: Cell) -> Cell:
 
 
 def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
-    """The rows of each query. Whatever an engine complains about, its text stays here: it might quote a value."""
+    """The rows of each query."""
     import narwhals as nw
 
-    try:
+    def run() -> list[list[dict[str, Any]]]:
         queries = make()
         if all(isinstance(query, nw.LazyFrame) and query.implementation.is_polars() for query in queries):
             import polars as pl
@@ -274,9 +274,8 @@ def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
         else:
             frames = [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
         return [list(frame.iter_rows(named=True)) for frame in frames]
-    except Exception as error:
-        failure = type(error).__name__
-    raise DataError(f"the table's engine failed with {failure}; its message is held back, since it might quote data")
+
+    return guarded(run)
 
 
 # More cells than this are counted table by table.

@@ -48,7 +48,7 @@ def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
     column = quantised.column
     near = max(abs(column.lower), abs(column.upper)) <= _LARGEST_INTEGER
     narrow = dtype.is_integer() and dtype not in (nw.UInt64, nw.UInt128, nw.Int128)
-    return narrow and near and quantised.step == 1
+    return narrow and near and column.whole and (1 / quantised.step).denominator == 1
 
 
 def raw(quantised: Quantised, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -70,7 +70,8 @@ def integers(value: "nw.Expr", quantised: Quantised, dtype: "nw.dtypes.DType", *
     if stays_integer(quantised, dtype):
         lower, upper = int(column.lower), int(column.upper)
         fill = lower if column.missing is None else int(column.missing)
-        return (value.fill_null(fill).clip(lower, upper) - lower).cast(nw.Float64)
+        above = (value.fill_null(fill).clip(lower, upper) - lower).cast(nw.Float64)
+        return above * float(1 / quantised.step)
     fill_value = float(column.lower if column.missing is None else column.missing)
     scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5

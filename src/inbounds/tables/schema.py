@@ -21,6 +21,10 @@ import numpy as np
 from inbounds import _check
 
 Level: TypeAlias = str | int | bool
+# Counts stay below 2^48, so that a product of doubles is known to an eighth of a step (see `engine`).
+LARGEST_COUNT = 1 << 47
+# Fourth powers of bounds fit a double.
+_LARGEST = 10**60
 
 
 class DataError(ValueError):
@@ -29,15 +33,19 @@ class DataError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A column of numbers in [lower, upper]; ``missing`` is counted in place of a missing value, None refuses."""
+    """A column of numbers in [lower, upper]; ``missing`` is counted in place of a missing value, None refuses.
+
+    ``integer`` declares whole numbers; others are rounded to the next one.
+    """
 
     name: str
     lower: Fraction
     upper: Fraction
     missing: Fraction | None = None
+    integer: bool = False
 
     @classmethod
-    def of(cls, name: str, bounds: Any, missing: Any = None) -> "Numeric":
+    def of(cls, name: str, bounds: Any, missing: Any = None, *, integer: Any = False) -> "Numeric":
         """The column with bounds and fill value as a user writes them."""
         if bounds is None:
             raise ValueError(
@@ -49,12 +57,19 @@ class Numeric:
         lower, upper = (_check.fraction(bound, f"bounds of {name!r}") for bound in bounds)
         if not lower < upper:
             raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
-        if max(abs(lower), abs(upper)) > _check.LARGEST or upper - lower < 1 / Fraction(_check.LARGEST):
-            raise ValueError(f"bounds of {name!r} must be below 1e100 in size and 1e-100 apart: use other units")
+        if max(abs(lower), abs(upper)) > _LARGEST or (upper - lower) * _LARGEST < 1:
+            raise ValueError(f"bounds of {name!r} must be below 1e60 in size and 1e-60 apart: use other units")
         fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
         if fill is not None and not lower <= fill <= upper:
             raise ValueError(f"missing of {name!r} must lie within the bounds, got {missing!r}")
-        return cls(name, lower, upper, fill)
+        if not isinstance(integer, bool):
+            raise TypeError(f"integer of {name!r} must be True or False, got {type(integer).__name__}")
+        column = cls(name, lower, upper, fill, integer)
+        if integer and not (column.whole and column.width <= LARGEST_COUNT):
+            raise ValueError(
+                f"integer=True for {name!r} needs whole bounds at most 2^47 apart, and a whole number for missing"
+            )
+        return column
 
     @property
     def width(self) -> Fraction:
@@ -87,21 +102,17 @@ class Quantised:
         return int((fill - column.lower) / self.step + Fraction(1, 2))
 
 
-def quantised(column: Numeric, *, resolution: int, integer: bool) -> Quantised:
-    """A column in at least ``resolution`` steps (an integer column with whole bounds: in steps of one).
+def quantised(column: Numeric, *, resolution: int) -> Quantised:
+    """A column in at least ``resolution`` steps, or in steps of one where whole numbers were declared.
 
-    With whole bounds the step is 1 over a power of two, so that whole numbers are exact in any type of column.
+    With whole bounds the step is 1 over a power of two, so that whole numbers are exact. The type of the column has no
+    part in it: where types are made from values, one record can change the type, and so would move all others.
     """
-    width = column.width
-    if column.whole and integer and width <= LARGEST_COUNT:
-        return Quantised(column, int(width))
-    if column.whole and width <= resolution:
-        return Quantised(column, int(width) << ((-(-resolution // width)) - 1).bit_length())
+    if column.integer:
+        return Quantised(column, int(column.width))
+    if column.whole and column.width <= LARGEST_COUNT:
+        return Quantised(column, int(column.width) << (math.ceil(resolution / column.width) - 1).bit_length())
     return Quantised(column, 1 << (resolution - 1).bit_length())
-
-
-# Counts stay below 2^48, so that a product of doubles is known to an eighth of a step (see `engine`).
-LARGEST_COUNT = 1 << 47
 
 
 class Place(Enum):
