@@ -180,7 +180,7 @@ def opendp_queries(column: Any, edges: list[int]) -> list[Callable[[], object]]:
     """Mean, variance and histogram as its documentation builds them, at ε = 1."""
     import opendp.prelude as dp
 
-    dp.enable_features("contrib", "floating-point")
+    dp.enable_features("contrib", "idealized-numerics")
     size = len(column)
     vector = dp.vector_domain(dp.atom_domain(bounds=(0.0, 100.0), nan=False), size=size), dp.symmetric_distance()
     mean = vector >> dp.t.then_mean() >> dp.m.then_laplace(scale=100 / size)
