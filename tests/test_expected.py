@@ -73,7 +73,7 @@ def test_errors_follow_from_the_record(name):
     error, again = release.error, ib.Release.from_json(release.to_json()).error
     for field in ("rmse", "bias", "worst_rmse", "worst_bias"):
         figure = np.asarray(getattr(error, field))
-        assert np.shape(figure) in ((), np.shape(np.ravel(release.value)))
+        assert np.shape(figure) == np.shape(release.value)
         assert np.isfinite(figure).all()
         assert (figure == np.asarray(getattr(again, field))).all()
     assert (np.asarray(error.rmse) <= np.asarray(error.worst_rmse) * 1.05 + 1e-12).all()
@@ -87,14 +87,26 @@ def test_simulated_errors_are_those_of_releases():
     release = ib.covariance(t, bounds=BOTH, epsilon=1)
     scale = np.array([100.0**2, 100 * 120.0, 120.0**2]) / 5000
     expected = scale * math.sqrt(4 * 5 / 3)
-    assert np.asarray(release.error.rmse)[[0, 1, 3]] == pytest.approx(expected, rel=0.05)
-    assert np.asarray(release.error.worst_rmse)[[0, 1, 3]] == pytest.approx(expected, rel=1e-9)
+    assert release.error.rmse.ravel()[[0, 1, 3]] == pytest.approx(expected, rel=0.05)
+    assert release.error.worst_rmse.ravel()[[0, 1, 3]] == pytest.approx(expected, rel=1e-9)
 
 
 def test_exact_errors_are_in_the_units_of_the_value():
     counts = ib.histogram(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
     shares = ib.proportions(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
-    assert shares.error.worst_rmse == pytest.approx(counts.error.worst_rmse / 100)
+    assert shares.error.worst_rmse[0] == pytest.approx(counts.error.worst_rmse[0] / 100)
     q = math.exp(-0.5)
-    assert counts.error.worst_rmse == pytest.approx(math.sqrt(2 * q) / (1 - q), rel=1e-6)
+    assert counts.error.worst_rmse == pytest.approx([math.sqrt(2 * q) / (1 - q)] * 2, rel=1e-6)
     assert shares.units == (Fraction(1, 100),) * 2
+
+
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("epsilon", [0.0001, 0.01, 1, 8])
+def test_errors_of_many_counts_are_those_of_each(bounding, epsilon):
+    """In double precision for tables, exactly for one number: the same to nine digits (seven on the real line)."""
+    release = ib.histogram(["a", "b", "b"] * 40, levels=["a", "b", "c"], epsilon=epsilon, bounding=bounding)
+    law = release.certificate.mechanism
+    for noisy, rmse, bias in zip(release.noisy, release.error.rmse, release.error.bias, strict=True):
+        at = law.locate(noisy)
+        assert rmse == pytest.approx(math.sqrt(law.mse(at).upper), rel=1e-7)
+        assert bias == pytest.approx(float(law.bias(at).upper), rel=1e-6, abs=1e-9)

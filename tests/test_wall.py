@@ -18,7 +18,7 @@ ALLOWED = {
     "releases": {"_check", "derive", "expected", "grid", "privacy", "record", "releases", "tables"},
     "record": {"_check", "derive", "expected", "grid", "privacy", "soundness"},
     "soundness": {"derive", "privacy.certificate"},
-    "expected": {"_check", "derive", "laws", "privacy.certificate"},
+    "expected": {"_check", "derive", "grid", "laws", "privacy.certificate"},
     "derive": {"_check"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"laws", "privacy", "record", "releases"},

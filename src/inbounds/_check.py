@@ -19,10 +19,17 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Bounds: TypeAlias = tuple[float, float]
 
 
+def shown(value: object) -> str:
+    """A value for a message: one number or word as it is, anything else by its type, as it might be data."""
+    kind = type(value).__name__
+    scalar = value is None or isinstance(value, bool | int | float | complex | np.generic | Fraction | Decimal)
+    return f"{value!r} of type {kind}" if scalar or (isinstance(value, str) and len(value) < 100) else f"a {kind}"
+
+
 def real(value: object, name: str) -> float:
     """A real number as a float; NaN is refused, infinities are not."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a real number, got {value!r} of type {type(value).__name__}")
+        raise TypeError(f"{name} must be a real number, got {shown(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -55,7 +62,7 @@ def positive(value: object, name: str) -> float:
 def integer(value: object, name: str, *, least: int) -> int:
     """A whole number of at least ``least``; ``3.0`` is not one, so that a typing slip is seen."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r} of type {type(value).__name__}")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
     if number < least:
         raise ValueError(f"{name} must be >= {least}, got {number}")
@@ -99,7 +106,7 @@ def bounds(value: object, name: str = "bounds", *, bounded: bool = False) -> Bou
     A side may be infinite unless ``bounded`` is set. Two finite sides must be a finite distance apart.
     """
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != 2:
-        raise TypeError(f"{name} must be a pair (lower, upper), got {value!r}")
+        raise TypeError(f"{name} must be a pair (lower, upper), got {shown(value)}")
     lower, upper = real(value[0], f"{name}[0]"), real(value[1], f"{name}[1]")
     if not lower < upper:
         raise ValueError(f"{name} must satisfy lower < upper, got ({lower}, {upper})")
@@ -116,7 +123,7 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in options:
         words = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {words}; got {value!r}")
+        raise ValueError(f"{name} must be one of {words}; got {shown(value)}")
     return value
 
 

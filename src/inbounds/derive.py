@@ -66,9 +66,12 @@ def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array
         means = columns.mean(axis=1) + width * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
         return np.asarray(np.clip(means, lower, upper))
     if method == POOLED_OF_SUMS:
-        counts, scatter = _scatter(cells, width)
-        free = np.maximum(counts.sum(axis=-2) - cells.shape[-2], 1.0)
-        return np.asarray(np.clip(symmetric(scatter.sum(axis=-2) / free), lower, upper))
+        _, scatter = _scatter(cells, width)
+        sizes = np.maximum(cells[..., :1], 0.0)
+        # A group of one record or none has no scatter.
+        scatter = np.where(sizes < 2, 0.0, scatter).sum(axis=-2)
+        free = np.maximum(sizes.sum(axis=-2) - cells.shape[-2], 1.0)
+        return np.asarray(np.clip(symmetric(scatter / free), lower, upper))
     counts, scatter = _scatter(cells[..., 0, :], width)
     covariances = symmetric(scatter / (counts - 1))
     if method == CORRELATION_OF_SUMS:

@@ -54,7 +54,7 @@ class ColumnRule:
     sizes: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Release:
     """A published statistic with what it cost and how far off it can be.
 
@@ -124,13 +124,29 @@ class Release:
     @property
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
-        return expected_error(self.method, self.noisy, self.units, self.certificate, self._limits())
+        error = expected_error(self.method, self.noisy, self.units, self.certificate, self._limits())
+        return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
+
+    def __repr__(self) -> str:
+        value = "x".join(str(len(axis)) for axis in self.axes) + " values" if self.axes else self._shown().strip()
+        return f"<Release: {self._titled()}: {value}, epsilon {self.epsilon:g}>"
 
     def __str__(self) -> str:
-        names = ", ".join(dict.fromkeys(rule.name for rule in self.columns)) or "records"
-        how = self.bounding if self.method == derive.DIRECT else f"{self.bounding}, {self.method}"
-        cost = f"  epsilon {self.epsilon:g} per {self.unit}, {self.neighbours}; {how}; {self.error}"
-        return f"{self.statistic} of {names}:{self._shown()}\n{cost}"
+        unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
+        how = self.bounding if self.method in (derive.DIRECT, derive.MATRIX) else f"{self.bounding}, {self.method}"
+        cost = f"  epsilon {self.epsilon:g} per {unit}, {self.neighbours}; {how}; {self.error}"
+        return f"{self._titled()}:{self._shown()}\n{cost}"
+
+    def _titled(self) -> str:
+        """What was released, of which columns, by which groups."""
+        numbers = list(dict.fromkeys(rule.name for rule in self.columns if rule.step is not None))
+        keys = [rule for rule in self.columns if rule.cells]
+        if self.statistic in ("count", "proportion") and keys and not self.axes:
+            return f"{self.statistic} of {keys[0].name} = {keys[0].cells[-1]}"
+        if not numbers:
+            return f"{self.statistic} of {', '.join(key.name for key in keys) or 'all records'}"
+        groups = f" by {', '.join(key.name for key in keys)}" if keys else ""
+        return f"{self.statistic} of {', '.join(numbers)}{groups}"
 
     def _shown(self) -> str:
         """The value as text: a number, a line for each cell, or a table."""

@@ -78,8 +78,8 @@ SAME_EVERYWHERE = {
     "other levels": (
         lambda t: ib.histogram(t, "name", levels=["ann", "bob"], epsilon=1),
         TABLE,
-        "column 'name' holds values that are none of its levels; declare other=<one of the levels> for them, "
-        "or add the level",
+        "column 'name' holds values that are none of its levels; say where they belong with other=, or add them to the "
+        "levels",
     ),
     "other sizes": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1, rows=4),
@@ -89,17 +89,17 @@ SAME_EVERYWHERE = {
     "missing": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1),
         {"age": [1.0, None, 2.0]},
-        "column 'age' has missing values; declare missing=<a number within its bounds> or leave them out",
+        "column 'age' has missing values; say what they count as with missing=, or leave them out",
     ),
     "all missing": (
         lambda t: ib.covariance(t, bounds={"age": (0, 9)}, epsilon=1),
         {"age": [None, None, None]},
-        "column 'age' has missing values; declare missing=<a number within its bounds> or leave them out",
+        "column 'age' has missing values; say what they count as with missing=, or leave them out",
     ),
     "missing level": (
         lambda t: ib.proportion(t, "name", level="ann", epsilon=1),
         {"name": ["ann", None, "bob"]},
-        "column 'name' has missing values; declare missing=<one of its levels> or leave them out",
+        "column 'name' has missing values; say what they count as with missing=, or leave them out",
     ),
 }
 
@@ -119,7 +119,7 @@ FUNCTIONS = {
     "mean": lambda **k: ib.mean(X, bounds=(0, 9), **k),
     "sum": lambda **k: ib.sum(X, bounds=(0, 9), **k),
     "count": lambda **k: ib.count(X, level=1, **k),
-    "proportion": lambda **k: ib.proportion(X, **k),
+    "proportion": lambda **k: ib.proportion([0, 1, 1, 0], **k),
     "variance": lambda **k: ib.variance(X, bounds=(0, 9), **k),
     "standard_deviation": lambda **k: ib.standard_deviation(X, bounds=(0, 9), **k),
     "histogram": lambda **k: ib.histogram(X, edges=[0, 2, 9], **k),
@@ -135,7 +135,7 @@ FUNCTIONS = {
     ),
 }
 PROMISES = [
-    ({"epsilon": 0}, ValueError, "epsilon must be > 0"),
+    ({"epsilon": 0}, ValueError, "epsilon must be > 0 and at most 1e6, got 0 of type int"),
     ({"epsilon": -1}, ValueError, "epsilon must be > 0"),
     ({"epsilon": float("nan")}, ValueError, "epsilon must be a number, got nan"),
     ({"epsilon": float("inf")}, ValueError, "epsilon must be finite"),
@@ -187,8 +187,42 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.mean(pl.Series([[1], [2]]), bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
         (lambda: ib.mean(pd.Series(pd.to_datetime(["2020-01-01"])), bounds=(0, 1), epsilon=1), DataError, "numbers"),
         (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1]), DataError, "a table is needed"),
-        (lambda: ib.mean({"x": X, "g": X}, "x", bounds=(0, 1), epsilon=1, by="g"), TypeError, "needs either levels"),
-        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]), TypeError, "belong to by="),
+        (lambda: ib.mean({"x": X, "g": X}, "x", bounds=(0, 1), epsilon=1, by="g"), TypeError, "by='g' .* needs levels"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]), TypeError, "levels goes not with a single mean"),
+        (lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=["g"], levels=[1]), TypeError, "columns go by text"),
+        (
+            lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1], denominator=3),
+            TypeError,
+            "denominator goes not with by=",
+        ),
+        (lambda: ib.mean(pl.Series("a", X), "b", bounds=(0, 1), epsilon=1), TypeError, "a column called 'a' was given"),
+        (lambda: ib.mean({"x": X}, "^x$", bounds=(0, 1), epsilon=1), ValueError, "is a pattern to some engines"),
+        (lambda: ib.mean(X, bounds=list(range(10)), epsilon=1), TypeError, "got a list$"),
+        (lambda: ib.mean(X, bounds=(0, 1), missing=pl.Series(X), epsilon=1), TypeError, "got a Series$"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=2 * 10**6), ValueError, "epsilon must be > 0 and at most 1e6"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon="1e-30"), ValueError, "no noise can be drawn for this epsilon"),
+        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, integer=1), TypeError, "integer of 'x' must be True or False"),
+        (lambda: ib.mean(X, bounds=(0, 1.5), epsilon=1, integer=True), ValueError, "needs whole bounds"),
+        (lambda: ib.mean(X, bounds=(0, 2**50), epsilon=1, integer=True), ValueError, "needs whole bounds"),
+        (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, integer="x", epsilon=1), TypeError, "a list of columns"),
+        (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, integer=["y"], epsilon=1), ValueError, "names 'y'"),
+        (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, missing={"": 1}, epsilon=1), ValueError, "names ''"),
+        (lambda: ib.covariance(pd.DataFrame({0: X}), bounds={0: (0, 1)}, epsilon=1), TypeError, "columns go by text"),
+        (
+            lambda: ib.count({"x": X, "g": X}, "x", level=1, by="g", levels=[1], epsilon=1),
+            TypeError,
+            "column, level go not with by=",
+        ),
+        (lambda: ib.count(X, level=1, levels=[1], epsilon=1), TypeError, "levels goes not with a single count"),
+        (lambda: ib.count({"x": 3}, epsilon=1, neighbours="add-remove"), TypeError, "must be lists, arrays or Series"),
+        (
+            lambda: ib.count({"x": X, "y": [1]}, epsilon=1, neighbours="add-remove"),
+            DataError,
+            "differ in length",
+        ),
+        (lambda: ib.proportion([1, 2, 2], epsilon=1), DataError, "holds values other than 0 and 1; name the one to"),
+        (lambda: ib.proportion(["yes", "no"], epsilon=1), DataError, "must hold integers"),
+        (lambda: ib.proportion(X, level=1.0, epsilon=1), TypeError, "level must be text, an integer or a boolean"),
         (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, denominator=4), ValueError, "denominator= belongs to"),
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, neighbours="add-remove", bounding="truncated"),
@@ -203,13 +237,26 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.count(X, epsilon=1), TypeError, "the number of rows is public; name a level"),
         (lambda: ib.count(X, "x", epsilon=1, neighbours="add-remove"), TypeError, "name the level to count"),
         (lambda: ib.proportion(X, epsilon=1, missing=0.5), TypeError, "missing must be True"),
-        (lambda: ib.histogram(["a"], levels=[], epsilon=1), TypeError, "must be all text"),
+        (lambda: ib.histogram(["a"], levels=[], epsilon=1), ValueError, "levels of 'x' must not be empty"),
+        (lambda: ib.histogram(["a"], levels={"a"}, epsilon=1), TypeError, r"needs levels=\[...\]"),
         (lambda: ib.histogram(["a"], levels="abc", epsilon=1), TypeError, r"needs levels=\[...\]"),
         (lambda: ib.histogram(["a"], levels=["a", "a"], epsilon=1), ValueError, "levels of 'x' must be different"),
         (lambda: ib.histogram(["a"], levels=["a", 1], epsilon=1), TypeError, "must be all text"),
-        (lambda: ib.histogram(["a"], levels=["a"], other="b", epsilon=1), ValueError, "must be one of its levels"),
-        (lambda: ib.histogram(["a"], levels=["a"], missing="b", epsilon=1), ValueError, "must be one of its levels"),
-        (lambda: ib.histogram([1], levels=[1, 2], other=True, epsilon=1), ValueError, "must be one of its levels"),
+        (
+            lambda: ib.histogram(["a"], levels=["a"], other="b", epsilon=1),
+            ValueError,
+            "of 'x' must be one of its levels",
+        ),
+        (
+            lambda: ib.histogram(["a"], levels=["a"], missing="b", epsilon=1),
+            ValueError,
+            "of 'x' must be one of its levels",
+        ),
+        (
+            lambda: ib.histogram([1], levels=[1, 2], other=True, epsilon=1),
+            ValueError,
+            "of 'x' must be one of its levels",
+        ),
         (lambda: ib.histogram([1], levels=[2**60], epsilon=1), ValueError, "must not exceed 2"),
         (lambda: ib.histogram(X, epsilon=1), TypeError, "needs either levels"),
         (lambda: ib.histogram(X, levels=[1], edges=[1, 2], epsilon=1), TypeError, "needs either levels"),
@@ -242,7 +289,7 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (
             lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, epsilon=1, method="split", neighbours="add-remove"),
             ValueError,
-            "use method='joint'",
+            "use method='joint' and bounding='bit'",
         ),
         (lambda: ib.mean({"x": X, "y": [1]}, "x", bounds=(0, 1), epsilon=1, by="y", levels=[1]), DataError, "length"),
     ],
@@ -317,3 +364,17 @@ def test_booleans_are_zero_and_one(monkeypatch):
         assert ib.mean(column, bounds=(0, 1), missing=0, epsilon=1).value == 0.5
         assert ib.proportion(column, missing=True, epsilon=1).value == 0.75
         assert ib.proportion(column, level=True, missing=False, epsilon=1).value == 0.5
+
+
+def test_a_lazy_table_of_another_size():
+    for rows in (2, 4, 9):
+        with pytest.raises(DataError, match=f"rows={rows} was stated, but the table has another number of rows"):
+            ib.mean(pl.LazyFrame({"x": [1.0, 2.0, 3.0]}), "x", bounds=(0, 9), epsilon=1, rows=rows)
+
+
+def test_the_remedy_names_the_right_keyword():
+    table = {"x": [1.0, 2.0, 3.0], "g": ["a", None, "b"]}
+    with pytest.raises(DataError, match="column 'g' has missing values; say what they count as with by_missing="):
+        ib.mean(table, "x", bounds=(0, 9), by="g", levels=["a", "b"], epsilon=1)
+    with pytest.raises(ValueError, match="by_missing of 'g' must be one of its levels"):
+        ib.mean(table, "x", bounds=(0, 9), by="g", levels=["a", "b"], by_missing="c", epsilon=1)

@@ -82,10 +82,7 @@ def test_refusals_do_not_tell_the_record(monkeypatch):
     assert len(traces) == 1
     (one,) = traces
     assert one.requests == ()
-    assert (
-        one.message
-        == "column 'income' has missing values; declare missing=<a number within its bounds> or leave them out"
-    )
+    assert one.message == "column 'income' has missing values; say what they count as with missing=, or leave them out"
 
     def levels(t, entropy):
         monkeypatch.setattr(draw, "entropy_source", lambda: entropy)

@@ -35,7 +35,7 @@ def statistics_of(columns, key, unit, rows):
     found += [(maker(columns[0], unit, rows), alone) for maker in (statistics.mean, statistics.total)]
     found += [(one, Request((key,), both, True)) for one in statistics.pooled(columns, unit, rows, groups)]
     found += [(statistics.count((0,), unit, rows), Request((key,)))]
-    return [*found, (statistics.share(unit, rows, summed=False), Request((key,)))]
+    return [*found, (statistics.share((0,), unit, rows), Request((key,)))]
 
 
 def values(found, table):
@@ -287,7 +287,7 @@ def test_real_data_agree_with_numpy_and_pandas(load):
     counts = data["group"].value_counts()
     for place, label in enumerate(key.levels):
         assert statistics.count((place,), unit, rows)(by_group) == counts[label]
-    assert statistics.share(unit, rows, summed=False)(by_group) == Fraction(int(counts["low"]), rows)
+    assert statistics.share((0,), unit, rows)(by_group) == Fraction(int(counts["low"]), rows)
     edges = np.quantile(data[names[2]], [0, 0.2, 0.5, 1])
     histogram, _ = np.histogram(data[names[2]], edges)
     binned = cells_of({"v": data[names[2]].to_numpy()}, Request((Edges.of("v", edges),)))

@@ -109,7 +109,7 @@ def certify(
     dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
-    if dimension > 4 * mechanism.scale.steps:
+    if dimension > 1 and dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     move = _steps(sensitivity, mechanism, location)
     loss = _rounded_loss(mechanism, move, draws, epsilon)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from inbounds.tables.engine import Cells
 from inbounds.tables.statistics import Statistic, Unit
 
 BOUNDINGS = ("bit", "truncated")
+# Far beyond what protects anyone; exact values for tests are within reach.
+_LARGEST_EPSILON = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class Promise:
     def of(cls, epsilon: object, neighbours: object, contributions: object, bounding: object) -> "Promise":
         """The promise as a user writes it."""
         exact = _check.fraction(epsilon, "epsilon")
-        if not exact > 0:
-            raise ValueError(f"epsilon must be > 0, got {epsilon!r}")
+        if not 0 < exact <= _LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
         _check.choice(bounding, "bounding", BOUNDINGS)
         return cls(exact, Unit(neighbours, contributions), str(bounding))  # type: ignore[arg-type]
 
@@ -68,13 +71,25 @@ def _single_law(
     epsilon: Fraction,
 ) -> Certificate:
     sensitivity, step = steps
-    grid = choose_grid(*bounds, sensitivity, epsilon, step=step)
     return certify(
-        grid_mechanism(promise.bounding, grid, epsilon),
+        _law(promise.bounding, bounds, sensitivity, epsilon, step=step),
         statistic=name,
         neighbours=promise.unit.neighbours,
         sensitivity=sensitivity,
         epsilon=epsilon,
+    )
+
+
+def _law(bounding: str, bounds: Any, sensitivity: Fraction, epsilon: Fraction, **grid: Any) -> GridMechanism:
+    """The mechanism with the least noise; a plain word where its scale would not fit 60 bits."""
+    try:
+        lower, upper = bounds
+        return grid_mechanism(bounding, choose_grid(lower, upper, sensitivity, epsilon, **grid), epsilon)
+    except ValueError:
+        pass
+    raise ValueError(
+        "no noise can be drawn for this epsilon, with these bounds, rows (or denominator) and contributions: the scale "
+        "would be too large or too small for 60 bits; take an epsilon nearer to 1, or fewer contributions"
     )
 
 
@@ -97,9 +112,8 @@ def counts_law(name: str, promise: Promise, rows: int | None) -> Certificate:
     changes = promise.unit.cell_changes
     upper = None if rows is None else Fraction(rows)
     share = promise.epsilon / changes
-    grid = choose_grid(Fraction(0), upper, Fraction(1), share, step=Fraction(1))
     return certify(
-        grid_mechanism(promise.bounding, grid, share),
+        _law(promise.bounding, (Fraction(0), upper), Fraction(1), share, step=Fraction(1)),
         statistic=name,
         neighbours=promise.unit.neighbours,
         sensitivity=Fraction(1),
@@ -126,9 +140,8 @@ def joint_law(name: str, promise: Promise, sensitivity: Fraction, dimension: int
             "is clamped, which costs no privacy; use bounding='bit'"
         )
     share = promise.epsilon / draws
-    grid = choose_grid(None, None, sensitivity, share, location="anywhere")
     return certify(
-        grid_mechanism("unbounded", grid, share),
+        _law("unbounded", (None, None), sensitivity, share, location="anywhere"),
         statistic=name,
         neighbours=promise.unit.neighbours,
         sensitivity=sensitivity,

@@ -1,7 +1,4 @@
-"""Covariance and correlation matrices, plain and pooled within cells; pooled variances.
-
-Keywords that all releases share are explained in `inbounds.releases.scalars`.
-"""
+"""Covariance and correlation matrices, plain and pooled within cells; pooled variances."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -11,8 +8,9 @@ from typing import Any
 from inbounds import _check, derive
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise
+from inbounds.releases.keywords import explained
 from inbounds.releases.kinds import elements, of_sums, single
-from inbounds.releases.opening import Opened, column_name, key_of, open_table
+from inbounds.releases.opening import Opened, column_name, groups_of, open_table
 from inbounds.tables import statistics
 from inbounds.tables.engine import Request
 from inbounds.tables.schema import DataError, Key, Level, Levels, Numeric
@@ -22,6 +20,7 @@ _NOT_REPAIRED = "elements are within their bounds one by one; the matrix is not 
 _UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 
+@explained
 def covariance(
     data: Any,
     *,
@@ -44,6 +43,7 @@ def covariance(
     return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, rows)
 
 
+@explained
 def correlation(
     data: Any,
     *,
@@ -68,8 +68,6 @@ def _matrix(name: str, data: Any, columns: Sequence[Numeric], promise: Promise, 
     quantised = [table.quantised(column, promise) for column in columns]
     axes = [[column.name for column in columns]] * 2
     if table.rows is None:
-        if not joint:
-            raise ValueError("neighbours='add-remove' releases all sums together; use method='joint'")
         derived = derive.MATRIX_OF_SUMS if name == "covariance" else derive.CORRELATION_OF_SUMS
         limits = _limits_of_sums(columns) if name == "covariance" else [(Fraction(-1), Fraction(1))] * len(columns) ** 2
         moments = Moments(tuple(quantised), products=True)
@@ -80,6 +78,7 @@ def _matrix(name: str, data: Any, columns: Sequence[Numeric], promise: Promise, 
     return elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, notes=[note])
 
 
+@explained
 def pooled_variance(
     data: Any,
     column: str | None = None,
@@ -105,7 +104,7 @@ def pooled_variance(
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
-    key = key_of(by, levels, None, by_missing, other)
+    key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, [numeric], key, promise, rows, sizes)
     if table.rows is None:
         return _pooled_of_sums("pooled_variance", table, [numeric], key, promise, [])
@@ -116,6 +115,7 @@ def pooled_variance(
     return single(statistic, table, request, promise, [quantised, key])
 
 
+@explained
 def pooled_covariance(
     data: Any,
     *,
@@ -137,7 +137,7 @@ def pooled_covariance(
     """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     columns, joint = _columns(bounds, missing, integer), _jointly(method, promise)
-    key = key_of(by, levels, None, by_missing, other)
+    key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, columns, key, promise, rows, sizes)
     axes = [[column.name for column in columns]] * 2
     if table.rows is None:
@@ -168,13 +168,18 @@ def _columns(bounds: Any, missing: Any, integer: Any) -> list[Numeric]:
         raise TypeError("integer must be a list of columns, as in integer=['age']")
     fills = missing or {}
     for word, names in (("missing", fills), ("integer", integer)):
-        if unknown := next((name for name in names if name not in bounds), None):
-            raise ValueError(f"{word} names {unknown!r}, which has no bounds")
+        for name in names:
+            if name not in bounds:
+                raise ValueError(f"{word} names {name!r}, which has no bounds")
     return [Numeric.of(name, pair, fills.get(name), integer=name in integer) for name, pair in bounds.items()]
 
 
 def _jointly(method: Any, promise: Promise) -> bool:
     _check.choice(method, "method", ("joint", "split"))
+    if promise.unit.neighbours == "add-remove" and (method == "split" or promise.bounding == "truncated"):
+        raise ValueError(
+            "neighbours='add-remove' draws all sums and the count together; use method='joint' and bounding='bit'"
+        )
     if promise.bounding == "truncated" and method == "joint":
         raise ValueError(
             "bounding='truncated' needs method='split': numbers drawn together are clamped, which costs no privacy"

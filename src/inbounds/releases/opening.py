@@ -9,7 +9,7 @@ from inbounds import _check
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.record import Bound, ColumnRule, Release
 from inbounds.releases.draw import Promise
-from inbounds.tables.engine import MOST_ROWS, Cells, Request, count_rows, tally
+from inbounds.tables.engine import MOST_ROWS, Cells, Request, TooManyRows, count_rows, tally
 from inbounds.tables.schema import (
     ELSEWHERE,
     Column,
@@ -23,7 +23,7 @@ from inbounds.tables.schema import (
     quantised,
     resolution,
 )
-from inbounds.tables.sources import Frame, read
+from inbounds.tables.sources import Frame, is_column, is_table, read
 
 # Name of the column where a plain list of values is given.
 UNNAMED = "x"
@@ -52,8 +52,13 @@ class Opened:
 
     def tally(self, *requests: Request) -> list[Cells]:
         """Exact sums; refuses a table that does not have the rows stated."""
-        results = tally(self.frame, requests, most=self.rows or MOST_ROWS)
-        if self.rows is not None and any(sum(n for n, _, _ in cells.values()) != self.rows for cells in results):
+        try:
+            results = tally(self.frame, requests, most=self.rows or MOST_ROWS)
+        except TooManyRows:
+            if self.rows is None:
+                raise
+            results = []
+        if self.rows is not None and [_size(cells) for cells in results] != [self.rows] * len(requests):
             raise _other_size(self.rows)
         for cells in results if self.sizes is not None else []:
             if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(self.sizes or ())):
@@ -87,19 +92,33 @@ def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any
     return Opened(frame, size)
 
 
+def _size(cells: Cells) -> int:
+    return sum(count for count, _, _ in cells.values())
+
+
 def _other_size(stated: int) -> DataError:
     return DataError(f"rows={stated} was stated, but the table has another number of rows")
 
 
 def column_name(column: Any, data: Any) -> str:
-    """The column to read; a plain list of values needs no name."""
+    """The column to read; values of a single one go by its own name or the one given."""
+    own = getattr(data, "name", None) if is_column(data) else None
+    own = own if isinstance(own, str) and own else None
     if column is None:
-        if hasattr(data, "columns") or isinstance(data, dict):
+        if is_table(data):
             raise TypeError("name the column to use, as in mean(table, 'age', ...)")
-        return UNNAMED
+        return own or UNNAMED
     if not isinstance(column, str):
         raise TypeError(f"column must be a name, got {type(column).__name__}")
+    if own is not None and own != column:
+        raise TypeError(f"a column called {own!r} was given, where {column!r} is asked for; pass the table")
     return column
+
+
+def not_together(what: str, **given: Any) -> None:
+    """Refuse arguments that would be ignored."""
+    if names := [name for name, value in given.items() if value is not None]:
+        raise TypeError(f"{', '.join(names)} {'goes' if len(names) == 1 else 'go'} not with {what}")
 
 
 def fixed_denominator(denominator: Any, promise: Promise) -> int | None:
@@ -177,3 +196,10 @@ def key_of(name: str, levels: Any, edges: Any, missing: Any, other: Any) -> Key:
     if other is not None:
         raise TypeError("other= belongs to levels: a number beyond the edges counts in the cell next to it")
     return Edges.of(name, edges, missing)
+
+
+def groups_of(by: Any, levels: Any, missing: Any, other: Any) -> Levels:
+    """The column that makes the groups."""
+    if levels is None:
+        raise TypeError(f"by={_check.shown(by)} needs levels=[...], the groups, known without looking at the data")
+    return Levels(by, levels, other, missing, keywords=("other", "by_missing"))

@@ -3,24 +3,6 @@
 Every function takes a table and the name of a column, or the column itself: a list, an array, a Series. Under
 ``neighbours="substitute"`` (one record takes another value) the number of rows is public; with ``"add-remove"`` (one
 record comes or goes) it is protected, and means are made of a noisy sum and a noisy count.
-
-Common keywords
----------------
-epsilon
-    What is spent; written decimals are taken as such (0.1 is 1/10).
-bounds
-    Smallest and largest value that a record may hold, known without looking at the data. Others are clipped.
-missing
-    What a missing value counts as; without it a table with missing values is refused.
-integer
-    Declares whole numbers, which are then counted in steps of one. Without it they are exact, too, but products of two
-    columns may be rounded in large tables. The type of a column decides nothing: one record may change it.
-bounding
-    ``"bit"`` (clamp) or ``"truncated"`` (renormalise, with the scale that it really needs).
-contributions
-    How many records one person may have; then the guarantee is for persons.
-rows
-    States the public number of rows; a table of another size is refused.
 """
 
 import builtins
@@ -29,21 +11,33 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from inbounds import derive
+import numpy as np
+
+from inbounds import _check, derive
 from inbounds.expected import continuous, worst_root_error
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, single_law
+from inbounds.releases.keywords import explained
 from inbounds.releases.kinds import of_sums, single, table_counts
-from inbounds.releases.opening import Opened, column_name, fixed_denominator, key_of, open_table, release
+from inbounds.releases.opening import (
+    Opened,
+    column_name,
+    fixed_denominator,
+    groups_of,
+    not_together,
+    open_table,
+    release,
+)
 from inbounds.tables import statistics
-from inbounds.tables.engine import Cell, Cells, Request
+from inbounds.tables.engine import Request
 from inbounds.tables.schema import ELSEWHERE, Column, Key, Level, Levels, Numeric, Quantised
 from inbounds.tables.statistics import Moments
 
 UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
 
 
+@explained
 def mean(
     data: Any,
     column: str | None = None,
@@ -78,14 +72,14 @@ def mean(
     name = column_name(column, data)
     numeric = Numeric.of(name, bounds, missing, integer=integer)
     if by is not None:
-        key = key_of(by, levels, None, by_missing, other)
+        not_together("by=", denominator=denominator)
+        key = groups_of(by, levels, by_missing, other)
         table = open_table(data, [numeric, key], promise, rows)
         return _grouped_mean(table, table.quantised(numeric, promise), key, promise)
-    if levels is not None or other is not None or by_missing is not None:
-        raise TypeError("levels, other and by_missing belong to by=")
+    not_together("a single mean: name the groups with by=", levels=levels, other=other, by_missing=by_missing)
+    fixed = fixed_denominator(denominator, promise)
     table = open_table(data, [numeric], promise, rows)
     quantised = table.quantised(numeric, promise)
-    fixed = fixed_denominator(denominator, promise)
     if table.rows is None and fixed is None:
         return of_sums("mean", derive.MEAN_OF_SUMS, table, Moments((quantised,)), promise, [_bound(numeric)])
     statistic = (
@@ -96,6 +90,7 @@ def mean(
     return single(statistic, table, Request((), (quantised,)), promise, [quantised], fixed)
 
 
+@explained
 def sum(  # noqa: A001
     data: Any,
     column: str | None = None,
@@ -118,6 +113,7 @@ def sum(  # noqa: A001
     return single(statistic, table, Request((), (quantised,)), promise, [quantised])
 
 
+@explained
 def count(
     data: Any,
     column: str | None = None,
@@ -141,7 +137,9 @@ def count(
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     if by is not None:
-        return table_counts("count", data, [key_of(by, levels, None, by_missing, other)], promise, rows)
+        not_together("by=: use crosstab for levels by groups", column=column, level=level, missing=missing)
+        return table_counts("count", data, [groups_of(by, levels, by_missing, other)], promise, rows)
+    not_together("a single count: name the groups with by=", levels=levels, other=other, by_missing=by_missing)
     if level is None:
         if promise.unit.neighbours == "substitute":
             raise TypeError(
@@ -159,6 +157,7 @@ def count(
     return single(statistic, table, Request((key,)), promise, [key])
 
 
+@explained
 def proportion(
     data: Any,
     column: str | None = None,
@@ -181,28 +180,27 @@ def proportion(
     True
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    name = column_name(column, data)
-    _true_or_false(missing)
+    key = _indicator(column_name(column, data), level, missing)
+    place = len(key.levels) - 1
     fixed = fixed_denominator(denominator, promise)
-    # A column of 0 and 1 has one step between its bounds: anything from a half up counts as 1.
-    zero_one = Quantised(Numeric.of(name, (0, 1), None if missing is None else int(missing)), 1)
-    key = None if level is None else _indicator(name, level, missing)
-    table = open_table(data, [zero_one.column if key is None else key], promise, rows)
-    request = Request((), (zero_one,)) if key is None else Request((key,))
-    used = zero_one if key is None else key
+    table = open_table(data, [key], promise, rows)
     over = table.rows if fixed is None else fixed
     if over is not None:
-        share = statistics.share(promise.unit, over, summed=key is None)
-        return single(share, table, request, promise, [used], fixed)
+        share = statistics.share((place,), promise.unit, over)
+        return single(share, table, Request((key,)), promise, [key], fixed)
+    # Where n is protected: the mean of a column of 0 and 1.
+    zero_one = Quantised(Numeric.of(key.name, (0, 1), integer=True), 1)
     moments = Moments((zero_one,))
-    certificate = joint_law("proportion", promise, Fraction(1), moments.dimension, promise.unit.cell_changes)
-    (cells,) = table.tally(request)
-    noisy = draw_joint([moments(_as_sum(cells, key))], certificate)
-    # The record shows the 0/1 column that the sum is of, as well as the level it stands for.
-    shown: list[Column | Quantised] = [zero_one] if key is None else [key, zero_one]
-    return release("proportion", derive.MEAN_OF_SUMS, shown, promise, table, noisy, [UNIT_INTERVAL], certificate)
+    certificate = joint_law("proportion", promise, moments.sensitivity, moments.dimension, promise.unit.cell_changes)
+    (cells,) = table.tally(Request((key,)))
+    sizes = {cell: size for cell, (size, _, _) in cells.items()}
+    having = builtins.sum(sizes.values()), (sizes.get((place,), 0),), ()
+    noisy = draw_joint([moments(having)], certificate)
+    columns: list[Column | Quantised] = [key, zero_one]
+    return release("proportion", derive.MEAN_OF_SUMS, columns, promise, table, noisy, [UNIT_INTERVAL], certificate)
 
 
+@explained
 def variance(
     data: Any,
     column: str | None = None,
@@ -229,6 +227,7 @@ def variance(
     return single(statistic, table, Request((), (quantised,), True), promise, [quantised])
 
 
+@explained
 def standard_deviation(
     data: Any,
     column: str | None = None,
@@ -278,27 +277,20 @@ def _bound(numeric: Numeric) -> Bound:
     return numeric.lower, numeric.upper
 
 
-def _indicator(name: str, level: Level, missing: bool | None) -> Levels:
-    """A column of which one level counts."""
-    _true_or_false(missing)
+def _indicator(name: str, level: Any, missing: Any) -> Levels:
+    """A column of which the last level counts: the one named, or 1 (true) of a column of 0 and 1."""
+    if missing is not None and not isinstance(missing, bool):
+        raise TypeError("missing must be True (counts as having it), False (as not having it) or None (refused)")
+    if level is None:
+        return Levels(name, (0, 1), None, None if missing is None else int(missing), keywords=("level", "missing"))
+    level = level.item() if isinstance(level, np.generic) else level
+    if not isinstance(level, str | bool | int):
+        raise TypeError(f"level must be text, an integer or a boolean, got {_check.shown(level)}")
     place = None if missing is None else level if missing else ELSEWHERE
     return Levels(name, (level,), ELSEWHERE, place)
-
-
-def _as_sum(cells: Cells, key: Key | None) -> Cell | None:
-    """All records of a table, and how many of them have the level."""
-    if key is None:
-        return cells.get(())
-    sizes = {place: cell[0] for place, cell in cells.items()}
-    return builtins.sum(sizes.values()), (sizes.get((0,), 0),), ()
 
 
 def _grouped_mean(table: Opened, quantised: Quantised, key: Key, promise: Promise) -> Release:
     bounds = [_bound(quantised.column)] * len(key.labels)
     moments = Moments((quantised,))
     return of_sums("mean", derive.MEAN_OF_SUMS, table, moments, promise, bounds, by=[key], axes=[key.labels])
-
-
-def _true_or_false(missing: Any) -> None:
-    if missing is not None and not isinstance(missing, bool):
-        raise TypeError("missing must be True (counts as having it), False (as not having it) or None (refused)")

@@ -1,18 +1,17 @@
-"""Tables of counts and shares: histogram, proportions, crosstab.
-
-Keywords that all releases share are explained in `inbounds.releases.scalars`.
-"""
+"""Tables of counts and shares: histogram, proportions, crosstab."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inbounds.record import Release
 from inbounds.releases.draw import Promise
+from inbounds.releases.keywords import explained
 from inbounds.releases.kinds import table_counts
 from inbounds.releases.opening import column_name, fixed_denominator, key_of
 from inbounds.tables.schema import Level
 
 
+@explained
 def histogram(
     data: Any,
     column: str | None = None,
@@ -41,6 +40,7 @@ def histogram(
     return table_counts("histogram", data, [key], promise, rows)
 
 
+@explained
 def proportions(
     data: Any,
     column: str | None = None,
@@ -67,6 +67,7 @@ def proportions(
     return table_counts("proportions", data, [key], promise, rows, denominator=fixed)
 
 
+@explained
 def crosstab(
     data: Any,
     *,
@@ -96,8 +97,9 @@ def crosstab(
     if not names or len(set(names)) < len(names):
         raise TypeError("crosstab needs levels={column: [...]} or edges={column: [...]}, one of them for each column")
     for rules, word in ((fills, "missing"), (others, "other")):
-        if unknown := next((name for name in rules if name not in names), None):
-            raise ValueError(f"{word} names {unknown!r}, which is none of the columns of the table asked for")
+        for name in rules:
+            if name not in names:
+                raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
     keys = [key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names]
     return table_counts("crosstab", data, keys, promise, rows)
 

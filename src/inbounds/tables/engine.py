@@ -32,6 +32,10 @@ Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
 Cells: TypeAlias = dict[tuple[int, ...], Cell]
 
 
+class TooManyRows(DataError):
+    """A table with more rows than were allowed for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """How the products of two columns are counted: k_i k_j in units of ``unit``."""
@@ -109,7 +113,7 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
     results = [plan.cells(rows) for plan, rows in zip(plans, answers, strict=True)]
     if any(sum(cell[0] for cell in result.values()) > most for result in results):
-        raise DataError(f"the table has more than {most} rows: state its size with rows=")
+        raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
     return [_answer(queries, results, request) for request in requests]
 
 
@@ -197,17 +201,13 @@ class Plan:
             coarser, finer = _coarser_first(pair)
             k, j = nw.col(f"k{place[finer]}"), place[coarser]
             whole[f"p{i}"] = (k * nw.col(f"u{j}") + 0.5).floor() if pair.unit > 1 else k * nw.col(f"k{j}")
+        # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
-        for name, term in whole.items():
-            digits, base = self.terms[name], 2.0**self.base
-            if len(digits) > 1:
-                frame, term = frame.with_columns(**{f"{name}_whole": term}), nw.col(f"{name}_whole")
-            for digit in digits[:-1]:
-                above = f"{digit}_above"
-                frame = frame.with_columns(**{above: (term * (1 / base)).floor()})
-                terms[digit] = term - nw.col(above) * base
-                term = nw.col(above)
-            terms[digits[-1]] = term
+        for level in range(max(len(digits) for digits in self.terms.values()) if self.terms else 0):
+            for name in [name for name in whole if len(self.terms[name]) == level + 1]:
+                terms[self.terms[name][level]] = whole.pop(name)
+            frame, low, whole = _divided(frame, whole, 2.0**self.base, level)
+            terms |= {self.terms[name][level]: digit for name, digit in low.items()}
         return frame, terms
 
     def cells(self, rows: Sequence[Mapping[str, Any]]) -> Cells:
@@ -233,6 +233,21 @@ class Plan:
         return sum(_integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
 
 
+def _divided(
+    frame: Frame, terms: Mapping[str, Any], base: float, level: int
+) -> tuple[Frame, dict[str, Any], dict[str, Any]]:
+    """Whole numbers as what is left over by the base, and how often the base goes into them."""
+    import narwhals as nw
+
+    if not terms:
+        return frame, {}, {}
+    frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
+    whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
+    frame = frame.with_columns(**{f"{name}_above_{level}": (one * (1 / base)).floor() for name, one in whole.items()})
+    above = {name: nw.col(f"{name}_above_{level}") for name in terms}
+    return frame, {name: whole[name] - above[name] * base for name in terms}, above
+
+
 def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
     swap = pair.second.count < pair.first.count
     return (pair.second, pair.first) if swap else (pair.first, pair.second)
@@ -240,13 +255,17 @@ def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
 
 def refused(column: Column, what: str) -> DataError:
     """The error for a table that holds what a column's rule does not take."""
-    if what == "other":
+    other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
+    if what == "missing":
         return DataError(
-            f"column {column.name!r} holds values that are none of its levels; declare other=<one of the levels> for "
-            "them, or add the level"
+            f"column {column.name!r} has missing values; say what they count as with {missing}=, or leave them out"
         )
-    remedy = "one of its levels" if isinstance(column, Levels) else "a number within its bounds"
-    return DataError(f"column {column.name!r} has missing values; declare missing=<{remedy}> or leave them out")
+    if other == "level":
+        return DataError(f"column {column.name!r} holds values other than 0 and 1; name the one to count with level=")
+    return DataError(
+        f"column {column.name!r} holds values that are none of its levels; say where they belong with {other}=, or add "
+        "them to the levels"
+    )
 
 
 def _integer(value: Any) -> int:

@@ -94,7 +94,8 @@ def _is_missing(value: Any) -> bool:
 
 
 def _text(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else _UNFIT
+    # Not str(value): an enumeration of text has a text of its own.
+    return str.__str__(value) if isinstance(value, str) else _UNFIT
 
 
 def _boolean(value: Any) -> Any:

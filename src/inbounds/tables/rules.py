@@ -89,7 +89,8 @@ def key_values(key: Key, dtype: "nw.dtypes.DType") -> "nw.Expr":
     if isinstance(key, Edges):
         return number(key.name, dtype)
     if dtype == nw.Boolean:
-        other = nw.when(column).then(nw.lit("true")).otherwise(nw.lit("false"))
+        words = ("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")
+        other = nw.when(column).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
         return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(other)
     if dtype.is_float():
         return column.cast(nw.Float64).fill_nan(None)

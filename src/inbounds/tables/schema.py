@@ -9,7 +9,7 @@ A refusal names the column and the rule. It does not say which record it was, ho
 
 import difflib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -52,8 +52,9 @@ class Numeric:
                 f"column {name!r} needs bounds=(lower, upper), known without looking at the data: the smallest and "
                 "largest value that a record may hold"
             )
+        _named(name)
         if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
-            raise TypeError(f"bounds of {name!r} must be a pair (lower, upper), got {bounds!r}")
+            raise TypeError(f"bounds of {name!r} must be a pair (lower, upper), got {_check.shown(bounds)}")
         lower, upper = (_check.fraction(bound, f"bounds of {name!r}") for bound in bounds)
         if not lower < upper:
             raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
@@ -61,7 +62,7 @@ class Numeric:
             raise ValueError(f"bounds of {name!r} must be below 1e60 in size and 1e-60 apart: use other units")
         fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
         if fill is not None and not lower <= fill <= upper:
-            raise ValueError(f"missing of {name!r} must lie within the bounds, got {missing!r}")
+            raise ValueError(f"missing of {name!r} must lie within the bounds, got {_check.shown(missing)}")
         if not isinstance(integer, bool):
             raise TypeError(f"integer of {name!r} must be True or False, got {type(integer).__name__}")
         column = cls(name, lower, upper, fill, integer)
@@ -136,15 +137,18 @@ class Levels:
     levels: tuple[Level, ...]
     other: Level | Place | None = None
     missing: Level | Place | None = None
+    # What the user calls these two rules.
+    keywords: tuple[str, str] = ("other", "missing")
 
     def __post_init__(self) -> None:
+        _named(self.name)
         object.__setattr__(self, "levels", _levels(self.name, self.levels))
-        for rule in ("other", "missing"):
+        for rule, keyword in zip(("other", "missing"), self.keywords, strict=True):
             level = _plain(getattr(self, rule))
             object.__setattr__(self, rule, level)
             known = type(level) is type(self.levels[0]) and level in self.levels
             if not (known or level is None or level is ELSEWHERE):
-                raise ValueError(f"{rule}={level!r} of column {self.name!r} must be one of its levels; add it to them")
+                raise ValueError(f"{keyword} of {self.name!r} must be one of its levels, got {_check.shown(level)}")
 
     @property
     def cells(self) -> int:
@@ -184,9 +188,14 @@ def _plain(value: Any) -> Any:
 
 
 def _levels(name: str, levels: Any) -> tuple[Level, ...]:
-    if levels is None or isinstance(levels, str) or not isinstance(levels, Sequence | np.ndarray):
-        raise TypeError(f"column {name!r} needs levels=[...], its possible values, known without looking at the data")
+    ordered = hasattr(levels, "__len__") and hasattr(levels, "__getitem__")
+    if not ordered or isinstance(levels, str | Mapping):
+        raise TypeError(
+            f"column {name!r} needs levels=[...], a list of its possible values, known without looking at the data"
+        )
     plain = [_plain(level) for level in levels]
+    if not plain:
+        raise ValueError(f"levels of {name!r} must not be empty")
     kinds = {type(level) for level in plain}
     if len(kinds) != 1 or not kinds <= {str, int, bool}:
         raise TypeError(f"levels of {name!r} must be all text, all integers or all booleans")
@@ -212,14 +221,15 @@ class Edges:
     @classmethod
     def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
         """The column with edges as a user writes them."""
-        if isinstance(edges, str) or not isinstance(edges, Sequence | np.ndarray) or len(edges) < 2:
-            raise TypeError(f"edges of {name!r} must be a sequence of two numbers or more")
+        _named(name)
+        if isinstance(edges, str | Mapping) or not hasattr(edges, "__getitem__") or len(edges) < 2:
+            raise TypeError(f"edges of {name!r} must be a list of two numbers or more")
         exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
         if not all(a < b and float(a) < float(b) for a, b in pairwise(exact)):
             raise ValueError(f"edges of {name!r} must increase")
         fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
         if fill is not None and not exact[0] <= fill <= exact[-1]:
-            raise ValueError(f"missing of {name!r} must lie between the edges, got {missing!r}")
+            raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
         return cls(name, exact, fill)
 
     @property
@@ -248,9 +258,17 @@ def _short(number: Fraction) -> str:
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
-def unknown_column(name: str, names: Iterable[str]) -> DataError:
+def _named(name: Any) -> None:
+    """Refuse what is no name: engines know columns by text, and Polars takes some of it for a pattern."""
+    if not isinstance(name, str):
+        raise TypeError(f"columns go by text, got a name of type {type(name).__name__}; rename the column")
+    if name == "*" or (name.startswith("^") and name.endswith("$")):
+        raise ValueError(f"the column name {name!r} is a pattern to some engines; rename the column")
+
+
+def unknown_column(name: str, names: Iterable[Any]) -> DataError:
     """The error for a column that is not there, with the nearest name that is. Names of columns are public."""
-    near = difflib.get_close_matches(str(name), [str(known) for known in names], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, [known for known in names if isinstance(known, str)], n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return DataError(f"the table has no column {name!r}{hint}")
 

@@ -41,17 +41,20 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     """The columns of a table."""
     import narwhals as nw
 
-    if not columns and (isinstance(data, Mapping) or _is_column(data)):
-        return _rows_only(next(iter(data.values()), []) if isinstance(data, Mapping) else data)
+    if not columns and (isinstance(data, Mapping) or is_column(data)):
+        return _rows_only(list(data.values()) if isinstance(data, Mapping) else [data])
     if isinstance(data, Mapping):
         return _from_parts({column.name: _part(data, column.name) for column in columns}, columns)
-    if _is_column(data):
+    if is_column(data):
         if len(columns) != 1:
             raise DataError("a single column of values was given where a table is needed")
         return _from_parts({columns[0].name: data}, columns)
     frame = _frame(data)
     if frame is None:
-        raise TypeError(f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}")
+        raise TypeError(
+            f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}; list(...) makes "
+            "a column of most things"
+        )
     names = guarded(lambda: frame.collect_schema().names())
     if len(set(names)) < len(names):
         raise DataError("the table has two columns of the same name; rename one")
@@ -70,6 +73,10 @@ def _frame(data: Any) -> "Frame | None":
     """A frame that Narwhals knows, or None."""
     import narwhals as nw
 
+    if type(data).__name__ == "RecordBatch" and hasattr(data, "to_pydict"):
+        import pyarrow as pa
+
+        data = pa.Table.from_batches([data])
     try:
         frame = nw.from_native(data)
     except TypeError:
@@ -80,12 +87,17 @@ def _frame(data: Any) -> "Frame | None":
     return None if isinstance(frame, nw.Series) else frame
 
 
-def _rows_only(values: Any) -> Frame:
+def _rows_only(values: Sequence[Any]) -> Frame:
     """A table with as many rows, where nothing but their number is asked for."""
     import narwhals as nw
     import polars as pl
 
-    return nw.from_native(pl.DataFrame({"row": np.zeros(len(values))}))
+    sizes = {len(one) for one in values if is_column(one)}
+    if not all(is_column(one) for one in values):
+        raise TypeError("the columns of a dictionary must be lists, arrays or Series")
+    if len(sizes) > 1:
+        raise DataError("the columns of the table differ in length")
+    return nw.from_native(pl.DataFrame({"row": np.zeros(max(sizes, default=0))}))
 
 
 def _kind(data: Any) -> str:
@@ -98,10 +110,16 @@ def _part(data: Mapping[Any, Any], name: str) -> Any:
     return data[name]
 
 
-def _is_column(data: Any) -> bool:
+def is_column(data: Any) -> bool:
+    """Whether data are the values of one column."""
     import narwhals.dependencies as known
 
     return isinstance(data, list | tuple | range | np.ndarray) or known.is_into_series(data) or _is_arrow_array(data)
+
+
+def is_table(data: Any) -> bool:
+    """Whether data are a table that can be read."""
+    return isinstance(data, Mapping) or (not is_column(data) and _frame(data) is not None)
 
 
 def _is_arrow_array(data: Any) -> bool:
@@ -170,6 +188,7 @@ def _in_polars(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> "nw.Dat
             made = pl.DataFrame({name: _from_pandas(native[name], wanted[name]) for name in frame.columns})
         else:
             made = pl.DataFrame(pl.from_arrow(native))
+            made.columns = list(frame.columns)
     except DataError:
         raise
     except Exception:
@@ -183,7 +202,11 @@ def _from_pandas(values: Any, column: Column) -> "pl.Series":
 
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
-    return pl.Series(column.name, pl.from_pandas(values))
+    try:
+        return pl.Series(column.name, pl.from_pandas(values))
+    except Exception:
+        # A type that Polars lacks, or no pyarrow.
+        return converted(values.tolist(), column)
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -226,7 +249,7 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         elif isinstance(column.levels[0], bool):
             fits = dtype == nw.Boolean
         elif isinstance(column.levels[0], int):
-            fits = dtype.is_integer() or dtype.is_float()
+            fits = dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean
         else:
             fits = dtype in (nw.String, nw.Categorical, nw.Enum)
         if not fits:

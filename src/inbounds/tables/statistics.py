@@ -81,15 +81,18 @@ def count(place: tuple[int, ...], unit: Unit, rows: int | None) -> Statistic:
     return Statistic("count", Fraction(0), upper, moved, lambda cells: _size(cells, place), step=Fraction(1))
 
 
-def share(unit: Unit, denominator: int, *, summed: bool) -> Statistic:
-    """Records in the first cell, or the sum of a column of 0 and 1, over a public number."""
+def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Statistic:
+    """Records in a cell over a public number."""
     moved = Fraction(unit.contributions, denominator)
 
-    def formula(cells: Cells) -> Fraction:
-        found = cells.get((), _empty(1))[1][0] if summed else _size(cells, (0,))
-        return Fraction(found) / denominator
-
-    return Statistic("proportion", Fraction(0), Fraction(1), moved, formula, step=Fraction(1, denominator))
+    return Statistic(
+        "proportion",
+        Fraction(0),
+        Fraction(1),
+        moved,
+        lambda cells: _size(cells, place) / denominator,
+        step=Fraction(1, denominator),
+    )
 
 
 def mean(column: Quantised, unit: Unit, rows: int) -> Statistic:

@@ -1,0 +1,113 @@
+"""With next to no noise a release is the statistic: every function, both relations, and odd groups."""
+
+import enum
+import json
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from tests.releases.cases import ALL, GROUPS, SPLIT, table
+
+HUGE = 10**5
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+@pytest.mark.parametrize("name", ALL)
+def test_little_noise_gives_the_statistic(name, neighbours):
+    t = table(500)
+    release = ALL[name].call(t, epsilon=HUGE, neighbours=neighbours)
+    assert np.asarray(release.value) == pytest.approx(np.asarray(ALL[name].truth(t)), rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_split_matrices_too(name):
+    t = table(500)
+    assert SPLIT[name].call(t, epsilon=HUGE).value == pytest.approx(SPLIT[name].truth(t), rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_groups_that_nobody_is_in(neighbours):
+    """They have no scatter, whether sizes are exact or noisy."""
+    rng = np.random.default_rng(0)
+    t = {"x": rng.normal(50, 2, 900), "g": np.arange(900) % 3}
+    keywords = {"by": "g", "levels": list(range(53)), "epsilon": HUGE, "neighbours": neighbours}
+    within = np.mean([t["x"][t["g"] == g].var(ddof=1) for g in range(3)]) * (900 - 3) / (900 - 53)
+    release = ib.pooled_variance(t, "x", bounds=(0, 100), **keywords)
+    assert release.value == pytest.approx(within, rel=0.02)
+    means = ib.mean(t, "x", bounds=(0, 100), **keywords).value
+    assert means[:3] == pytest.approx([t["x"][t["g"] == g].mean() for g in range(3)], rel=1e-3)
+    assert ((means >= 0) & (means <= 100)).all()
+
+
+def test_many_levels_and_columns_are_quick():
+    levels = [f"level {i}" for i in range(1000)]
+    release = ib.histogram(levels * 3, levels=levels, epsilon=1)
+    assert release.error.rmse.shape == (1000,)
+    assert len(str(release)) > 1000
+    assert len(repr(release)) < 200
+    rng = np.random.default_rng(0)
+    wide = {f"c{i}": rng.random(50) for i in range(40)}
+    release = ib.covariance(wide, bounds=dict.fromkeys(wide, (0, 1)), epsilon=1)
+    assert release.value.shape == (40, 40)
+
+
+@pytest.mark.parametrize("epsilon", ["1e-7", "0.001", 5, 9, 1000, 10**6])
+def test_small_and_large_budgets(epsilon):
+    t = table(100)
+    for call in (
+        ib.count(t, "smoker", level="yes", epsilon=epsilon),
+        ib.proportion(t, "smoker", level="yes", epsilon=epsilon, bounding="truncated"),
+        ib.histogram(t, "region", levels=["n", "s", "e", "w"], epsilon=epsilon),
+        ib.mean(t, "age", bounds=(0, 100), epsilon=epsilon),
+        ib.sum(t, "age", bounds=(0, 100), epsilon=epsilon, neighbours="add-remove"),
+        ib.variance(t, "age", bounds=(0, 100), epsilon=epsilon),
+    ):
+        assert ib.Release.from_json(call.to_json()) == call
+        assert call.certificate.loss <= call.certificate.epsilon
+
+
+def test_sums_within_reach_of_their_grid():
+    """A protected number of rows and a large budget: the noise is small, and so is the error."""
+    for epsilon in (1, 1000, 10**6):
+        release = ib.sum(np.full(10**6, 100.0), bounds=(0, 100), epsilon=epsilon, neighbours="add-remove")
+        assert release.value == pytest.approx(1e8, abs=5000 / epsilon + 0.01)
+
+
+def test_text_of_an_enumeration():
+    class Answer(enum.StrEnum):
+        YES = "yes"
+
+    class Plain(str, enum.Enum):  # noqa: UP042
+        YES = "yes"
+
+    for answer in (Answer.YES, Plain.YES):
+        assert ib.proportion([answer] * 50, level="yes", epsilon=1000).value == 1
+
+
+def test_names_of_series_and_titles():
+    import polars as pl
+
+    release = ib.mean(pl.Series("income", [1.0, 2.0]), bounds=(0, 9), epsilon=1)
+    assert release.columns[0].name == "income"
+    assert ib.mean([1.0], "income", bounds=(0, 9), epsilon=1).columns[0].name == "income"
+    t = table(50)
+    titles = {
+        "count of smoker = yes": ib.count(t, "smoker", level="yes", epsilon=1),
+        "proportion of employed = 1": ib.proportion(t, "employed", epsilon=1),
+        "count of all records": ib.count(t, epsilon=1, neighbours="add-remove"),
+        "count of region": ib.count(t, by="region", levels=["n", "s", "e", "w"], epsilon=1),
+        "mean of age by group": ib.mean(t, "age", bounds=(0, 100), by="group", levels=GROUPS, epsilon=1),
+        "crosstab of group, employed": ib.crosstab(t, levels={"group": GROUPS, "employed": [True, False]}, epsilon=1),
+    }
+    for title, made in titles.items():
+        assert str(made).startswith(title + ":")
+        assert title in repr(made)
+    person = ib.mean(t, "age", bounds=(0, 100), epsilon=1, contributions=3)
+    assert "per person with up to 3 records" in str(person)
+    assert json.loads(person.to_json())["contributions"] == 3
+
+
+def test_every_function_explains_its_keywords():
+    for name in ("mean", "sum", "histogram", "covariance", "pooled_variance"):
+        assert "neighbours\n        'substitute': a record takes another value" in getattr(ib, name).__doc__
