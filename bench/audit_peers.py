@@ -5,6 +5,12 @@
 A proportion of n = 100 records, ε = 1, at 0 and at 1/100. Run by `make bench` in the environment of the peers.
 """
 
+import sys
+from pathlib import Path
+
+# As a script its own folder would hide the standard library's `statistics`.
+sys.path[0] = str(Path(__file__).parents[1])
+
 import argparse
 import importlib.util
 from fractions import Fraction

@@ -8,14 +8,20 @@ Targets at a million values, medians: exact Laplace and BIT at least 1.0 × `Gen
 them environments of their own.
 """
 
+import sys
+from pathlib import Path
+
+# As a script its own folder would hide the standard library's `statistics`.
+sys.path[0] = str(Path(__file__).parents[1])
+
 import argparse
 import importlib.util
 import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
+from bench.timing import median_time, per_call
 
 from inbounds.grid import sampler
 from inbounds.grid.entropy import SYSTEM, SystemEntropy
@@ -24,7 +30,6 @@ from inbounds.grid.scale import Scale
 from inbounds.grid.sides import fold_one
 from inbounds.privacy.certificate import certify, verify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
-from timing import median_time, per_call
 
 
 def bulk(size: int, repeats: int) -> bool:

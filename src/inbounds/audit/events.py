@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from inbounds._check import Array
 
@@ -93,8 +93,8 @@ def audit(
 def _certified(high: int, low: int, trials: int, confidence: float) -> float:
     """log of (lower end for the larger probability / upper end for the smaller one), each at half of the risk."""
     risk = (1 - confidence) / 2
-    lower = float(special.betaincinv(high, trials - high + 1, risk)) if high else 0.0
-    upper = float(special.betaincinv(low + 1, trials - low, 1 - risk)) if low < trials else 1.0
+    lower = float(scipy.special.betaincinv(high, trials - high + 1, risk)) if high else 0.0
+    upper = float(scipy.special.betaincinv(low + 1, trials - low, 1 - risk)) if low < trials else 1.0
     return math.log(lower / upper) if lower > 0 else -math.inf
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, Literal
 
-from scipy import special
+import scipy
 
 from inbounds import _check
 from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism, Noise
@@ -202,8 +202,8 @@ def excess_probability(noise: Noise, move: float, epsilon: float) -> float:
     """
     if noise.power == 2:
         ratio = move / (noise.efold / math.sqrt(2))
-        first = special.ndtr(ratio / 2 - epsilon / ratio)
-        second = math.exp(epsilon + special.log_ndtr(-ratio / 2 - epsilon / ratio))
+        first = scipy.special.ndtr(ratio / 2 - epsilon / ratio)
+        second = math.exp(epsilon + scipy.special.log_ndtr(-ratio / 2 - epsilon / ratio))
         return float(first - second)
     threshold = _threshold(noise, move, epsilon)
     beyond = float(noise.cdf(-threshold - move))

@@ -121,8 +121,8 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
 class Plan:
     """How one request is put to an engine, and how its answer is read. ``most`` limits the rows.
 
-    Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` one for a missing value, ``g`` a key; the
-    number after it is the place in the request. The table's own names are left behind at the first step.
+    Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
+    key; the number after it is the place in the request. The table's own names are left behind at the first step.
     """
 
     request: Request
@@ -163,24 +163,26 @@ class Plan:
             **{f"c{i}": rules.raw(one, types[one.column.name]) for i, one in sums},
             **{f"g{i}": rules.key_values(key, types[key.name]) for i, key in keys},
         )
-        frame = frame.with_columns(
-            one=nw.lit(1.0),
-            **{f"m{i}": rules.is_missing(nw.col(f"c{i}")) for i in self.refusing},
+        made = {
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, types[one.column.name], polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
-        )
-        frame, terms = self._terms(self._with_shares(frame))
-        terms |= {"one": nw.col("one")} | {f"m{i}": nw.col(f"m{i}") for i in self.refusing}
+        }
+        frame, terms = self._terms(self._with_shares(frame.with_columns(**made) if made else frame))
+        # Rows, and how many of them hold a value where a missing one would be refused.
+        counts = [nw.len().alias("one"), *(nw.col(f"c{i}").count().alias(f"m{i}") for i in self.refusing)]
         if not keys:
-            return frame.select(*(term.sum().alias(name) for name, term in terms.items()))
-        frame, totals = frame.with_columns(**terms), [nw.col(name).sum() for name in terms]
+            return frame.select(*counts, *(term.sum().alias(name) for name, term in terms.items()))
+        frame = frame.with_columns(**terms) if terms else frame
         # Grouped by raw values first: labels are then made for the few groups, not for every record.
         groups = [f"g{i}" for i, _ in keys]
-        frame = frame.group_by(*groups).agg(*totals)
+        frame = frame.group_by(*groups).agg(*counts, *(nw.col(name).sum() for name in terms))
         labels = {
             f"g{i}": rules.label(key, nw.col(f"g{i}"), types[key.name]) for i, key in keys if isinstance(key, Levels)
         }
-        return frame.with_columns(**labels).group_by(*groups).agg(*totals) if labels else frame
+        if not labels:
+            return frame
+        totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
+        return frame.with_columns(**labels).group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
@@ -214,7 +216,7 @@ class Plan:
         """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
         request = self.request
         for i in self.refusing:
-            if any(row[f"m{i}"] for row in rows):
+            if any(row[f"m{i}"] != row["one"] for row in rows):
                 raise refused(request.sums[i].column, "missing")
         codes = [key.codes for key in request.by]
         for i, key in enumerate(request.by):

@@ -33,11 +33,6 @@ def _zero_one(condition: "nw.Expr") -> "nw.Expr":
     return nw.when(condition).then(1.0).otherwise(0.0)
 
 
-def is_missing(value: "nw.Expr") -> "nw.Expr":
-    """1 for null, 0 for a number."""
-    return _zero_one(value.is_null())
-
-
 def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
     """Whether integer records can be counted without passing through a double, which would round those above 2^53.
 
