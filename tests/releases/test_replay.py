@@ -1,6 +1,7 @@
 """Frozen randomness on neighbouring tables: everything but the value is the same, and values are no further apart."""
 
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import inbounds as ib
 from inbounds.audit.replay import replay, trace
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy
+from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import Composition
 from inbounds.releases import draw
 from tests.releases.cases import every_call, table
@@ -104,8 +107,22 @@ def test_the_replay_would_see_a_leak(monkeypatch):
     assert not replay(leaky, [t, {"age": np.array([3, 4])}], seeds=range(2))
 
 
-def test_only_the_systems_randomness():
+def test_only_the_systems_randomness(monkeypatch):
     assert isinstance(draw.entropy_source(), SystemEntropy)
+    monkeypatch.setattr(draw, "SYSTEM", SeededEntropy(1))
+    with pytest.raises(TypeError, match="a release draws from SystemEntropy"):
+        ib.mean([1.0, 2.0], bounds=(0, 1), epsilon=1)
+
+
+@pytest.mark.claim("release-single")
+def test_roots_go_to_the_nearest_index():
+    """⌊√v/step + ½⌋, by comparing squares of fractions."""
+    law = GridMechanism("bit", Scale(20, 1), 0, 10**6, Fraction(3, 7))
+    for k in range(200):
+        for square in (Fraction(k, 3), Fraction(k * k) * Fraction(9, 49), (k + Fraction(1, 2)) ** 2 * Fraction(9, 49)):
+            index = draw._root_index(law, square)
+            assert ((index - Fraction(1, 2)) * law.step) ** 2 <= square or index == 0
+            assert square < ((index + Fraction(1, 2)) * law.step) ** 2
 
 
 def test_releases_differ_from_call_to_call():

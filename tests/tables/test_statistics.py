@@ -1,5 +1,7 @@
 """Exact statistics: against NumPy and pandas on real data, and no further apart on neighbours than declared."""
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn import datasets
 
 from inbounds.privacy import sensitivity
-from inbounds.tables import statistics
+from inbounds.tables import engine, statistics
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
@@ -109,6 +111,37 @@ def test_the_cells_made_by_hand_are_the_engines():
     records = [(0, 2, "a"), (1, 0, "b"), (2, 2, "b"), (2, 0, "b")]
     for _, request in statistics_of(TINY, KEY, Unit(), 4):
         assert cells_of(as_table(records), request) == _by_hand(records, request)
+
+
+@pytest.mark.claim("statistic-covariance")
+@pytest.mark.parametrize("count", [3, 4, 7])
+def test_rounded_products_need_their_slack(count, monkeypatch):
+    """On a grid so coarse that all pairs of neighbours can be tried, with products rounded as on fine ones."""
+    monkeypatch.setattr(engine, "EXACT", 1)
+    columns = [Quantised(one.column, count) for one in TINY]
+    product_ = engine.Product(*columns)
+    assert product_.unit == count
+    points = list(product(range(count + 1), repeat=2))
+
+    def cells(records):
+        pairs = [
+            [math.floor(Fraction(a * b, count) + Fraction(1, 2)) for a, b in ((x, x), (x, y), (y, y))]
+            for x, y in records
+        ]
+        sums = tuple(sum(k) for k in zip(*records, strict=True))
+        return {(): (len(records), sums, tuple(sum(r) for r in zip(*pairs, strict=True)))}
+
+    rows = 2
+    for one in statistics.covariances(columns, Unit(), rows):
+        unclipped = replace(one, lower=None, upper=None)
+        values_ = {records: unclipped(cells(records)) for records in product(points, repeat=rows)}
+        worst = max(
+            abs(here - values_[(changed, *records[1:])]) for records, here in values_.items() for changed in points
+        )
+        assert worst <= one.sensitivity
+        if one.name == "variance":
+            exact = columns[0].column.width ** 2 / rows
+            assert worst > exact, "the slack would not be needed"
 
 
 @pytest.mark.claim("statistic-pooled")
