@@ -198,3 +198,11 @@ def test_records_hold_nothing_but_public_numbers():
         del text["noisy"], text["value"]
     assert texts[0] == texts[1]
     assert "123456" not in repr(made[0])
+
+
+@pytest.mark.parametrize("noisy", ["1/3", "201", "-1"])
+def test_noisy_numbers_lie_on_the_certified_grid(record, noisy):
+    """Even where the value was edited to fit: it is clipped to the bounds, so the second and third would look right."""
+    value = min(max(float(Fraction(noisy)), 0.0), 200.0)
+    with pytest.raises(RecordError, match="not on the grid"):
+        ib.Release.from_json(json.dumps(record | {"noisy": [noisy], "value": value}))
