@@ -19,7 +19,8 @@ ALLOWED = {
     "record": {"_check", "derive", "expected", "grid", "privacy", "soundness"},
     "soundness": {"derive", "privacy.certificate"},
     "expected": {"_check", "derive", "grid", "laws", "privacy.certificate"},
-    "derive": {"_check"},
+    "derive": {"_check", "after"},
+    "after": {"_check", "after", "grid", "laws", "record"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"laws", "privacy", "record", "releases"},
 }

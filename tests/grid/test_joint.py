@@ -12,7 +12,7 @@ from inbounds.grid import joint
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy
 from inbounds.grid.geometric import geometric_one
 from inbounds.grid.interval import exp_minus
-from inbounds.grid.joint import supnorm, uniform_below
+from inbounds.grid.joint import supnorm, uniform_below, zero_sum
 from inbounds.grid.scale import Scale
 from tests.grid.test_sampler import coarse, every_path, g_test
 
@@ -67,6 +67,58 @@ def test_total_mse_is_that_of_the_k_norm(dimension, mse):
     assert mse < 2 * dimension**3 / 2.5
 
 
+def zero_sum_masses(steps, dimension, reach):
+    """P(z) for all z of the box that sum to zero, by its definition, normalised over a much larger box."""
+    beta = math.exp(-1 / steps)
+
+    def points(size):
+        for z in itertools.product(range(-size, size + 1), repeat=dimension - 1):
+            yield *z, -sum(z)
+
+    total = math.fsum(beta ** sum(map(abs, z)) for z in points(14 * reach if dimension == 3 else 60 * reach))
+    return {z: beta ** sum(map(abs, z)) / total for z in points(reach)}
+
+
+@pytest.mark.claim("zero-sum-exact")
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_zero_sum_points_follow_the_law(dimension):
+    size, entropy = Scale.at_least(Fraction(3, 2)), SeededEntropy(dimension)
+    draws = Counter(tuple(zero_sum(size, dimension, entropy)) for _ in range(60_000))
+    assert all(sum(z) == 0 for z in draws)
+
+    def fits(steps):
+        masses = zero_sum_masses(steps, dimension, 3)
+        counts = [draws[z] for z in masses]
+        return g_test([*counts, 60_000 - sum(counts)], [*masses.values(), 1 - sum(masses.values())])
+
+    assert fits(1.5) > 1e-9
+    assert fits(1.6) < 1e-9
+
+
+@pytest.mark.claim("zero-sum-exact")
+def test_zero_sum_noise_on_every_path(coarse):
+    """K = 2: the kept element is z with P ∝ e^(-2|z|/T); ratios to z = 0 on all paths of random bits that decide."""
+    size = Scale(1, 1)
+    decided, undecided = every_path(lambda: zero_sum(size, 2, None)[0], coarse, depth=13)
+    alpha = exp_minus(2 / size.steps)
+    total = (1 + alpha) / (1 - alpha)
+    for z, mass in decided.items():
+        true = exp_minus(2 * abs(z) / size.steps) / total
+        assert mass <= true.upper
+        assert true.lower <= mass + undecided
+    assert undecided < Fraction(9, 10)
+
+
+@pytest.mark.claim("zero-sum-exact")
+@pytest.mark.parametrize(("dimension", "mse"), [(3, 10.0), (4, 16.7), (5, 24.0), (10, 61.8)])
+def test_total_mse_of_zero_sum_noise(dimension, mse):
+    """In units of 1/ε² at T = 2/ε, against 8 (K-1) for independent noise projected onto the sum."""
+    size = Scale.at_least(Fraction(2 << 16))
+    draws = np.array([zero_sum(size, dimension, SystemEntropy()) for _ in range(4000)]) / 2**16
+    assert (draws**2).sum(axis=1).mean() == pytest.approx(mse, rel=0.14)
+    assert mse < 8 * (dimension - 1)
+
+
 def test_uniform_integers():
     draws = uniform_below(10, 100_000, SeededEntropy(3))
     assert g_test(np.bincount(draws, minlength=10), np.full(10, 0.1)) > 1e-9
@@ -82,6 +134,7 @@ def test_a_geometric_variable_of_the_smallest_scale_is_mostly_zero():
     ("call", "words"),
     [
         (lambda: supnorm(Scale.at_least(Fraction(1)), 0, SystemEntropy()), "dimension must be >= 1"),
+        (lambda: zero_sum(Scale.at_least(Fraction(1)), 1, SystemEntropy()), "dimension must be >= 2"),
         (
             lambda: supnorm(Scale.at_least(Fraction(1)), 50, SystemEntropy()),
             "a scale of 1 steps is too small for 50",

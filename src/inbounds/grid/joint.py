@@ -1,8 +1,14 @@
-"""Discrete sup-norm (K-norm) noise for vectors: P(z) ∝ e^(-‖z‖∞/T) on Z^d, exact.
+"""Noise for whole vectors, exact: sup-norm (K-norm) noise, and noise that keeps a sum.
 
-One record that moves no coordinate by more than D steps costs D/T for the whole vector, whatever d is (Hardt & Talwar
-2010). A radius R with P(R = r) ∝ e^(-r/T) (2r+1)^d, then a uniform point of {-R..R}^d: the sum over r ≥ ‖z‖∞ of
-e^(-r/T) is ∝ e^(-‖z‖∞/T). R is a sum of d + 1 geometric variables, kept with probability (r+½)^d / ((r+1)···(r+d)).
+Sup-norm noise has P(z) ∝ e^(-‖z‖∞/T) on Z^d. One record that moves no coordinate by more than D steps costs D/T for the
+whole vector, whatever d is (Hardt & Talwar 2010). A radius R with P(R = r) ∝ e^(-r/T) (2r+1)^d, then a uniform point of
+{-R..R}^d: the sum over r ≥ ‖z‖∞ of e^(-r/T) is ∝ e^(-‖z‖∞/T). R is a sum of d + 1 geometric variables, kept with
+probability (r+½)^d / ((r+1)···(r+d)).
+
+Zero-sum noise has P(z) ∝ e^(-‖z‖₁/T) on the vectors of Z^K that sum to zero. One substituted record moves a table of
+counts by e_i - e_j, which costs 2/T as it does with independent noise of that scale; but the sum stays what it was, and
+the error is smaller. It is independent noise, given that its sum is zero: K - 1 elements are drawn, the last is minus
+their sum S, and the vector is kept with probability e^(-|S|/T).
 """
 
 from fractions import Fraction
@@ -11,7 +17,8 @@ import numpy as np
 
 from inbounds.grid.entropy import Entropy, bits, words
 from inbounds.grid.geometric import WORD, Integers, count_reached, geometric_one
-from inbounds.grid.interval import as_interval
+from inbounds.grid.interval import as_interval, exp_minus
+from inbounds.grid.sampler import laplace
 from inbounds.grid.scale import LARGEST_INDEX, Scale
 
 
@@ -28,6 +35,21 @@ def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     if not 2 * radius + 1 < LARGEST_INDEX:
         raise OverflowError("a radius beyond 2^59 steps; use a coarser step")
     return uniform_below(2 * radius + 1, dimension, entropy) - radius
+
+
+def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> list[int]:
+    """claim:zero-sum-exact. One noise vector whose elements add up to zero.
+
+    It is drawn without looking at what it will be added to. About 1.4 √K tries are made.
+    """
+    if dimension < 2:
+        raise ValueError(f"dimension must be >= 2, got {dimension}")
+    while True:
+        first = [int(z) for z in laplace(scale, entropy, dimension - 1)]
+        rest = -sum(first)
+        kept = exp_minus(abs(rest) / scale.steps)
+        if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
+            return [*first, rest]
 
 
 def _radius(scale: Scale, dimension: int, entropy: Entropy) -> int:

@@ -1,0 +1,1 @@
+"""The public side: post-processing of released numbers into possible ones."""

@@ -1,0 +1,88 @@
+"""Vectors that sum to one: four ways to repair noisy shares, and the like for counts with a public total.
+
+All of it is post-processing: functions of released numbers. Arrays are handled along their last axis.
+
+========== ==================================================================================================
+rescale     negatives to 0, then divided by the sum; where all are 0, equal shares
+all-but-one one share is 1 minus the others; where that is negative it is 0, and the others are rescaled
+project     the nearest vector of the simplex (Euclidean)
+tree        shares of groups, split among their members (`inbounds.after.tree`)
+========== ==================================================================================================
+"""
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._check import Array
+
+
+def rescale(shares: Array) -> Array:
+    """claim:simplex-rescale. Shares over their sum; equal ones where nothing is left (never a new draw).
+
+    >>> rescale(np.array([0.3, -0.1, 0.3])).tolist()
+    [0.5, 0.0, 0.5]
+    """
+    positive = np.maximum(_vectors(shares), 0.0)
+    total = positive.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / positive.shape[-1])
+
+
+def all_but_one(shares: Array, derived: int) -> Array:
+    """claim:simplex-all-but-one. The share ``derived`` as what the others leave of one.
+
+    Others are clipped to [0, 1]. If they leave less than nothing, ``derived`` is 0 and they are divided by their sum.
+    """
+    clipped = np.clip(_vectors(shares), 0.0, 1.0)
+    place = _check.integer(derived, "derived", least=0)
+    if place >= clipped.shape[-1]:
+        raise ValueError(f"derived must be the place of a share, below {clipped.shape[-1]}, got {place}")
+    clipped[..., place] = 0.0
+    total = clipped.sum(axis=-1, keepdims=True)
+    result: Array = clipped / np.maximum(total, 1.0)
+    result[..., place] = np.maximum(1.0 - total[..., 0], 0.0)
+    return result
+
+
+def project(shares: Array, total: float = 1.0) -> Array:
+    """claim:simplex-project. The nearest vector with no negative element and the given sum (Held et al. 1974).
+
+    max(x - θ, 0), with θ such that the sum is right: found from the sorted elements.
+
+    >>> project(np.array([0.9, 0.5, -0.2])).round(6).tolist()
+    [0.7, 0.3, 0.0]
+    """
+    x = _vectors(shares)
+    falling = -np.sort(-x, axis=-1)
+    excess = np.cumsum(falling, axis=-1) - total
+    counts = np.arange(1, x.shape[-1] + 1)
+    kept = (falling * counts > excess).sum(axis=-1, keepdims=True)
+    threshold = np.take_along_axis(excess, kept - 1, axis=-1) / kept
+    result = np.maximum(x - threshold, 0.0)
+    # What rounding left: a last correction by a factor, which no bound can notice.
+    return np.asarray(result * (total / result.sum(axis=-1, keepdims=True)))
+
+
+def whole(counts: Array, total: int) -> Array:
+    """claim:simplex-whole. The nearest vector of whole numbers ≥ 0 with the given sum.
+
+    The projection, rounded down, and one more for the largest remainders (ties: the first) until the sum is right.
+    """
+    total = _check.integer(total, "total", least=0)
+    x = _vectors(counts)
+    if total == 0:
+        return np.zeros_like(x)
+    near = project(x, float(total))
+    down = np.floor(near + 1e-9)
+    lacking = np.rint(total - down.sum(axis=-1)).astype(int)
+    order = np.argsort(-(near - down), axis=-1, kind="stable")
+    rank = np.argsort(order, axis=-1, kind="stable")
+    return np.asarray(down + (rank < lacking[..., None]))
+
+
+def _vectors(values: Array) -> Array:
+    array = np.array(values, dtype=np.float64)
+    if array.ndim < 1 or array.shape[-1] < 1:
+        raise ValueError("shares must be a vector with an element or more")
+    if not np.isfinite(array).all():
+        raise ValueError("shares must be finite")
+    return array

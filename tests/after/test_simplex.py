@@ -1,0 +1,104 @@
+"""Repairs onto the simplex: every result is on it, and the nearest is the nearest."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from inbounds.after.simplex import all_but_one, project, rescale, whole
+
+REPAIRS = {
+    "rescale": rescale,
+    "project": project,
+    "all but the first": lambda x: all_but_one(x, 0),
+    "all but the last": lambda x: all_but_one(x, x.shape[-1] - 1),
+}
+
+
+@pytest.mark.claim("simplex-rescale")
+@pytest.mark.claim("simplex-project")
+@pytest.mark.claim("simplex-all-but-one")
+@pytest.mark.parametrize("name", REPAIRS)
+@pytest.mark.parametrize("size", [1, 2, 4, 30, 1000])
+@pytest.mark.parametrize("scale", [0.001, 0.1, 10.0, 1e6])
+def test_every_result_is_on_the_simplex(name, size, scale):
+    rng = np.random.default_rng(size)
+    true = rng.dirichlet(np.ones(size))
+    noisy = true + rng.laplace(0, scale, (200, size))
+    noisy[0], noisy[1] = -1.0, 0.0
+    repaired = REPAIRS[name](noisy)
+    assert (repaired >= 0).all()
+    assert repaired.sum(axis=-1) == pytest.approx(np.ones(200), abs=1e-12)
+    assert repaired == pytest.approx(np.array([REPAIRS[name](row) for row in noisy]), abs=1e-15)
+
+
+vectors = st.lists(st.floats(-3, 3, allow_nan=False), min_size=1, max_size=8)
+
+
+@pytest.mark.claim("simplex-project")
+@settings(deadline=None, max_examples=60)
+@given(vectors)
+def test_the_projection_is_the_nearest(x):
+    x = np.array(x)
+    nearest = project(x)
+    found = optimize.minimize(
+        lambda y: ((y - x) ** 2).sum(),
+        np.full(len(x), 1 / len(x)),
+        bounds=[(0, 1)] * len(x),
+        constraints={"type": "eq", "fun": lambda y: y.sum() - 1},
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 300},
+    )
+    assert ((nearest - x) ** 2).sum() <= found.fun + 1e-7
+    assert project(nearest) == pytest.approx(nearest, abs=1e-12)
+
+
+@pytest.mark.claim("simplex-whole")
+@pytest.mark.parametrize("total", [0, 1, 4, 6])
+def test_whole_numbers_are_the_nearest_of_all(total):
+    """Against every vector of whole numbers with that sum."""
+    rng = np.random.default_rng(total)
+    every = np.array([v for v in itertools.product(range(total + 1), repeat=3) if sum(v) == total])
+    for x in (*rng.integers(-5, 9, (40, 3)).astype(float), *rng.normal(2, 3, (40, 3))):
+        found = whole(x, total)
+        assert found.sum() == total
+        assert (found >= 0).all()
+        assert (found == np.rint(found)).all()
+        assert ((found - x) ** 2).sum() == pytest.approx(((every - x) ** 2).sum(axis=1).min())
+
+
+def test_whole_vectors_of_many_cells():
+    rng = np.random.default_rng(0)
+    noisy = rng.integers(-40, 60, (100, 1000)).astype(float)
+    for total in (1, 999, 123_456):
+        found = whole(noisy, total)
+        assert (found.sum(axis=-1) == total).all()
+        assert (found >= 0).all()
+
+
+def test_rules_by_hand():
+    assert rescale(np.array([0.25, 0.75])).tolist() == rescale(np.array([0.5, 1.5])).tolist() == [0.25, 0.75]
+    assert rescale(np.array([-0.2, 0.0, -1.0, 0.0])).tolist() == [0.25] * 4
+    assert all_but_one(np.array([9.0, 0.25, 0.5]), 0).tolist() == [0.25, 0.25, 0.5]
+    assert all_but_one(np.array([9.0, 0.9, 0.6]), 0).tolist() == [0.0, 0.6, 0.4]
+    assert all_but_one(np.array([-0.5, 0.3]), 1).tolist() == [0.0, 1.0]
+    assert project(np.array([5.0])).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: rescale(np.array([])), ValueError, "an element or more"),
+        (lambda: rescale(np.array(0.5)), ValueError, "an element or more"),
+        (lambda: project(np.array([np.nan, 1.0])), ValueError, "must be finite"),
+        (lambda: all_but_one(np.ones(3), 3), ValueError, "derived must be the place of a share, below 3"),
+        (lambda: all_but_one(np.ones(3), -1), ValueError, "derived must be >= 0"),
+        (lambda: whole(np.ones(3), -1), ValueError, "total must be >= 0"),
+    ],
+)
+def test_bad_input_is_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
