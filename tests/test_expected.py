@@ -92,12 +92,26 @@ def test_simulated_errors_are_those_of_releases():
 
 
 def test_exact_errors_are_in_the_units_of_the_value():
-    counts = ib.histogram(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
-    shares = ib.proportions(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
-    assert shares.error.worst_rmse[0] == pytest.approx(counts.error.worst_rmse[0] / 100)
+    count, share = (f(["a", "b"] * 50, level="a", epsilon=0.5) for f in (ib.count, ib.proportion))
+    assert share.error.worst_rmse == pytest.approx(count.error.worst_rmse / 100)
     q = math.exp(-0.5)
-    assert counts.error.worst_rmse == pytest.approx([math.sqrt(2 * q) / (1 - q)] * 2, rel=1e-6)
+    assert count.error.worst_rmse == pytest.approx(math.sqrt(2 * q) / (1 - q), rel=1e-6)
+    shares = ib.proportions(["a", "b"] * 50, levels=["a", "b"], epsilon=1)
     assert shares.units == (Fraction(1, 100),) * 2
+
+
+def test_a_projection_is_no_further_off_than_the_noise():
+    """Zero-sum noise of four cells has a total MSE of 16.7/ε²."""
+    x = ["a", "b", "c", "d"] * 250
+    shares = ib.proportions(x, levels=["a", "b", "c", "d"], epsilon=0.1)
+    assert shares.error.worst_rmse == pytest.approx([math.sqrt(16.7) / 0.1 / 1000] * 4, rel=0.05)
+    assert shares.error.rmse == pytest.approx([math.sqrt(16.7 / 4) / 0.1 / 1000] * 4, rel=0.05)
+    counts = ib.histogram(x, levels=["a", "b", "c", "d"], epsilon=0.1, repair="project")
+    assert counts.error.worst_rmse == pytest.approx([2 * math.sqrt(16.7) / 0.1] * 4, rel=0.05)
+    rescaled = ib.proportions(x, levels=["a", "b", "c", "d"], epsilon=0.1, repair="rescale")
+    assert rescaled.error.worst_rmse.tolist() == [1.0] * 4
+    many = ib.proportions([str(i % 80) for i in range(4000)], levels=[str(i) for i in range(80)], epsilon=1)
+    assert many.error.rmse.mean() < math.sqrt(8) / 4000
 
 
 @pytest.mark.parametrize("bounding", ["bit", "truncated"])

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from inbounds._check import Array
+from inbounds.after import simplex
 
 # Noisy coordinates, times their units, within their bounds.
 DIRECT = "direct"
@@ -26,6 +27,12 @@ CORRELATION_OF_SUMS = "correlations from noisy sums and count"
 POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
 # Counts that are not public in number, as shares of their own sum.
 SHARES = "noisy counts over their sum"
+# Shares that sum to one, and counts that sum to the public number of rows (`inbounds.after.simplex`).
+PROJECTED = "projected onto the simplex"
+RESCALED = "rescaled to sum to one"
+ALL_BUT_ONE = "one share is what the others leave of one"
+WHOLE = "nearest counts with the public sum"
+SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE)
 METHODS = (
     DIRECT,
     ROOT,
@@ -37,13 +44,13 @@ METHODS = (
     MATRIX_OF_SUMS,
     CORRELATION_OF_SUMS,
     POOLED_OF_SUMS,
-    SHARES,
+    *SIMPLEX,
 )
-OF_SUMS = METHODS[4:]
+OF_SUMS = METHODS[4:10]
 
 
-def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array) -> Array:
-    """Values from coordinates (units applied), within bounds.
+def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array, derived: int | None = None) -> Array:
+    """Values from coordinates (units applied), within bounds; ``derived`` is the share that `ALL_BUT_ONE` leaves out.
 
     ``columns`` has a row (lower, upper) for each numeric column; methods of sums need them to undo the scaling. The
     result is flat: cells one after another, matrices row by row.
@@ -55,10 +62,8 @@ def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array
         return symmetric(np.clip(noisy, lower, upper))
     if method == CORRELATION:
         return _correlations(symmetric(np.clip(noisy, lower, upper)))
-    if method == SHARES:
-        counts = np.maximum(noisy, 0.0)
-        total = counts.sum(axis=-1, keepdims=True)
-        return np.asarray(np.where(total > 0, counts / np.maximum(total, 1.0), 1 / noisy.shape[-1]))
+    if method in SIMPLEX:
+        return _on_the_simplex(method, noisy, upper, derived)
     width = (columns[:, 1] - columns[:, 0]) / 2
     cells = noisy.reshape(*noisy.shape[:-1], -1, _dimension(method, len(columns)))
     if method == MEAN_OF_SUMS:
@@ -80,6 +85,17 @@ def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array
         return np.clip(covariances, lower, upper)
     variances = np.clip(covariances, 0.0, upper if method == VARIANCE_OF_SUMS else upper**2)
     return variances if method == VARIANCE_OF_SUMS else np.sqrt(variances)
+
+
+def _on_the_simplex(method: str, noisy: Array, upper: Array, derived: int | None) -> Array:
+    if method == WHOLE:
+        return simplex.whole(noisy, int(upper[0]))
+    if method == PROJECTED:
+        return simplex.project(noisy)
+    if method == ALL_BUT_ONE:
+        place = noisy.shape[-1] if derived is None else derived
+        return simplex.all_but_one(np.insert(noisy, place, 0.0, axis=-1), place)
+    return simplex.rescale(noisy)
 
 
 def _dimension(method: str, columns: int) -> int:

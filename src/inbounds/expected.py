@@ -53,6 +53,7 @@ def expected_error(
     units: tuple[Fraction, ...],
     certificate: Certificate | Composition,
     limits: tuple[Array, Array, Array],
+    derived: int | None = None,
 ) -> Error:
     """The error of a release from its record; ``limits`` as `derive` takes them."""
     parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
@@ -65,9 +66,9 @@ def expected_error(
             return _alike(certificate, noisy, float(units[0]))
         return Error(*_exact(parts[0], noisy[0], units[0]))
     at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    true, draws = (derive.derive(method, x, *limits) for x in (at, at + _noise(parts, at, units)))
+    true, draws = (derive.derive(method, x, *limits, derived) for x in (at, at + _noise(parts, at, units)))
     rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
-    worst = _worst(method, parts, units, limits)
+    worst = _worst(method, parts, units, limits, true.size)
     if true.size == 1:
         return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]))
     return Error(rmse, bias, *worst)
@@ -118,20 +119,45 @@ def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, f
 def _noise(parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...]) -> Array:
     """Draws from the certified laws, in units; of a vector's coordinates together."""
     rng = np.random.default_rng(0)
+    scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
+    if parts[0].noise == "zero-sum":
+        return np.asarray(_zero_sum(len(at), rng) * scales)
     if (dimension := parts[0].dimension) == 1:
         laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
         return np.array([law.sample(x, _DRAWS, rng=rng) - x for law, x in zip(laws, at, strict=True)]).T
     # Sup-norm noise: a radius with a gamma law, then a point of the cube.
     cube = rng.uniform(-1, 1, (_DRAWS, len(at) // dimension, dimension))
     radius = rng.gamma(dimension + 1, 1.0, (_DRAWS, len(at) // dimension, 1))
-    scales = np.array([float(parts[0].spread * unit) for unit in units])
     return np.asarray((cube * radius).reshape(_DRAWS, -1) * scales)
 
 
+def _zero_sum(size: int, rng: np.random.Generator) -> Array:
+    """Zero-sum noise of unit scale: independent noise, given that it adds up to nothing.
+
+    Beyond fifty elements, where few draws would be kept, what is left of independent noise without its mean.
+    """
+    if size > 50:
+        noise = rng.laplace(0.0, 1.0, (_DRAWS, size))
+        return np.asarray(noise - noise.mean(axis=1, keepdims=True))
+    kept: list[Array] = []
+    while sum(map(len, kept)) < _DRAWS:
+        first = rng.laplace(0.0, 1.0, (4 * _DRAWS, size - 1))
+        rest = -first.sum(axis=1, keepdims=True)
+        kept.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]))])
+    return np.concatenate(kept)[:_DRAWS]
+
+
 def _worst(
-    method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, ...], limits: tuple[Array, Array, Array]
+    method: str,
+    parts: tuple[Certificate, ...],
+    units: tuple[Fraction, ...],
+    limits: tuple[Array, Array, Array],
+    size: int,
 ) -> tuple[Array, Array]:
     lower, upper, _ = limits
+    if method in derive.SIMPLEX:
+        width = np.full(size, min(float(upper[0] - lower[0]), _reach(method, parts, units)))
+        return width, width
     if method in derive.OF_SUMS or method == derive.CORRELATION:
         width = upper - lower
         if method in (derive.CORRELATION, derive.CORRELATION_OF_SUMS):
@@ -150,6 +176,19 @@ def _worst(
     if method == derive.MATRIX:
         rmse, bias = derive.symmetric(rmse), derive.symmetric(bias)
     return rmse, bias
+
+
+def _reach(method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) -> float:
+    """How far a projection can be from the truth, which lies on the simplex too: no further than the noise was.
+
+    The nearest whole numbers are at most twice as far. What was rescaled has no such bound.
+    """
+    factor = {derive.PROJECTED: 1.0, derive.WHOLE: 2.0}.get(method, math.inf)
+    if parts[0].noise == "zero-sum":
+        noise = _zero_sum(len(units), np.random.default_rng(0))
+        return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(parts[0].spread * units[0])
+    law = parts[0].mechanism
+    return factor * math.sqrt(len(units) * law.worst_mse().upper) * float(units[0])
 
 
 def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:

@@ -74,6 +74,7 @@ class Release:
     bounds: tuple[Bound, ...]
     certificate: Certificate | Composition
     denominator: int | None = None
+    derived: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -113,7 +114,11 @@ class Release:
             clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
             whole = self.statistic in _WHOLE
             return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
-        return derive.derive(self.method, np.array([float(x) for x in exact]), *self._limits()).tolist()  # type: ignore[no-any-return]
+        values = derive.derive(self.method, np.array([float(x) for x in exact]), *self._limits(), self._derived_place())
+        return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
+
+    def _derived_place(self) -> int | None:
+        return None if self.derived is None else self.axes[0].index(self.derived)
 
     def _limits(self) -> tuple[Array, Array, Array]:
         lower = np.array([-np.inf if low is None else float(low) for low, _ in self.bounds])
@@ -124,7 +129,8 @@ class Release:
     @property
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
-        error = expected_error(self.method, self.noisy, self.units, self.certificate, self._limits())
+        place = self._derived_place()
+        error = expected_error(self.method, self.noisy, self.units, self.certificate, self._limits(), place)
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
 
     def __repr__(self) -> str:

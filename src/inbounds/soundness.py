@@ -38,11 +38,12 @@ class Facts:
 
 def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate]) -> bool:
     """Whether the certified parts have the sensitivity, the dimension and the number of draws that the facts demand."""
-    if facts.method in derive.OF_SUMS and facts.method != derive.SHARES:
+    if facts.method in derive.OF_SUMS:
         products = 0 if facts.method == derive.MEAN_OF_SUMS else len(facts.widths) * (len(facts.widths) + 1) // 2
         return _agrees(parts, [Fraction(1)], 1 + len(facts.widths) + products, facts.changes)
-    if facts.statistic in _TABLES or facts.method == derive.SHARES:
-        return _agrees(parts, [Fraction(1)], 1, facts.changes)
+    if facts.statistic in _TABLES or facts.method in derive.SIMPLEX:
+        dimension = len(units) if parts[0].noise == "zero-sum" else 1
+        return _agrees(parts, [Fraction(1)], dimension, facts.changes)
     moved = _moves(facts)
     if moved is None:
         return False

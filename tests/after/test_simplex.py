@@ -83,7 +83,7 @@ def test_rules_by_hand():
     assert rescale(np.array([0.25, 0.75])).tolist() == rescale(np.array([0.5, 1.5])).tolist() == [0.25, 0.75]
     assert rescale(np.array([-0.2, 0.0, -1.0, 0.0])).tolist() == [0.25] * 4
     assert all_but_one(np.array([9.0, 0.25, 0.5]), 0).tolist() == [0.25, 0.25, 0.5]
-    assert all_but_one(np.array([9.0, 0.9, 0.6]), 0).tolist() == [0.0, 0.6, 0.4]
+    assert all_but_one(np.array([9.0, 0.75, 0.75]), 0).tolist() == [0.0, 0.5, 0.5]
     assert all_but_one(np.array([-0.5, 0.3]), 1).tolist() == [0.0, 1.0]
     assert project(np.array([5.0])).tolist() == [1.0]
 

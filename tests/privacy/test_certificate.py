@@ -266,3 +266,39 @@ def test_parts_compose_and_edits_are_refused():
             verify(record | lie)
         with pytest.raises(CertificateError):
             verify(body | {"digest": _digest(body)})
+
+
+@pytest.mark.claim("certificate")
+def test_zero_sum_noise():
+    """Two changes of one cell each, at a scale of 2/ε: the loss of the vector is ε, for any number of cells."""
+    grid = choose_grid(None, None, ONE, ONE / 2, step=ONE, location="anywhere")
+    law = grid_mechanism("unbounded", grid, ONE / 2)
+    keywords = {"statistic": "histogram", "sensitivity": ONE, "location": "anywhere", "noise": "zero-sum"}
+    made = certify(law, **keywords, neighbours="substitute", epsilon=ONE, draws=2, dimension=1000)
+    assert Fraction(999, 1000) < made.loss <= 1
+    assert verify(made.to_dict()) == made
+    for wrong in ({"neighbours": "add-remove"}, {"draws": 1}, {"dimension": 1}, {"noise": "white"}):
+        with pytest.raises((CertificateError, ValueError)):
+            certify(
+                law, **(keywords | {"neighbours": "substitute", "epsilon": ONE, "draws": 2, "dimension": 5} | wrong)
+            )
+    bit = grid_mechanism("bit", choose_grid(Fraction(0), Fraction(9), ONE, ONE / 2, step=ONE), ONE / 2)
+    with pytest.raises(CertificateError, match="zero-sum noise is for substituted records"):
+        certify(bit, **keywords, neighbours="substitute", epsilon=ONE, draws=2, dimension=5)
+
+
+def test_the_loss_of_zero_sum_noise_by_enumeration():
+    """K = 3: the largest log ratio over all outputs and all substitutions, on a box, is 2/T."""
+    from itertools import product
+
+    steps = 1.7
+    points = [z for z in product(range(-6, 7), repeat=3) if sum(z) == 0]
+    weights = {z: -sum(map(abs, z)) / steps for z in points}
+    worst = 0.0
+    for z, weight in weights.items():
+        for i, j in ((0, 1), (1, 2), (2, 0)):
+            moved = list(z)
+            moved[i], moved[j] = moved[i] - 1, moved[j] + 1
+            if tuple(moved) in weights:
+                worst = max(worst, abs(weight - weights[tuple(moved)]))
+    assert worst == pytest.approx(2 / steps)

@@ -87,6 +87,22 @@ VECTORS = {
     ),
     "crosstab": Case(partial(ib.crosstab, levels={"region": REGIONS, "smoker": ["yes", "no"]}), _cross),
 }
+REPAIRED = {
+    "histogram, projected": Case(
+        partial(ib.histogram, column="age", edges=[0, 30, 50, 70, 100], repair="project"), _bins
+    ),
+    "crosstab, projected": Case(
+        partial(ib.crosstab, levels={"region": REGIONS, "smoker": ["yes", "no"]}, repair="project"), _cross
+    ),
+    "proportions, rescaled": Case(
+        partial(ib.proportions, column="region", levels=REGIONS, repair="rescale"),
+        lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
+    ),
+    "proportions, all but one": Case(
+        partial(ib.proportions, column="region", levels=REGIONS, repair="all-but-one", derived="s"),
+        lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
+    ),
+}
 MATRICES = {
     "covariance": Case(partial(ib.covariance, bounds=BOTH), lambda t: np.cov([t["age"], t["weight"]])),
     "correlation": Case(partial(ib.correlation, bounds=BOTH), lambda t: np.corrcoef([t["age"], t["weight"]])),
@@ -107,12 +123,15 @@ ONLY_ADD_REMOVE = {
     ),
 }
 # Truncation of numbers drawn together is refused.
-TRUNCATED = {name: case for name, case in (SCALARS | VECTORS | SPLIT).items() if name != "mean by"}
+TRUNCATED = {name: case for name, case in (SCALARS | VECTORS | REPAIRED | SPLIT).items() if name != "mean by"}
 
 
 def every_call():
     """All one-liners with everything that changes what they draw, by name."""
-    calls = {f"{name}, substitute": partial(case.call, neighbours="substitute") for name, case in (ALL | SPLIT).items()}
+    calls = {
+        f"{name}, substitute": partial(case.call, neighbours="substitute")
+        for name, case in (ALL | SPLIT | REPAIRED).items()
+    }
     added = ALL | ONLY_ADD_REMOVE
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}

@@ -43,6 +43,24 @@ def supnorm(dimension, scale, rng, draws):
     return rng.gamma(dimension + 1, scale, (draws, 1)) * rng.uniform(-1, 1, (draws, dimension))
 
 
+def zero_sum(size, scale, rng, tries):
+    """Discrete Laplace noise, given that it adds up to zero: by trying."""
+    p = -np.expm1(-1 / scale)
+    first = rng.geometric(p, (tries, size - 1)) - rng.geometric(p, (tries, size - 1))
+    rest = -first.sum(axis=1, keepdims=True)
+    return np.hstack([first, rest])[rng.random(tries) < np.exp(-np.abs(rest[:, 0]) / scale)]
+
+
+def nearest_shares(x):
+    """The nearest vectors of the simplex, by bisection for the threshold."""
+    low, high = x.min(axis=1) - 1, x.max(axis=1)
+    for _ in range(80):
+        middle = (low + high) / 2
+        over = np.maximum(x - middle[:, None], 0).sum(axis=1) > 1
+        low, high = np.where(over, middle, low), np.where(over, high, middle)
+    return np.maximum(x - high[:, None], 0)
+
+
 def truncated_loss(scale, rows):
     """The exact loss of truncated discrete noise on 0..rows when a count changes by one."""
     q, gap = np.exp(-1 / scale), lambda k: -np.expm1(-k / scale)
@@ -97,11 +115,11 @@ def expected(name, t, truth, epsilon, bounding):
         bounds = (0, 200**2 * largest)
         law = ib.calibrate("laplace", bounding, bounds=bounds, sensitivity=200**2 / rows, epsilon=epsilon)
         return errors_of(np.sqrt(law.sample(truth**2, 400_000, rng=rng)), truth)
-    if name in ("count by", "histogram", "crosstab", "proportions"):
-        scale = rows if name == "proportions" else 1
-        counts = np.rint(np.asarray(truth) * scale).astype(int)
-        each = np.array([discrete(k, rows, 2, epsilon, bounding) for k in counts.ravel()])
-        return each[:, 0].reshape(counts.shape) / scale, each[:, 1].reshape(counts.shape) / scale**2
+    if name == "proportions":
+        return errors_of(nearest_shares(truth + zero_sum(4, 2 / epsilon, rng, 300_000) / rows), truth)
+    if name in ("count by", "histogram", "crosstab"):
+        each = np.array([discrete(k, rows, 2, epsilon, bounding) for k in truth.ravel()])
+        return each[:, 0].reshape(truth.shape), each[:, 1].reshape(truth.shape)
     if name == "mean by":
         sizes = np.array([(t["group"] == g).sum() for g in GROUPS])
         noise = [supnorm(2, 2 / epsilon, rng, 400_000) for _ in GROUPS]
@@ -169,6 +187,7 @@ def check(releases, bias, mse, tolerance=0.0, errors=7.5):
 @pytest.mark.claim("release-single")
 @pytest.mark.claim("release-counts")
 @pytest.mark.claim("release-joint")
+@pytest.mark.claim("release-zero-sum")
 @pytest.mark.parametrize(("rows", "epsilon"), SIZES)
 @pytest.mark.parametrize("name", ALL)
 def test_errors_are_those_of_the_law(name, rows, epsilon):

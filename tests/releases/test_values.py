@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from tests.releases.cases import ALL, GROUPS, SPLIT, table
+from tests.releases.cases import ALL, GROUPS, REPAIRED, SPLIT, table
 
 HUGE = 10**5
 
@@ -18,6 +18,42 @@ def test_little_noise_gives_the_statistic(name, neighbours):
     t = table(500)
     release = ALL[name].call(t, epsilon=HUGE, neighbours=neighbours)
     assert np.asarray(release.value) == pytest.approx(np.asarray(ALL[name].truth(t)), rel=2e-3, abs=2e-3)
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_repaired_tables_too(name):
+    t = table(500)
+    assert REPAIRED[name].call(t, epsilon=HUGE).value == pytest.approx(REPAIRED[name].truth(t), abs=2e-3)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 10])
+@pytest.mark.parametrize("name", ["proportions", *REPAIRED])
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+def test_repaired_tables_add_up(name, epsilon, bounding):
+    t = table(60)
+    case = (ALL | REPAIRED)[name]
+    for _ in range(100):
+        value = case.call(t, epsilon=epsilon, bounding=bounding).value
+        assert (value >= 0).all()
+        if "proportions" in name:
+            assert abs(value.sum() - 1) < 1e-12
+        else:
+            assert value.dtype == int
+            assert value.sum() == 60
+
+
+def test_shares_of_protected_sizes_add_up():
+    t = table(60)
+    for keywords in ({}, {"denominator": 50}, {"denominator": 50, "repair": "rescale"}):
+        value = ib.proportions(
+            t, "region", levels=["n", "s", "e", "w"], epsilon=0.2, neighbours="add-remove", **keywords
+        ).value
+        assert abs(value.sum() - 1) < 1e-12
+
+
+def test_a_single_level():
+    assert ib.proportions(["a"] * 5, levels=["a"], epsilon=1).value.tolist() == [1.0]
+    assert ib.histogram(["a"] * 5, levels=["a"], epsilon=0.1, repair="project").value.tolist() == [5]
 
 
 @pytest.mark.parametrize("name", SPLIT)

@@ -21,6 +21,8 @@ from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
 
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
+# Of one coordinate; of several, with one radius; of the cells of a table, adding up to nothing.
+NOISES = ("laplace", "sup-norm", "zero-sum")
 # Losses are shown rounded up to this many significant bits.
 _LOSS_BITS = 64
 
@@ -39,7 +41,8 @@ class Certificate:
 
     ``draws`` says how many independent draws of this law a neighbour changes, each by at most ``move``: one for a
     scalar, two for a table of counts under substitution (one cell loses the record, another gains it). Their losses
-    add up, and ``loss`` is the sum.
+    add up, and ``loss`` is the sum. With ``"zero-sum"`` noise (P ∝ e^(-‖z‖₁/T) on vectors that add up to nothing) they
+    are changes of single cells by ``move``, in pairs, and cost the same.
     """
 
     statistic: str
@@ -95,6 +98,7 @@ def certify(
     location: Literal["inside", "anywhere"] = "inside",
     dimension: int = 1,
     draws: int = 1,
+    noise: str | None = None,
 ) -> Certificate:
     """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
     if not isinstance(statistic, str):
@@ -109,8 +113,13 @@ def certify(
     dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
-    if dimension > 1 and dimension > 4 * mechanism.scale.steps:
+    noise = _check.choice(noise or ("laplace" if dimension == 1 else "sup-norm"), "noise", NOISES)
+    if (noise == "laplace") != (dimension == 1):
+        raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
+    if noise == "sup-norm" and dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
+    if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
+        raise CertificateError("zero-sum noise is for substituted records, each of which leaves a cell and enters one")
     move = _steps(sensitivity, mechanism, location)
     loss = _rounded_loss(mechanism, move, draws, epsilon)
     if loss > epsilon:
@@ -127,7 +136,7 @@ def certify(
         divisor=mechanism.scale.divisor,
         dimension=dimension,
         draws=draws,
-        noise="laplace" if dimension == 1 else "sup-norm",
+        noise=noise,
         location=location,
         sensitivity=sensitivity,
         move=move,
@@ -203,6 +212,7 @@ def _certified_again(claimed: Certificate) -> Certificate:
         location=claimed.location,
         dimension=claimed.dimension,
         draws=claimed.draws,
+        noise=claimed.noise,
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.grid.entropy import SYSTEM, Entropy, require_system
-from inbounds.grid.joint import supnorm
+from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
@@ -120,6 +120,30 @@ def counts_law(name: str, promise: Promise, rows: int | None) -> Certificate:
         epsilon=promise.epsilon,
         draws=changes,
     )
+
+
+@lru_cache(maxsize=1024)
+def zero_sum_law(name: str, promise: Promise, cells: int) -> Certificate:
+    """The law of noise that keeps the sum of a table's counts, certified; for a public number of rows."""
+    changes = promise.unit.cell_changes
+    share = promise.epsilon / changes
+    return certify(
+        _law("unbounded", (None, None), Fraction(1), share, step=Fraction(1), location="anywhere"),
+        statistic=name,
+        neighbours=promise.unit.neighbours,
+        sensitivity=Fraction(1),
+        epsilon=promise.epsilon,
+        location="anywhere",
+        dimension=cells,
+        draws=changes,
+        noise="zero-sum",
+    )
+
+
+def draw_zero_sum(counts: Sequence[int], certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-zero-sum. Counts of a table's cells with noise that adds up to nothing."""
+    noise = zero_sum(certificate.grid.scale, len(counts), entropy_source())
+    return tuple(Fraction(count + z) for count, z in zip(counts, noise, strict=True))
 
 
 def draw_counts(counts: Sequence[int], certificate: Certificate) -> tuple[Fraction, ...]:

@@ -14,8 +14,10 @@ from inbounds.releases.draw import (
     draw_counts,
     draw_joint,
     draw_single,
+    draw_zero_sum,
     joint_law,
     single_law,
+    zero_sum_law,
 )
 from inbounds.releases.opening import Opened, open_table, release
 from inbounds.tables.engine import Request
@@ -66,22 +68,33 @@ def of_sums(
     return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes)
 
 
+REPAIRS = ("project", "rescale", "all-but-one")
+
+
 def table_counts(
-    name: str, data: Any, keys: Sequence[Key], promise: Promise, rows: Any, *, denominator: int | None = None
+    name: str,
+    data: Any,
+    keys: Sequence[Key],
+    promise: Promise,
+    rows: Any,
+    *,
+    repair: str | None = None,
+    denominator: int | None = None,
+    derived: int | None = None,
 ) -> Release:
-    """The count of every cell of a table, or its share: each with noise of its own."""
+    """The count of every cell of a table, or its share.
+
+    Where they are to be projected onto a public sum, noise is drawn that keeps it; otherwise each cell has its own.
+    """
     table = open_table(data, keys, promise, rows)
-    over = denominator if table.rows is None else table.rows
-    certificate = counts_law(name, promise, table.rows)
     places = list(product(*(range(len(key.labels)) for key in keys)))
+    kept = [place for i, place in enumerate(places) if i != derived]
+    joint = repair == "project" and table.rows is not None and promise.bounding == "bit" and len(kept) > 1
+    certificate = zero_sum_law(name, promise, len(kept)) if joint else counts_law(name, promise, table.rows)
     (cells,) = table.tally(Request(tuple(keys)))
-    noisy = draw_counts([cells[place][0] if place in cells else 0 for place in places], certificate)
-    axes = [key.labels for key in keys]
-    if name != "proportions":
-        top = None if table.rows is None else Fraction(table.rows)
-        bounds: list[Bound] = [(Fraction(0), top)] * len(places)
-        return release(name, derive.DIRECT, keys, promise, table, noisy, bounds, certificate, axes=axes)
-    method = derive.SHARES if over is None else derive.DIRECT
+    counts = [cells[place][0] if place in cells else 0 for place in kept]
+    noisy = (draw_zero_sum if joint else draw_counts)(counts, certificate)
+    method, over, top = _shared(name, repair, table.rows, denominator)
     return release(
         name,
         method,
@@ -89,12 +102,27 @@ def table_counts(
         promise,
         table,
         noisy,
-        [(Fraction(0), Fraction(1))] * len(places),
+        [(Fraction(0), top)] * len(kept),
         certificate,
-        units=[Fraction(1, over or 1)] * len(places),
-        axes=axes,
+        units=[Fraction(1, over)] * len(kept),
+        axes=[key.labels for key in keys],
         denominator=denominator,
+        derived=None if derived is None else keys[0].labels[derived],
     )
+
+
+def _shared(
+    name: str, repair: str | None, rows: int | None, denominator: int | None
+) -> tuple[str, int, Fraction | None]:
+    """Method, what counts are divided by, and the upper bound of each number."""
+    if name != "proportions":
+        method = derive.WHOLE if repair == "project" else derive.DIRECT
+        return method, 1, None if rows is None else Fraction(rows)
+    over = rows or denominator
+    if over is None:
+        return derive.SHARES, 1, Fraction(1)
+    methods = {"project": derive.PROJECTED, "rescale": derive.RESCALED, "all-but-one": derive.ALL_BUT_ONE}
+    return methods[repair] if repair else derive.DIRECT, over, Fraction(1)
 
 
 def elements(

@@ -167,6 +167,7 @@ def release(
     units: Sequence[Fraction] | None = None,
     axes: Sequence[Sequence[str]] = (),
     denominator: int | None = None,
+    derived: str | None = None,
     notes: Sequence[str] = (),
 ) -> Release:
     """The record of a release."""
@@ -183,6 +184,7 @@ def release(
         bounds=tuple(bounds),
         certificate=certificate,
         denominator=denominator,
+        derived=derived,
         notes=tuple(notes),
     )
 

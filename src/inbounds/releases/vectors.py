@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inbounds import _check
 from inbounds.record import Release
 from inbounds.releases.draw import Promise
 from inbounds.releases.keywords import explained
-from inbounds.releases.kinds import table_counts
-from inbounds.releases.opening import column_name, fixed_denominator, key_of
-from inbounds.tables.schema import Level
+from inbounds.releases.kinds import REPAIRS, table_counts
+from inbounds.releases.opening import column_name, fixed_denominator, key_of, not_together
+from inbounds.tables.schema import Key, Level, Levels
 
 
 @explained
@@ -19,6 +20,7 @@ def histogram(
     levels: Sequence[Level] | None = None,
     edges: Sequence[Any] | None = None,
     epsilon: Any,
+    repair: str | None = None,
     missing: Any = None,
     other: Level | None = None,
     bounding: str = "bit",
@@ -31,13 +33,15 @@ def histogram(
     Intervals are [edge, next edge), the last one closed; numbers beyond the ends count in the first or last interval.
     ``missing`` names a level, or a number between the edges; ``other`` the level of all values that are none of them.
 
+    ``repair="project"``: whole numbers that add up to the public number of rows, from noise that keeps the sum.
+
     >>> r = histogram(["a", "b", "a"], levels=["a", "b", "c"], epsilon=1)
     >>> r.value.shape
     (3,)
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     key = key_of(column_name(column, data), levels, edges, missing, other)
-    return table_counts("histogram", data, [key], promise, rows)
+    return table_counts("histogram", data, [key], promise, rows, repair=_to_the_sum(repair, promise))
 
 
 @explained
@@ -48,6 +52,8 @@ def proportions(
     levels: Sequence[Level] | None = None,
     edges: Sequence[Any] | None = None,
     epsilon: Any,
+    repair: str | None = None,
+    derived: Level | None = None,
     missing: Any = None,
     other: Level | None = None,
     bounding: str = "bit",
@@ -58,13 +64,50 @@ def proportions(
 ) -> Release:
     """The share of the records that have each level, or fall between each two edges; see `histogram`.
 
-    Each share lies in [0, 1]. With add-remove they are noisy counts over their own sum, or over a fixed public
-    ``denominator``.
+    They sum to one, by ``repair``:
+
+    - ``"project"`` (the default): the nearest vector that does. With a public number of rows the noise keeps the sum,
+      which makes it smaller; otherwise each share has noise of its own.
+    - ``"rescale"``: over their sum. With add-remove and no ``denominator`` this is what is done.
+    - ``"all-but-one"``: the share of the level ``derived`` is what the others leave of one.
+
+    >>> round(float(proportions(["a", "b", "b"], levels=["a", "b", "c"], epsilon=1).value.sum()), 12)
+    1.0
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     key = key_of(column_name(column, data), levels, edges, missing, other)
     fixed = fixed_denominator(denominator, promise)
-    return table_counts("proportions", data, [key], promise, rows, denominator=fixed)
+    protected = promise.unit.neighbours == "add-remove" and fixed is None
+    repair = repair or ("rescale" if protected else "project")
+    _check.choice(repair, "repair", REPAIRS)
+    if protected and repair != "rescale":
+        raise ValueError(
+            "where the number of rows is protected shares are noisy counts over their sum: use repair='rescale', or "
+            "denominator= for a fixed public number to divide by"
+        )
+    place = _place(derived, key) if repair == "all-but-one" else None
+    if repair != "all-but-one":
+        not_together(f"repair={repair!r}", derived=derived)
+    return table_counts("proportions", data, [key], promise, rows, repair=repair, denominator=fixed, derived=place)
+
+
+def _place(derived: Any, key: Key) -> int:
+    """The cell that is derived from the others."""
+    names = key.levels if isinstance(key, Levels) else key.labels
+    if derived is None or derived not in names:
+        raise ValueError(f"repair='all-but-one' needs derived=<one of the levels>, got {_check.shown(derived)}")
+    if len(names) < 2:
+        raise ValueError("repair='all-but-one' needs two levels or more")
+    return list(names).index(derived)
+
+
+def _to_the_sum(repair: Any, promise: Promise) -> str | None:
+    if repair is None:
+        return None
+    _check.choice(repair, "repair", ("project",))
+    if promise.unit.neighbours == "add-remove":
+        raise ValueError("repair='project' needs a public number of rows: neighbours='substitute'")
+    return "project"
 
 
 @explained
@@ -74,6 +117,7 @@ def crosstab(
     levels: Mapping[str, Sequence[Level]] | None = None,
     edges: Mapping[str, Sequence[Any]] | None = None,
     epsilon: Any,
+    repair: str | None = None,
     missing: Mapping[str, Any] | None = None,
     other: Mapping[str, Level] | None = None,
     bounding: str = "bit",
@@ -84,7 +128,8 @@ def crosstab(
     """How many records have each combination of levels of several columns.
 
     ``levels={"region": [...], "smoker": [...]}`` and, for intervals of numbers, ``edges={"age": [...]}``; ``missing``
-    and ``other`` by column, too. Axes are in the order given, levels first.
+    and ``other`` by column, too. Axes are in the order given, levels first. ``repair="project"``: whole numbers that
+    add up to the public number of rows, and so do all margins.
 
     >>> table = {"region": ["n", "s", "n"], "smoker": [True, False, False]}
     >>> crosstab(table, levels={"region": ["n", "s"], "smoker": [True, False]}, epsilon=1).value.shape
@@ -101,7 +146,7 @@ def crosstab(
             if name not in names:
                 raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
     keys = [key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names]
-    return table_counts("crosstab", data, keys, promise, rows)
+    return table_counts("crosstab", data, keys, promise, rows, repair=_to_the_sum(repair, promise))
 
 
 def _by_column(rules: Mapping[str, Any] | None, word: str) -> Mapping[str, Any]:
