@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after import simplex
+from inbounds.after import matrix, simplex
 
 # Noisy coordinates, times their units, within their bounds.
 DIRECT = "direct"
@@ -49,8 +49,18 @@ METHODS = (
 OF_SUMS = METHODS[4:10]
 
 
-def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array, derived: int | None = None) -> Array:
-    """Values from coordinates (units applied), within bounds; ``derived`` is the share that `ALL_BUT_ONE` leaves out.
+def derive(
+    method: str,
+    noisy: Array,
+    lower: Array,
+    upper: Array,
+    columns: Array,
+    derived: int | None = None,
+    repair: str | None = None,
+) -> Array:
+    """Values from coordinates (units applied), within bounds.
+
+    ``derived`` is the share that `ALL_BUT_ONE` leaves out; ``repair`` the way to a possible matrix, "clip" by default.
 
     ``columns`` has a row (lower, upper) for each numeric column; methods of sums need them to undo the scaling. The
     result is flat: cells one after another, matrices row by row.
@@ -58,10 +68,9 @@ def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array
     if method in (DIRECT, ROOT):
         values = np.clip(noisy, lower, upper)
         return np.asarray(np.sqrt(values) if method == ROOT else values)
-    if method == MATRIX:
-        return symmetric(np.clip(noisy, lower, upper))
-    if method == CORRELATION:
-        return _correlations(symmetric(np.clip(noisy, lower, upper)))
+    how = repair or "clip"
+    if method in (MATRIX, CORRELATION):
+        return _possible(symmetric(np.clip(noisy, lower, upper)), how, unit=method == CORRELATION)
     if method in SIMPLEX:
         return _on_the_simplex(method, noisy, upper, derived)
     width = (columns[:, 1] - columns[:, 0]) / 2
@@ -76,13 +85,13 @@ def derive(method: str, noisy: Array, lower: Array, upper: Array, columns: Array
         # A group of one record or none has no scatter.
         scatter = np.where(sizes < 2, 0.0, scatter).sum(axis=-2)
         free = np.maximum(sizes.sum(axis=-2) - cells.shape[-2], 1.0)
-        return np.asarray(np.clip(symmetric(scatter / free), lower, upper))
+        return _possible(np.clip(symmetric(scatter / free), lower, upper), how)
     counts, scatter = _scatter(cells[..., 0, :], width)
     covariances = symmetric(scatter / (counts - 1))
     if method == CORRELATION_OF_SUMS:
-        return _correlations(covariances)
+        return _possible(covariances, how, unit=True)
     if method == MATRIX_OF_SUMS:
-        return np.clip(covariances, lower, upper)
+        return _possible(np.clip(covariances, lower, upper), how)
     variances = np.clip(covariances, 0.0, upper if method == VARIANCE_OF_SUMS else upper**2)
     return variances if method == VARIANCE_OF_SUMS else np.sqrt(variances)
 
@@ -117,16 +126,11 @@ def symmetric(triangle: Array) -> Array:
     return triangle[..., place.ravel()]
 
 
-def _correlations(flat: Array) -> Array:
-    """Correlations from covariances; 0 next to a variance of 0, 1 on the diagonal."""
-    size = int(flat.shape[-1] ** 0.5)
-    matrix = flat.reshape(*flat.shape[:-1], size, size)
-    roots = np.sqrt(np.maximum(np.diagonal(matrix, axis1=-2, axis2=-1), 0.0))
-    scale = roots[..., :, None] * roots[..., None, :]
-    result = np.divide(matrix, scale, out=np.zeros_like(matrix), where=scale > 0)
-    result = np.clip(result, -1.0, 1.0)
-    result[..., np.arange(size), np.arange(size)] = 1.0
-    return np.asarray(result.reshape(flat.shape))
+def _possible(flat: Array, how: str, *, unit: bool = False) -> Array:
+    """Flat matrices made covariance matrices, or with ``unit`` correlation matrices."""
+    size = math.isqrt(flat.shape[-1])
+    full = flat.reshape(*flat.shape[:-1], size, size)
+    return (matrix.correlations if unit else matrix.repaired)(full, how).reshape(flat.shape)
 
 
 def _scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:

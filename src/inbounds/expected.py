@@ -29,7 +29,8 @@ class Error:
 
     ``worst_*`` are the largest over all true values within the bounds; the others hold where the true value is the
     released one. Arrays for several numbers. For what is derived from several noisy numbers the worst case is the width
-    of the bounds: a group may be empty, a variance next to nothing.
+    of the bounds: a group may be empty, a variance next to nothing. For the elements of a matrix it is that of their
+    noise, before the repair.
     """
 
     rmse: Any
@@ -54,6 +55,7 @@ def expected_error(
     certificate: Certificate | Composition,
     limits: tuple[Array, Array, Array],
     derived: int | None = None,
+    repair: str | None = None,
 ) -> Error:
     """The error of a release from its record; ``limits`` as `derive` takes them."""
     parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
@@ -66,7 +68,8 @@ def expected_error(
             return _alike(certificate, noisy, float(units[0]))
         return Error(*_exact(parts[0], noisy[0], units[0]))
     at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    true, draws = (derive.derive(method, x, *limits, derived) for x in (at, at + _noise(parts, at, units)))
+    noise = _noise(parts, at, units)[: _affordable(method, len(limits[2]), repair)]
+    true, draws = (derive.derive(method, x, *limits, derived, repair) for x in (at, at + noise))
     rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
     worst = _worst(method, parts, units, limits, true.size)
     if true.size == 1:
@@ -103,6 +106,13 @@ class _Doubles:
 
     def gap(self, k: int) -> float:
         return -math.expm1(-k / self.steps)
+
+
+def _affordable(method: str, columns: int, repair: str | None) -> int:
+    """Fewer draws where each has a large matrix to repair."""
+    if repair not in (None, "clip"):
+        return 100
+    return _DRAWS if columns <= 8 or method in (*derive.SIMPLEX, derive.DIRECT) else max(100, 4 * _DRAWS // columns)
 
 
 def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, float, float, float]:

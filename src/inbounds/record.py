@@ -75,6 +75,7 @@ class Release:
     certificate: Certificate | Composition
     denominator: int | None = None
     derived: str | None = None
+    repair: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -114,7 +115,9 @@ class Release:
             clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
             whole = self.statistic in _WHOLE
             return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
-        values = derive.derive(self.method, np.array([float(x) for x in exact]), *self._limits(), self._derived_place())
+        values = derive.derive(
+            self.method, np.array([float(x) for x in exact]), *self._limits(), self._derived_place(), self.repair
+        )
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
 
     def _derived_place(self) -> int | None:
@@ -130,7 +133,9 @@ class Release:
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
         place = self._derived_place()
-        error = expected_error(self.method, self.noisy, self.units, self.certificate, self._limits(), place)
+        error = expected_error(
+            self.method, self.noisy, self.units, self.certificate, self._limits(), place, self.repair
+        )
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
 
     def __repr__(self) -> str:

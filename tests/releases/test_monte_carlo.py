@@ -144,7 +144,14 @@ def _simulated_matrices(name, t, epsilon, rng):
         moves, limit = area * np.array([[1, 2], [2, 1]]) / (rows - 2), area * rows / 4 / (rows - 2)
     z = supnorm(3, 1 / epsilon, rng, 200_000)
     noise = z[:, [[0, 1], [1, 2]]] * moves
-    return np.clip(true + noise, np.where(np.eye(2), 0, -limit), limit)
+    return _within_variances(np.clip(true + noise, np.where(np.eye(2), 0, -limit), limit))
+
+
+def _within_variances(matrices):
+    """Covariances within ±√(S11 S22): for two columns, that is positive semidefinite."""
+    reach = np.sqrt(matrices[:, 0, 0] * matrices[:, 1, 1])
+    matrices[:, 0, 1] = matrices[:, 1, 0] = np.clip(matrices[:, 0, 1], -reach, reach)
+    return matrices
 
 
 def _correlations(matrices):
@@ -170,6 +177,7 @@ def within(name, value, rows):
         assert np.linalg.norm(value - value.T) == 0
         assert (np.diag(value) >= 0).all()
         assert (np.abs(value) <= tops.get(name, 120**2 * rows / 4 / (rows - 2))).all()
+        assert np.linalg.eigvalsh(value)[0] >= -1e-12 * np.trace(value)
         return
     assert np.min(value) >= 0
     assert np.max(value) <= tops.get(name, max(rows, 200**2))
@@ -264,7 +272,7 @@ def _with_protected_sizes(name, t, truth, epsilon):
         second = (second + 1) / 2 if i == j else second
         covariance = (second - means[:, i] * means[:, j]) * half[i] * half[j] * n[:, 0] / (n[:, 0] - 1)
         result[:, i, j] = result[:, j, i] = np.maximum(covariance, 0) if i == j else covariance
-    return errors_of(result[:, 0, 0] if name == "variance" else result, truth)
+    return errors_of(result[:, 0, 0] if name == "variance" else _within_variances(result), truth)
 
 
 def _ratio(x, bounds, epsilon, rng, draws):

@@ -147,3 +147,61 @@ def test_names_of_series_and_titles():
 def test_every_function_explains_its_keywords():
     for name in ("mean", "sum", "histogram", "covariance", "pooled_variance"):
         assert "neighbours\n        'substitute': a record takes another value" in getattr(ib, name).__doc__
+
+
+@pytest.mark.parametrize("size", [2, 5, 50])
+@pytest.mark.parametrize("epsilon", [0.01, 1, 10])
+@pytest.mark.parametrize("method", ["joint", "split"])
+def test_matrices_are_possible(size, epsilon, method):
+    rng = np.random.default_rng(0)
+    base = rng.random((300, 1))
+    x = np.clip(base + 0.3 * rng.normal(size=(300, size)), 0, 1)
+    t = {f"c{i}": x[:, i] for i in range(size)}
+    bounds = dict.fromkeys(t, (0, 1))
+    for _ in range(3 if size == 50 else 30):
+        covariance = ib.covariance(t, bounds=bounds, epsilon=epsilon, method=method).value
+        correlation = ib.correlation(t, bounds=bounds, epsilon=epsilon, method=method).value
+        assert np.linalg.eigvalsh(covariance)[0] >= -1e-12 * max(np.trace(covariance), 1e-9)
+        assert np.linalg.eigvalsh(correlation)[0] >= -1e-12 * size
+        assert (np.abs(correlation) <= 1).all()
+        assert (np.diagonal(correlation) == 1).all()
+
+
+@pytest.mark.parametrize("repair", ["clip", "nearest", "newton"])
+def test_every_repair_in_a_release(repair):
+    t = table(80)
+    bounds = {"age": (0, 100), "weight": (20, 140), "income": (0, 200)}
+    for call in (ib.covariance, ib.correlation):
+        for neighbours in ("substitute", "add-remove"):
+            release = call(t, bounds=bounds, epsilon=0.2, repair=repair, neighbours=neighbours)
+            assert release.repair == repair
+            assert np.linalg.eigvalsh(release.value)[0] >= -1e-10 * np.trace(release.value)
+            assert release.error.rmse.shape == (3, 3)
+            assert ib.Release.from_json(release.to_json()) == release
+    with pytest.raises(ValueError, match="repair must be one of"):
+        ib.covariance(t, bounds=bounds, epsilon=1, repair="guess")
+
+
+def test_an_undetermined_correlation_is_noted():
+    """With next to no budget a released variance is often 0; then the record says what became of the correlation."""
+    seen = set()
+    for _ in range(200):
+        release = ib.correlation(
+            {"x": [1.0, 2.0, 3.0], "y": [3.0, 1.0, 2.0]}, bounds={"x": (0, 9), "y": (0, 9)}, epsilon=0.1
+        )
+        covariance = release.noisy[0] <= 0 or release.noisy[2] <= 0
+        assert bool(release.notes) == covariance
+        assert not covariance or release.value[0, 1] == 0
+        seen.add(covariance)
+    assert seen == {True, False}
+
+
+def test_truncated_covariances_lie_within_released_variances():
+    t = table(100)
+    for _ in range(50):
+        release = ib.covariance(
+            t, bounds={"age": (0, 100), "weight": (20, 140)}, epsilon=0.5, method="split", bounding="truncated"
+        )
+        assert abs(release.noisy[1]) <= float(release.noisy[0] * release.noisy[2]) ** 0.5 * (1 + 1e-12)
+        assert release.certificate.parts[1].location == "anywhere"
+        assert release.certificate.loss <= release.certificate.epsilon

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,8 @@ from inbounds.tables.engine import Cells
 from inbounds.tables.statistics import Statistic, Unit
 
 BOUNDINGS = ("bit", "truncated")
+# Where a true value may lie, seen from the bounds of its release.
+Location: TypeAlias = Literal["inside", "anywhere"]
 # Far beyond what protects anyone; exact values for tests are within reach.
 _LARGEST_EPSILON = 10**6
 
@@ -51,14 +53,19 @@ def entropy_source() -> Entropy:
 
 
 def single_law(
-    statistic: Statistic, promise: Promise, epsilon: Fraction | None = None, *, name: str | None = None
+    statistic: Statistic,
+    promise: Promise,
+    epsilon: Fraction | None = None,
+    *,
+    name: str | None = None,
+    location: Location = "inside",
 ) -> Certificate:
     """The law of one number at ε (or a share of it), certified."""
     epsilon = promise.epsilon if epsilon is None else epsilon
     if promise.bounding == "truncated" and statistic.lower is None and statistic.upper is None:
         raise ValueError(f"a {statistic.name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
     bounds, steps = (statistic.lower, statistic.upper), (statistic.sensitivity, statistic.step)
-    return _single_law(name or statistic.name, bounds, steps, promise, epsilon)
+    return _single_law(name or statistic.name, bounds, steps, promise, epsilon, location)
 
 
 # All arguments of laws are public, so results may be kept.
@@ -69,14 +76,16 @@ def _single_law(
     steps: tuple[Fraction, Fraction | None],
     promise: Promise,
     epsilon: Fraction,
+    location: Location,
 ) -> Certificate:
     sensitivity, step = steps
     return certify(
-        _law(promise.bounding, bounds, sensitivity, epsilon, step=step),
+        _law(promise.bounding, bounds, sensitivity, epsilon, step=step, location=location),
         statistic=name,
         neighbours=promise.unit.neighbours,
         sensitivity=sensitivity,
         epsilon=epsilon,
+        location=location,
     )
 
 

@@ -1,12 +1,13 @@
 """The kinds of release that the functions of this room are made of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 from inbounds import derive
-from inbounds.privacy.certificate import compose
+from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import (
     Promise,
@@ -20,9 +21,9 @@ from inbounds.releases.draw import (
     zero_sum_law,
 )
 from inbounds.releases.opening import Opened, open_table, release
-from inbounds.tables.engine import Request
+from inbounds.tables.engine import Cells, Request
 from inbounds.tables.schema import Column, Key, Quantised
-from inbounds.tables.statistics import Moments, Statistic
+from inbounds.tables.statistics import Moments, Statistic, root_below
 
 
 def single(
@@ -53,6 +54,7 @@ def of_sums(
     *,
     by: Sequence[Key] = (),
     axes: Sequence[Sequence[str]] = (),
+    repair: str | None = None,
 ) -> Release:
     """Whatever can be made of noisy sums and noisy counts: nothing about sizes needs to be public.
 
@@ -65,7 +67,7 @@ def of_sums(
     (cells,) = table.tally(Request(tuple(by), moments.columns, moments.products))
     noisy = draw_joint([moments(cells.get(group)) for group in groups], certificate)
     columns = [*moments.columns, *by]
-    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes)
+    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes, repair=repair)
 
 
 REPAIRS = ("project", "rescale", "all-but-one")
@@ -136,23 +138,56 @@ def elements(
     axes: Sequence[Sequence[str]],
     *,
     joint: bool,
-    notes: Sequence[str] = (),
+    repair: str,
 ) -> Release:
-    """The elements of a matrix: drawn together with sup-norm noise, or each on its own with a share of ε.
+    """The elements of a matrix, row by row from the diagonal: drawn together, or each on its own with a share of ε.
 
     Together they are measured in units of their own sensitivities, so that one unit of privacy moves each by at most 1.
     """
-    bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
     drawn = "covariance" if method == derive.CORRELATION else name
     if joint:
-        whole = joint_law(drawn, promise, Fraction(1), len(statistics))
+        certificate: Certificate | Composition = joint_law(drawn, promise, Fraction(1), len(statistics))
         (cells,) = table.tally(request)
-        noisy = draw_joint([[one(cells) / one.sensitivity for one in statistics]], whole)
+        noisy = draw_joint([[one(cells) / one.sensitivity for one in statistics]], certificate)  # type: ignore[arg-type]
         units = [one.sensitivity for one in statistics]
-        return release(name, method, columns, promise, table, noisy, bounds, whole, units=units, axes=axes, notes=notes)
-    share = promise.epsilon / len(statistics)
-    parts = [single_law(one, promise, share, name=drawn) for one in statistics]
-    certificate = compose(parts, promise.epsilon)
-    (cells,) = table.tally(request)
-    noisy = tuple(draw_single(one, part, cells) for one, part in zip(statistics, parts, strict=True))
-    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes, notes=notes)
+        bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
+    else:
+        share, units = promise.epsilon / len(statistics), [Fraction(1)] * len(statistics)
+        # Before the data are read: every law that does not wait for a released variance.
+        laws = [single_law(one, promise, share, name=drawn) for one in statistics]
+        (cells,) = table.tally(request)
+        noisy, parts, bounds = _one_by_one(statistics, laws, promise, share, drawn, cells)
+        certificate = compose(parts, promise.epsilon)
+    return release(
+        name, method, columns, promise, table, noisy, bounds, certificate, units=units, axes=axes, repair=repair
+    )
+
+
+def _one_by_one(
+    statistics: Sequence[Statistic],
+    laws: Sequence[Certificate],
+    promise: Promise,
+    share: Fraction,
+    drawn: str,
+    cells: Cells,
+) -> tuple[tuple[Fraction, ...], list[Certificate], list[Bound]]:
+    """Variances first; then, truncated, each covariance within what the released variances allow (the paper's way).
+
+    Clamped ones need no second step: clamping is post-processing and comes with the repair.
+    """
+    size = derive.triangle_size(len(statistics))
+    places = list(combinations_with_replacement(range(size), 2))
+    noisy: dict[int, Fraction] = {}
+    parts: list[Certificate] = list(laws)
+    bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
+    variances: dict[int, Fraction] = {}
+    for place, (i, j) in sorted(enumerate(places), key=lambda item: item[1][0] != item[1][1]):
+        statistic = statistics[place]
+        if i != j and promise.bounding == "truncated" and (reach := root_below(variances[i] * variances[j])) > 0:
+            statistic = replace(statistic, lower=-reach, upper=reach)
+            parts[place] = single_law(statistic, promise, share, name=drawn, location="anywhere")
+            bounds[place] = (-reach, reach)
+        noisy[place] = draw_single(statistic, parts[place], cells)
+        if i == j:
+            variances[i] = noisy[place]
+    return tuple(noisy[place] for place in range(len(places))), parts, bounds

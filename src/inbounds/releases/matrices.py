@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from inbounds import _check, derive
+from inbounds.after.matrix import REPAIRS
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise
 from inbounds.releases.keywords import explained
@@ -16,7 +17,6 @@ from inbounds.tables.engine import Request
 from inbounds.tables.schema import DataError, Key, Level, Levels, Numeric
 from inbounds.tables.statistics import Moments
 
-_NOT_REPAIRED = "elements are within their bounds one by one; the matrix is not made positive semidefinite"
 _UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 
@@ -27,6 +27,7 @@ def covariance(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
+    repair: str = "clip",
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
     bounding: str = "bit",
@@ -37,10 +38,13 @@ def covariance(
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
 
     ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
-    share of ε. ``bounding="truncated"`` needs ``"split"``.
+    share of ε: variances first, then each covariance within what they allow. ``bounding="truncated"`` needs the latter.
+
+    ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (nearest to the
+    truth where noise is large), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun).
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, rows)
+    return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, repair, rows)
 
 
 @explained
@@ -50,6 +54,7 @@ def correlation(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
+    repair: str = "clip",
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
     bounding: str = "bit",
@@ -59,11 +64,14 @@ def correlation(
 ) -> Release:
     """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
-    return _matrix("correlation", data, _columns(bounds, missing, integer), promise, method, rows)
+    return _matrix("correlation", data, _columns(bounds, missing, integer), promise, method, repair, rows)
 
 
-def _matrix(name: str, data: Any, columns: Sequence[Numeric], promise: Promise, method: Any, rows: Any) -> Release:
+def _matrix(
+    name: str, data: Any, columns: Sequence[Numeric], promise: Promise, method: Any, repair: Any, rows: Any
+) -> Release:
     joint = _jointly(method, promise)
+    _check.choice(repair, "repair", REPAIRS)
     table = open_table(data, columns, promise, rows, least=2)
     quantised = [table.quantised(column, promise) for column in columns]
     axes = [[column.name for column in columns]] * 2
@@ -71,11 +79,20 @@ def _matrix(name: str, data: Any, columns: Sequence[Numeric], promise: Promise, 
         derived = derive.MATRIX_OF_SUMS if name == "covariance" else derive.CORRELATION_OF_SUMS
         limits = _limits_of_sums(columns) if name == "covariance" else [(Fraction(-1), Fraction(1))] * len(columns) ** 2
         moments = Moments(tuple(quantised), products=True)
-        return of_sums(name, derived, table, moments, promise, limits, axes=axes)
+        return _noted(of_sums(name, derived, table, moments, promise, limits, axes=axes, repair=repair))
     found = statistics.covariances(quantised, promise.unit, table.rows)
     request = Request((), tuple(quantised), True)
-    derived, note = (derive.MATRIX, _NOT_REPAIRED) if name == "covariance" else (derive.CORRELATION, _UNDETERMINED)
-    return elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, notes=[note])
+    derived = derive.MATRIX if name == "covariance" else derive.CORRELATION
+    return _noted(elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, repair=repair))
+
+
+def _noted(made: Release) -> Release:
+    """A correlation that is not determined is given as 0, and the record says so."""
+    as_covariances = {derive.CORRELATION: derive.MATRIX, derive.CORRELATION_OF_SUMS: derive.MATRIX_OF_SUMS}
+    if made.method not in as_covariances:
+        return made
+    covariances = replace(made, method=as_covariances[made.method], statistic="covariance").value
+    return replace(made, notes=(_UNDETERMINED,)) if (covariances.diagonal() <= 0).any() else made
 
 
 @explained
@@ -107,7 +124,7 @@ def pooled_variance(
     key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, [numeric], key, promise, rows, sizes)
     if table.rows is None:
-        return _pooled_of_sums("pooled_variance", table, [numeric], key, promise, [])
+        return _pooled_of_sums("pooled_variance", table, [numeric], key, promise, [], None)
     quantised = table.quantised(numeric, promise)
     cells = len(key.labels)
     (statistic,) = statistics.pooled([quantised], promise.unit, table.rows, cells, sizes=public)
@@ -124,6 +141,7 @@ def pooled_covariance(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
+    repair: str = "clip",
     sizes: Mapping[Level, int] | None = None,
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
@@ -137,11 +155,12 @@ def pooled_covariance(
     """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     columns, joint = _columns(bounds, missing, integer), _jointly(method, promise)
+    _check.choice(repair, "repair", REPAIRS)
     key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, columns, key, promise, rows, sizes)
     axes = [[column.name for column in columns]] * 2
     if table.rows is None:
-        return _pooled_of_sums("pooled_covariance", table, columns, key, promise, axes)
+        return _pooled_of_sums("pooled_covariance", table, columns, key, promise, axes, repair)
     quantised = [table.quantised(column, promise) for column in columns]
     cells = len(key.labels)
     found = statistics.pooled(quantised, promise.unit, table.rows, cells, sizes=public)
@@ -155,7 +174,7 @@ def pooled_covariance(
         [*quantised, key],
         axes,
         joint=joint,
-        notes=[_NOT_REPAIRED],
+        repair=repair,
     )
 
 
@@ -206,11 +225,17 @@ def _grouped(
 
 
 def _pooled_of_sums(
-    name: str, table: Opened, columns: Sequence[Numeric], key: Key, promise: Promise, axes: Sequence[Sequence[str]]
+    name: str,
+    table: Opened,
+    columns: Sequence[Numeric],
+    key: Key,
+    promise: Promise,
+    axes: Sequence[Sequence[str]],
+    repair: str | None,
 ) -> Release:
     moments = Moments(tuple(table.quantised(column, promise) for column in columns), products=True)
     bounds = _limits_of_sums(columns)
-    return of_sums(name, derive.POOLED_OF_SUMS, table, moments, promise, bounds, by=[key], axes=axes)
+    return of_sums(name, derive.POOLED_OF_SUMS, table, moments, promise, bounds, by=[key], axes=axes, repair=repair)
 
 
 def _limits_of_sums(columns: Sequence[Numeric]) -> list[Bound]:

@@ -168,6 +168,7 @@ def release(
     axes: Sequence[Sequence[str]] = (),
     denominator: int | None = None,
     derived: str | None = None,
+    repair: str | None = None,
     notes: Sequence[str] = (),
 ) -> Release:
     """The record of a release."""
@@ -185,6 +186,7 @@ def release(
         certificate=certificate,
         denominator=denominator,
         derived=derived,
+        repair=repair,
         notes=tuple(notes),
     )
 

@@ -205,11 +205,12 @@ class Plan:
             whole[f"p{i}"] = (k * nw.col(f"u{j}") + 0.5).floor() if pair.unit > 1 else k * nw.col(f"k{j}")
         # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
-        for level in range(max(len(digits) for digits in self.terms.values()) if self.terms else 0):
-            for name in [name for name in whole if len(self.terms[name]) == level + 1]:
-                terms[self.terms[name][level]] = whole.pop(name)
+        digits = self.terms
+        for level in range(max(map(len, digits.values()), default=0)):
+            for name in [name for name in whole if len(digits[name]) == level + 1]:
+                terms[digits[name][level]] = whole.pop(name)
             frame, low, whole = _divided(frame, whole, 2.0**self.base, level)
-            terms |= {self.terms[name][level]: digit for name, digit in low.items()}
+            terms |= {digits[name][level]: digit for name, digit in low.items()}
         return frame, terms
 
     def cells(self, rows: Sequence[Mapping[str, Any]]) -> Cells:
@@ -224,9 +225,10 @@ class Plan:
             if stray := next((label for label, code in codes[i].items() if code is None and label in found), None):
                 raise refused(key, "other" if isinstance(key, Levels) and stray == key.strays[0] else "missing")
         result: Cells = {}
+        parts = list(self.terms.values())
         for row in rows:
             place = tuple(code[str(row[f"g{i}"])] or 0 for i, code in enumerate(codes))
-            terms = [self._composed(row, digits) for digits in self.terms.values()]
+            terms = [self._composed(row, digits) for digits in parts]
             cell = _integer(row["one"]), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
             result[place] = _added(result[place], cell) if place in result else cell
         return result

@@ -272,6 +272,11 @@ def _areas(pair: Product) -> tuple[Fraction, Fraction]:
     return pair.first.column.width * pair.second.column.width, pair.first.step * pair.second.step
 
 
+def root_below(square: Fraction) -> Fraction:
+    """√square, rounded down by less than 2^-60 of it."""
+    return _root(square, up=False)
+
+
 def _root(square: Fraction, *, up: bool) -> Fraction:
     """√square, rounded by less than 2^-60 of it."""
     bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
