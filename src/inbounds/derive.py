@@ -5,11 +5,13 @@ axis: one release, or thousands of simulated ones (`inbounds.expected`).
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.after import matrix, simplex
+from inbounds.after import tree as trees
 
 # Noisy coordinates, times their units, within their bounds.
 DIRECT = "direct"
@@ -32,7 +34,8 @@ PROJECTED = "projected onto the simplex"
 RESCALED = "rescaled to sum to one"
 ALL_BUT_ONE = "one share is what the others leave of one"
 WHOLE = "nearest counts with the public sum"
-SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE)
+TREE = "shares of groups and members made to agree"
+SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE)
 METHODS = (
     DIRECT,
     ROOT,
@@ -49,18 +52,31 @@ METHODS = (
 OF_SUMS = METHODS[4:10]
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What some methods need besides numbers.
+
+    ``derived`` is the share that `ALL_BUT_ONE` leaves out, ``repair`` the way to a possible matrix ("clip" by default),
+    ``tree`` the groups of `TREE`.
+    """
+
+    derived: int | None = None
+    repair: str | None = None
+    tree: trees.Tree | None = None
+
+
+PLAIN = Recipe()
+
+
 def derive(
     method: str,
     noisy: Array,
     lower: Array,
     upper: Array,
     columns: Array,
-    derived: int | None = None,
-    repair: str | None = None,
+    recipe: Recipe = PLAIN,
 ) -> Array:
     """Values from coordinates (units applied), within bounds.
-
-    ``derived`` is the share that `ALL_BUT_ONE` leaves out; ``repair`` the way to a possible matrix, "clip" by default.
 
     ``columns`` has a row (lower, upper) for each numeric column; methods of sums need them to undo the scaling. The
     result is flat: cells one after another, matrices row by row.
@@ -68,11 +84,11 @@ def derive(
     if method in (DIRECT, ROOT):
         values = np.clip(noisy, lower, upper)
         return np.asarray(np.sqrt(values) if method == ROOT else values)
-    how = repair or "clip"
+    how = recipe.repair or "clip"
     if method in (MATRIX, CORRELATION):
         return _possible(symmetric(np.clip(noisy, lower, upper)), how, unit=method == CORRELATION)
     if method in SIMPLEX:
-        return _on_the_simplex(method, noisy, upper, derived)
+        return _on_the_simplex(method, noisy, upper, recipe)
     width = (columns[:, 1] - columns[:, 0]) / 2
     cells = noisy.reshape(*noisy.shape[:-1], -1, _dimension(method, len(columns)))
     if method == MEAN_OF_SUMS:
@@ -96,13 +112,15 @@ def derive(
     return variances if method == VARIANCE_OF_SUMS else np.sqrt(variances)
 
 
-def _on_the_simplex(method: str, noisy: Array, upper: Array, derived: int | None) -> Array:
+def _on_the_simplex(method: str, noisy: Array, upper: Array, recipe: Recipe) -> Array:
+    if method == TREE and recipe.tree is not None:
+        return trees.leaves_of(recipe.tree, trees.consistent(recipe.tree, noisy, 1.0))
     if method == WHOLE:
         return simplex.whole(noisy, int(upper[0]))
     if method == PROJECTED:
         return simplex.project(noisy)
     if method == ALL_BUT_ONE:
-        place = noisy.shape[-1] if derived is None else derived
+        place = noisy.shape[-1] if recipe.derived is None else recipe.derived
         return simplex.all_but_one(np.insert(noisy, place, 0.0, axis=-1), place)
     return simplex.rescale(noisy)
 

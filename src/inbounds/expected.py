@@ -54,8 +54,7 @@ def expected_error(
     units: tuple[Fraction, ...],
     certificate: Certificate | Composition,
     limits: tuple[Array, Array, Array],
-    derived: int | None = None,
-    repair: str | None = None,
+    recipe: derive.Recipe = derive.PLAIN,
 ) -> Error:
     """The error of a release from its record; ``limits`` as `derive` takes them."""
     parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
@@ -68,8 +67,8 @@ def expected_error(
             return _alike(certificate, noisy, float(units[0]))
         return Error(*_exact(parts[0], noisy[0], units[0]))
     at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    noise = _noise(parts, at, units)[: _affordable(method, len(limits[2]), repair)]
-    true, draws = (derive.derive(method, x, *limits, derived, repair) for x in (at, at + noise))
+    noise = _noise(parts, at, units)[: _affordable(method, len(limits[2]), recipe.repair)]
+    true, draws = (derive.derive(method, x, *limits, recipe) for x in (at, at + noise))
     rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
     worst = _worst(method, parts, units, limits, true.size)
     if true.size == 1:

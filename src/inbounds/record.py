@@ -15,6 +15,7 @@ import numpy as np
 
 from inbounds import _check, derive, soundness
 from inbounds._check import Array
+from inbounds.after.tree import Groups, grow
 from inbounds.expected import Error, expected_error
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import (
@@ -76,6 +77,7 @@ class Release:
     denominator: int | None = None
     derived: str | None = None
     repair: str | None = None
+    tree: Groups | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -115,13 +117,13 @@ class Release:
             clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
             whole = self.statistic in _WHOLE
             return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
-        values = derive.derive(
-            self.method, np.array([float(x) for x in exact]), *self._limits(), self._derived_place(), self.repair
-        )
+        noisy = np.array([float(x) for x in exact])
+        values = derive.derive(self.method, noisy, *self._limits(), self._recipe())
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
 
-    def _derived_place(self) -> int | None:
-        return None if self.derived is None else self.axes[0].index(self.derived)
+    def _recipe(self) -> derive.Recipe:
+        place = None if self.derived is None else self.axes[0].index(self.derived)
+        return derive.Recipe(place, self.repair, None if self.tree is None else grow(self.tree, self.axes[0]))
 
     def _limits(self) -> tuple[Array, Array, Array]:
         lower = np.array([-np.inf if low is None else float(low) for low, _ in self.bounds])
@@ -132,10 +134,8 @@ class Release:
     @property
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
-        place = self._derived_place()
-        error = expected_error(
-            self.method, self.noisy, self.units, self.certificate, self._limits(), place, self.repair
-        )
+        numbers = self.noisy, self.units, self.certificate, self._limits()
+        error = expected_error(self.method, *numbers, self._recipe())
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
 
     def __repr__(self) -> str:
@@ -218,6 +218,7 @@ class Release:
             reach=max((abs(end) for pair in ends for end in pair), default=Fraction(0)),
             cells=len(keys[-1].cells) if keys else 0,
             largest=max(sizes) if sizes else None,
+            levels=1 if self.tree is None else grow(self.tree, self.axes[0]).depth,
         )
 
     def _check(self) -> None:
@@ -280,5 +281,10 @@ def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
         "units": tuple(fraction(x) for x in values["units"]),
         "bounds": tuple((fraction(low), fraction(up)) for low, up in values["bounds"]),
         "certificate": verify(values["certificate"]),
+        "tree": None if values["tree"] is None else _nested(values["tree"]),
         "notes": tuple(str(note) for note in values["notes"]),
     }
+
+
+def _nested(groups: Any) -> Any:
+    return tuple(_nested(member) for member in groups) if isinstance(groups, list) else str(groups)

@@ -21,7 +21,8 @@ class Facts:
     """What a record says about itself.
 
     ``widths`` of its numeric columns; ``cells`` of its others; ``largest`` the size of the largest group where sizes
-    are public; ``reach`` the largest number in size that a column may hold.
+    are public; ``reach`` the largest number in size that a column may hold; ``levels`` of a tree, in each of which a
+    record is counted.
     """
 
     statistic: str
@@ -34,6 +35,7 @@ class Facts:
     reach: Fraction
     cells: int
     largest: int | None
+    levels: int = 1
 
 
 def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate]) -> bool:
@@ -43,7 +45,7 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         return _agrees(parts, [Fraction(1)], 1 + len(facts.widths) + products, facts.changes)
     if facts.statistic in _TABLES or facts.method in derive.SIMPLEX:
         dimension = len(units) if parts[0].noise == "zero-sum" else 1
-        return _agrees(parts, [Fraction(1)], dimension, facts.changes)
+        return _agrees(parts, [Fraction(1)], dimension, facts.changes * facts.levels)
     moved = _moves(facts)
     if moved is None:
         return False

@@ -98,6 +98,10 @@ REPAIRED = {
         partial(ib.proportions, column="region", levels=REGIONS, repair="rescale"),
         lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
     ),
+    "proportions, tree": Case(
+        partial(ib.proportions, column="region", levels=REGIONS, repair="tree", tree=(("n", "w"), ("s", "e"))),
+        lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
+    ),
     "proportions, all but one": Case(
         partial(ib.proportions, column="region", levels=REGIONS, repair="all-but-one", derived="s"),
         lambda t: _counts(t["region"], REGIONS) / len(t["region"]),

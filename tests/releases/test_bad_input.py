@@ -265,7 +265,13 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             ValueError,
             "needs a public number of rows",
         ),
-        (lambda: ib.proportions(X, edges=[0, 1], repair="tree", epsilon=1), ValueError, "repair must be one of"),
+        (lambda: ib.proportions(X, edges=[0, 1], repair="best", epsilon=1), ValueError, "repair must be one of"),
+        (
+            lambda: ib.proportions([1], levels=[1, 2], repair="tree", tree=((1, 2), 2), epsilon=1),
+            ValueError,
+            "the tree must hold every level exactly once",
+        ),
+        (lambda: ib.proportions([1], levels=[1, 2], tree=(1, 2), epsilon=1), TypeError, "tree goes not with repair="),
         (lambda: ib.proportions(X, edges=[0, 1, 2], repair="all-but-one", epsilon=1), ValueError, "needs derived="),
         (
             lambda: ib.proportions([1, 2], levels=[1, 2], repair="all-but-one", derived=3, epsilon=1),

@@ -51,6 +51,20 @@ def test_shares_of_protected_sizes_add_up():
         assert abs(value.sum() - 1) < 1e-12
 
 
+def test_trees_of_any_levels():
+    ages = np.random.default_rng(0).integers(0, 64, 500)
+    release = ib.proportions(ages, edges=list(range(0, 65, 4)), epsilon=1, repair="tree")
+    assert release.certificate.draws == 2 * 4
+    assert len(release.noisy) == 30
+    assert abs(release.value.sum() - 1) < 1e-12
+    assert ib.Release.from_json(release.to_json()) == release
+    integers = ib.proportions([1, 2, 3], levels=[1, 2, 3], epsilon=1, repair="tree", tree=[[1, 3], 2])
+    assert integers.tree == (("1", "3"), "2")
+    record = json.loads(integers.to_json())
+    with pytest.raises(ValueError, match="sensitivity is not that"):
+        ib.Release.from_json(json.dumps(record | {"tree": [[["1"], "3"], "2"], "noisy": record["noisy"] + ["0"]}))
+
+
 def test_a_single_level():
     assert ib.proportions(["a"] * 5, levels=["a"], epsilon=1).value.tolist() == [1.0]
     assert ib.histogram(["a"] * 5, levels=["a"], epsilon=0.1, repair="project").value.tolist() == [5]

@@ -116,9 +116,12 @@ def _root_index(law: GridMechanism, square: Fraction) -> int:
 
 
 @lru_cache(maxsize=1024)
-def counts_law(name: str, promise: Promise, rows: int | None) -> Certificate:
-    """The law of each count of a table at ε, certified for all of them together."""
-    changes = promise.unit.cell_changes
+def counts_law(name: str, promise: Promise, rows: int | None, levels: int = 1) -> Certificate:
+    """The law of each count of a table at ε, certified for all of them together.
+
+    In a tree every record is counted once in each of its ``levels``.
+    """
+    changes = promise.unit.cell_changes * levels
     upper = None if rows is None else Fraction(rows)
     share = promise.epsilon / changes
     return certify(

@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from inbounds import derive
+from inbounds.after.tree import Groups, grow
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import (
@@ -70,7 +71,34 @@ def of_sums(
     return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes, repair=repair)
 
 
-REPAIRS = ("project", "rescale", "all-but-one")
+REPAIRS = ("project", "rescale", "all-but-one", "tree")
+
+
+def tree_shares(
+    data: Any, key: Key, promise: Promise, rows: Any, groups: Groups, *, denominator: int | None = None
+) -> Release:
+    """Shares of levels from noisy counts of groups and members, made to agree."""
+    tree = grow(groups, key.labels)
+    table = open_table(data, [key], promise, rows)
+    over = table.rows or denominator or 1
+    certificate = counts_law("proportions", promise, table.rows, tree.depth)
+    (cells,) = table.tally(Request((key,)))
+    sizes = [cells[(i,)][0] if (i,) in cells else 0 for i in range(len(key.labels))]
+    noisy = draw_counts([sum(sizes[i] for i in members) for members in tree.leaves], certificate)
+    return release(
+        "proportions",
+        derive.TREE,
+        [key],
+        promise,
+        table,
+        noisy,
+        [(Fraction(0), Fraction(1))] * len(noisy),
+        certificate,
+        units=[Fraction(1, over)] * len(noisy),
+        axes=[key.labels],
+        denominator=denominator,
+        tree=groups,
+    )
 
 
 def table_counts(

@@ -169,6 +169,7 @@ def release(
     denominator: int | None = None,
     derived: str | None = None,
     repair: str | None = None,
+    tree: Any = None,
     notes: Sequence[str] = (),
 ) -> Release:
     """The record of a release."""
@@ -187,6 +188,7 @@ def release(
         denominator=denominator,
         derived=derived,
         repair=repair,
+        tree=tree,
         notes=tuple(notes),
     )
 

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inbounds import _check
+from inbounds.after.tree import balanced
 from inbounds.record import Release
 from inbounds.releases.draw import Promise
 from inbounds.releases.keywords import explained
-from inbounds.releases.kinds import REPAIRS, table_counts
+from inbounds.releases.kinds import REPAIRS, table_counts, tree_shares
 from inbounds.releases.opening import column_name, fixed_denominator, key_of, not_together
 from inbounds.tables.schema import Key, Level, Levels
 
@@ -54,6 +55,7 @@ def proportions(
     epsilon: Any,
     repair: str | None = None,
     derived: Level | None = None,
+    tree: Sequence[Any] | None = None,
     missing: Any = None,
     other: Level | None = None,
     bounding: str = "bit",
@@ -70,6 +72,9 @@ def proportions(
       which makes it smaller; otherwise each share has noise of its own.
     - ``"rescale"``: over their sum. With add-remove and no ``denominator`` this is what is done.
     - ``"all-but-one"``: the share of the level ``derived`` is what the others leave of one.
+    - ``"tree"``: counts of groups, too, made to agree (a universal histogram). ``tree`` has the levels in nested
+      groups, ``(("a", "b"), ("c", "d"))``; without it neighbours are paired. Sums over many levels are better for it,
+      single shares worse.
 
     >>> round(float(proportions(["a", "b", "b"], levels=["a", "b", "c"], epsilon=1).value.sum()), 12)
     1.0
@@ -85,10 +90,20 @@ def proportions(
             "where the number of rows is protected shares are noisy counts over their sum: use repair='rescale', or "
             "denominator= for a fixed public number to divide by"
         )
+    if repair == "tree":
+        not_together("repair='tree'", derived=derived)
+        groups = _as_text(tree) if tree is not None else balanced(key.labels)
+        return tree_shares(data, key, promise, rows, groups, denominator=fixed)
+    not_together(f"repair={repair!r}", tree=tree, derived=None if repair == "all-but-one" else derived)
     place = _place(derived, key) if repair == "all-but-one" else None
-    if repair != "all-but-one":
-        not_together(f"repair={repair!r}", derived=derived)
     return table_counts("proportions", data, [key], promise, rows, repair=repair, denominator=fixed, derived=place)
+
+
+def _as_text(groups: Any) -> Any:
+    """Nested groups with levels as the record writes them."""
+    if isinstance(groups, tuple | list):
+        return tuple(_as_text(member) for member in groups)
+    return str(groups).lower() if isinstance(groups, bool) else str(groups)
 
 
 def _place(derived: Any, key: Key) -> int:

@@ -1,0 +1,184 @@
+"""Counts of groups and of their members, made to agree: trees of any shape and depth.
+
+A tree is written as nested groups of leaves: ``(("a", "b"), ("c", "d", "e"))``. Every node but the root has a noisy
+count; the root is known. Two passes give the weighted least-squares solution (Hay et al. 2010 for uniform trees and
+equal noise; Honaker 2015 for any):
+
+- upwards, a node's own count and the sum of its children are averaged by their variances;
+- downwards, what the children lack to their *corrected* parent is shared among them by their variances; negative
+  ones are repaired before descending.
+
+All of it is post-processing of released numbers; arrays are handled along their last axis.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.after.simplex import project
+
+# Nested tuples of leaves.
+Groups: TypeAlias = tuple[Any, ...]
+WEIGHTS = ("variance", "hay")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Nodes but the root, parents before children, each with its leaves; node -1 is the root.
+
+    ``order`` are the leaves, ``children[i]`` the nodes below node i, ``children[-1]`` those of the root.
+    """
+
+    order: tuple[str, ...]
+    leaves: tuple[tuple[int, ...], ...]
+    children: tuple[tuple[int, ...], ...]
+
+    @property
+    def depth(self) -> int:
+        """Nodes on the longest way from the root to a leaf: the number of counts that one record is in."""
+        return _depth(self, -1)
+
+    @property
+    def heights(self) -> tuple[int, ...]:
+        """Levels below each node, 1 for a leaf."""
+        return tuple(1 + _depth(self, node) for node in range(len(self.leaves)))
+
+
+def _depth(tree: Tree, node: int) -> int:
+    return max((1 + _depth(tree, child) for child in tree.children[node]), default=0)
+
+
+@lru_cache(maxsize=64)
+def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
+    """claim:tree-partition. The tree of nested groups, which must hold every leaf once.
+
+    >>> grow((("a", "b"), "c"), ("a", "b", "c")).depth
+    2
+    """
+    seen = list(_flat(groups))
+    if sorted(map(str, seen)) != sorted(leaves) or len(set(leaves)) != len(leaves):
+        raise ValueError(
+            "the tree must hold every level exactly once, in nested groups such as (('a', 'b'), ('c', 'd'))"
+        )
+    place = {label: i for i, label in enumerate(leaves)}
+    nodes: list[tuple[int, ...]] = []
+    children: list[tuple[int, ...]] = []
+
+    def add(group: Any) -> tuple[int, ...]:
+        """Numbers of the nodes made for the members of a group."""
+        made = []
+        for member in group:
+            number = len(nodes)
+            nodes.append(tuple(place[str(leaf)] for leaf in _flat(member)))
+            children.append(())
+            made.append(number)
+        for number, member in zip(made, group, strict=True):
+            if isinstance(member, tuple | list):
+                if not member:
+                    raise ValueError("a group of the tree must not be empty")
+                children[number] = add(member)
+        return tuple(made)
+
+    if not isinstance(groups, tuple | list) or not groups:
+        raise ValueError("the tree must be nested groups such as (('a', 'b'), ('c', 'd'))")
+    top = add(groups)
+    return Tree(leaves, tuple(nodes), (*children, top))
+
+
+def balanced(leaves: Sequence[str], branching: int = 2) -> Groups:
+    """Nested groups of neighbours, as even as they can be.
+
+    >>> balanced(["a", "b", "c", "d", "e"])
+    (('a', 'b'), ('c', ('d', 'e')))
+    """
+    if branching < 2:
+        raise ValueError(f"branching must be >= 2, got {branching}")
+    if len(leaves) <= branching:
+        return tuple(leaves)
+    edges = [len(leaves) * i // branching for i in range(branching + 1)]
+    parts = [tuple(leaves[a:b]) for a, b in pairwise(edges)]
+    return tuple(balanced(part, branching) if len(part) > 1 else part[0] for part in parts)
+
+
+def _flat(group: Any) -> Iterator[Any]:
+    if isinstance(group, tuple | list):
+        for member in group:
+            yield from _flat(member)
+    else:
+        yield group
+
+
+def consistent(tree: Tree, noisy: Array, total: float, *, weights: str = "variance", repair: bool = True) -> Array:
+    """claim:tree-consistent. Counts of all nodes that agree, from noisy ones of equal variance.
+
+    The result has the nodes of the tree along its last axis; `leaves_of` picks the leaves. With ``repair`` negative
+    children are replaced by the nearest ones with the same sum before descending; without, the estimate is linear.
+    """
+    if weights not in WEIGHTS:
+        raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}; got {weights!r}")
+    counts = np.array(noisy, dtype=np.float64)
+    if counts.shape[-1] != len(tree.leaves):
+        raise ValueError(f"noisy must have {len(tree.leaves)} counts, one for each node, got {counts.shape[-1]}")
+    variances = np.ones(len(tree.leaves))
+    heights = tree.heights
+    for node in reversed(range(len(tree.leaves))):
+        below = list(tree.children[node])
+        if not below:
+            continue
+        own = _own_share(weights, heights[node], len(below), float(variances[below].sum()))
+        counts[..., node] = own * counts[..., node] + (1 - own) * counts[..., below].sum(axis=-1)
+        # Of the weighted mean of two independent numbers with variances 1 and V.
+        variances[node] = own**2 + (1 - own) ** 2 * variances[below].sum()
+    for node in (-1, *range(len(tree.leaves))):
+        below = list(tree.children[node])
+        if not below:
+            continue
+        parent = np.full(counts.shape[:-1], float(total)) if node == -1 else counts[..., node]
+        share = (
+            variances[below] / variances[below].sum() if weights == "variance" else np.full(len(below), 1 / len(below))
+        )
+        lacking = parent - counts[..., below].sum(axis=-1)
+        children = counts[..., below] + lacking[..., None] * share
+        counts[..., below] = _non_negative(children, parent) if repair else children
+    return counts
+
+
+def _own_share(weights: str, height: int, branching: int, below: float) -> float:
+    """Weight of a node's own count beside the sum of its children."""
+    if weights == "variance":
+        return below / (1 + below)
+    # Hay et al. (2010), theorem 3, for uniform trees.
+    return float((branching**height - branching ** (height - 1)) / (branching**height - 1)) if branching > 1 else 0.5
+
+
+def _non_negative(children: Array, parent: Array) -> Array:
+    """The nearest children without negatives that add up to their parent; all 0 below a parent of 0."""
+    sums = np.maximum(parent, 0.0)[..., None]
+    positive = sums > 0
+    scaled = project(np.where(positive, children / np.where(positive, sums, 1.0), 1.0))
+    return np.where(positive, scaled * sums, 0.0)
+
+
+def leaves_of(tree: Tree, counts: Array) -> Array:
+    """The leaves, in the order that the levels have."""
+    nodes = [0] * len(tree.order)
+    for node, members in enumerate(tree.leaves):
+        if not tree.children[node]:
+            nodes[members[0]] = node
+    return np.asarray(np.asarray(counts)[..., nodes])
+
+
+def range_variance(tree: Tree, members: Sequence[int], *, weights: str = "variance") -> float:
+    """claim:tree-range. Variance of the sum of some leaves, in units of one node's, before negatives are repaired.
+
+    The estimate is linear in the noisy counts: its weights are found by estimating from each count alone.
+    """
+    size = len(tree.leaves)
+    alone = consistent(tree, np.eye(size), 0.0, weights=weights, repair=False)
+    loads = leaves_of(tree, alone)[:, list(members)].sum(axis=1)
+    return float((loads**2).sum())

@@ -1,0 +1,131 @@
+"""Trees: every result agrees, and the passes are weighted least squares."""
+
+import numpy as np
+import pytest
+
+from inbounds.after.tree import balanced, consistent, grow, leaves_of, range_variance
+
+LABELS = list("abcdefghij")
+SHAPES = {
+    "four": (("a", "b"), ("c", "d")),
+    "uneven": (("a", ("b", "c", "d")), "e", ("f", "g")),
+    "flat": ("a", "b", "c"),
+    "a chain": ((("a", "b"), "c"), "d"),
+    "one leaf below a group": (("a",), ("b", "c")),
+}
+
+
+def design(tree):
+    """Nodes as sums of leaves."""
+    matrix = np.zeros((len(tree.leaves), len(tree.order)))
+    for node, members in enumerate(tree.leaves):
+        matrix[node, list(members)] = 1
+    return matrix
+
+
+def labels_of(groups):
+    return tuple(sorted("".join(c for c in str(groups) if c.isalpha())))
+
+
+@pytest.mark.claim("tree-consistent")
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_passes_are_least_squares(name):
+    """Against the normal equations with the sum of leaves fixed, by Lagrange's multiplier."""
+    tree = grow(SHAPES[name], labels_of(SHAPES[name]))
+    x, size = design(tree), len(tree.order)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        noisy = rng.normal(10, 5, len(x))
+        system = np.block([[x.T @ x, np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+        solution = np.linalg.solve(system, np.append(x.T @ noisy, 100.0))[:size]
+        found = consistent(tree, noisy, 100.0, repair=False)
+        assert leaves_of(tree, found) == pytest.approx(solution)
+        assert found == pytest.approx(x @ solution)
+
+
+@pytest.mark.claim("tree-consistent")
+@pytest.mark.parametrize("weights", ["variance", "hay"])
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_result_agrees(name, weights):
+    tree = grow(SHAPES[name], labels_of(SHAPES[name]))
+    noisy = np.random.default_rng(1).laplace(5, 20, (500, len(tree.leaves)))
+    found = consistent(tree, noisy, 40.0, weights=weights)
+    leaves = leaves_of(tree, found)
+    assert (leaves >= 0).all()
+    assert leaves.sum(axis=1) == pytest.approx(np.full(500, 40.0))
+    assert found == pytest.approx(leaves @ design(tree).T, abs=1e-9)
+
+
+@pytest.mark.claim("tree-consistent")
+def test_deep_trees():
+    labels = [f"{i:04d}" for i in range(1024)]
+    tree = grow(balanced(labels), tuple(labels))
+    assert tree.depth == 10
+    assert len(tree.leaves) == 2046
+    noisy = np.random.default_rng(0).laplace(3, 30, (20, 2046))
+    leaves = leaves_of(tree, consistent(tree, noisy, 1.0))
+    assert (leaves >= 0).all()
+    assert np.abs(leaves.sum(axis=1) - 1).max() < 1e-12
+
+
+@pytest.mark.claim("tree-consistent")
+def test_hays_weights_are_the_same_in_uniform_trees():
+    for branching, size in ((2, 8), (3, 9)):
+        labels = LABELS[:size]
+        tree = grow(balanced(labels, branching), tuple(labels))
+        noisy = np.random.default_rng(2).normal(5, 9, (50, len(tree.leaves)))
+        both = [consistent(tree, noisy, 30.0, weights=w, repair=False) for w in ("variance", "hay")]
+        assert both[0] == pytest.approx(both[1])
+    uneven = grow(SHAPES["uneven"], labels_of(SHAPES["uneven"]))
+    noisy = np.random.default_rng(2).normal(5, 9, (5, len(uneven.leaves)))
+    assert not np.allclose(*(consistent(uneven, noisy, 30.0, weights=w, repair=False) for w in ("variance", "hay")))
+
+
+@pytest.mark.claim("tree-range")
+def test_variances_of_ranges():
+    """By the normal equations, by simulation, and against adding up flat leaves."""
+    labels = [f"{i:02d}" for i in range(32)]
+    tree = grow(balanced(labels), tuple(labels))
+    rng = np.random.default_rng(3)
+    draws = leaves_of(tree, consistent(tree, rng.normal(0, 1, (20_000, len(tree.leaves))), 0.0, repair=False))
+    for start, stop in ((0, 1), (0, 16), (3, 29), (5, 12)):
+        variance = range_variance(tree, range(start, stop))
+        assert draws[:, start:stop].sum(axis=1).var() == pytest.approx(variance, rel=0.06)
+    assert range_variance(tree, range(32)) == pytest.approx(0.0, abs=1e-18)
+    assert range_variance(tree, range(16)) < 1
+
+
+def test_a_parent_of_nothing():
+    tree = grow((("a", "b"), ("c", "d")), tuple("abcd"))
+    found = consistent(tree, np.array([-50.0, 10.0, 3.0, 4.0, 5.0, 6.0]), 10.0)
+    leaves = leaves_of(tree, found)
+    assert leaves[:2].tolist() == [0.0, 0.0]
+    assert leaves[2:].sum() == pytest.approx(10.0)
+
+
+@pytest.mark.claim("tree-partition")
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ((("a", "b"), ("b", "c")), "every level exactly once"),
+        ((("a", "b"),), "every level exactly once"),
+        ((("a", "b"), "c", ()), "must not be empty"),
+        ("abc", "every level exactly once"),
+        ((("a", "b"), "c", "z"), "every level exactly once"),
+    ],
+)
+def test_what_is_no_partition(groups, words):
+    with pytest.raises(ValueError, match=words):
+        grow(groups, ("a", "b", "c"))
+
+
+def test_bad_input_is_named():
+    tree = grow(("a", "b"), ("a", "b"))
+    with pytest.raises(ValueError, match="noisy must have 2 counts"):
+        consistent(tree, np.ones(3), 1.0)
+    with pytest.raises(ValueError, match="weights must be one of"):
+        consistent(tree, np.ones(2), 1.0, weights="equal")
+    with pytest.raises(ValueError, match="branching must be >= 2"):
+        balanced(["a", "b"], 1)
+    with pytest.raises(ValueError, match="nested groups"):
+        grow("a", ("a",))
