@@ -6,7 +6,7 @@ certified law and a fixed seed, so that everyone who has the record gets the sam
 """
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -30,22 +30,26 @@ class Error:
     ``worst_*`` are the largest over all true values within the bounds; the others hold where the true value is the
     released one. Arrays for several numbers. For what is derived from several noisy numbers the worst case is the width
     of the bounds: a group may be empty, a variance next to nothing. For the elements of a matrix it is that of their
-    noise, before the repair.
+    noise, before the repair. ``simulated`` marks what was found by drawing from the certified law.
     """
 
     rmse: Any
     bias: Any
     worst_rmse: Any
     worst_bias: Any
+    simulated: bool = False
 
     def shaped(self, shape: list[int]) -> "Error":
         """The same, with arrays of the shape of the value."""
-        return Error(*(np.broadcast_to(getattr(self, f.name), math.prod(shape)).reshape(shape) for f in fields(self)))
+        figures = (self.rmse, self.bias, self.worst_rmse, self.worst_bias)
+        made = [np.broadcast_to(one, math.prod(shape)).reshape(shape) for one in figures]
+        return Error(*made, simulated=self.simulated)  # type: ignore[misc]
 
     def __str__(self) -> str:
         least, most = (f"{end(self.rmse):.3g}" for end in (np.min, np.max))
         span = least if least == most else f"{least} to {most}"
-        return f"expected RMSE {span}, at worst {np.max(self.worst_rmse):.3g}"
+        how = " (simulated)" if self.simulated else ""
+        return f"expected RMSE {span}{how}, at worst {np.max(self.worst_rmse):.3g}"
 
 
 def expected_error(
@@ -72,8 +76,8 @@ def expected_error(
     rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
     worst = _worst(method, parts, units, limits, true.size)
     if true.size == 1:
-        return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]))
-    return Error(rmse, bias, *worst)
+        return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]), simulated=True)
+    return Error(rmse, bias, *worst, simulated=True)
 
 
 def _alike(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:

@@ -12,7 +12,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.audit.events import audit
 from inbounds.grid.entropy import SYSTEM, Entropy
-from inbounds.grid.joint import supnorm
+from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import calibrate_scale, choose_grid, grid_mechanism
@@ -37,6 +37,14 @@ def shipped(n: int, epsilon: Fraction, entropy: Entropy = SYSTEM) -> dict[str, t
         pairs[f"Laplace, {bounding}"] = partial(scalar, mechanism, 0), partial(scalar, mechanism, 1)
     scale = calibrate_scale("unbounded", grid.move, None, epsilon)
     pairs["sup-norm, 3 coordinates"] = partial(joint, scale, 0), partial(joint, scale, grid.move)
+    # A record leaves the second cell and enters the first: their difference tells most.
+    cells = calibrate_scale("unbounded", 2, None, epsilon)
+
+    def table(moved: int, size: int) -> Array:
+        noise = np.array([zero_sum(cells, 4, entropy)[:2] for _ in range(size)])
+        return np.asarray(noise[:, 0] - noise[:, 1] + 2.0 * moved)
+
+    pairs["zero-sum, 4 cells"] = partial(table, 0), partial(table, 1)
     return pairs
 
 

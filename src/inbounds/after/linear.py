@@ -1,0 +1,180 @@
+"""Numbers that obey linear constraints: Σ a_k s_k = c, or within [c0, c1], on top of bounds of each.
+
+The paper's Remark 1 has s1 + s2 = c; here it is any number of constraints on any number of statistics. Constraints are
+public, so all of it is post-processing: bounds are tightened to what the constraints imply, before anything is released
+(a tighter bound is a better release), and released numbers are moved to the nearest ones that obey, nearest in units of
+their own standard errors.
+
+Linear programs are solved by SciPy's HiGHS; projections by Clarabel (the extra ``inbounds[constraints]``).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._check import Array, Bounds
+
+# A violation this small, in units of a constraint's size, is rounding.
+_ROUNDING = 1e-9
+
+
+class Contradiction(ValueError):
+    """Constraints that no numbers obey."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """lower ≤ Σ weights[name] · value[name] ≤ upper; an equality where both are the same."""
+
+    weights: tuple[tuple[str, float], ...]
+    lower: float
+    upper: float
+
+    @classmethod
+    def of(cls, weights: Mapping[str, float], *, equals: Any = None, bounds: Any = None) -> "Constraint":
+        """A constraint as a user writes it.
+
+        >>> Constraint.of({"a": 1, "b": 1}, equals=1).upper
+        1.0
+        """
+        if not isinstance(weights, Mapping) or not weights:
+            raise TypeError("weights must be a dictionary from names to numbers, as in {'men': 1, 'women': 1}")
+        if (equals is None) == (bounds is None):
+            raise TypeError("a constraint needs either equals= or bounds=")
+        pairs = tuple((str(name), _check.finite(weight, f"weights[{name!r}]")) for name, weight in weights.items())
+        if not any(weight for _, weight in pairs):
+            raise ValueError("a constraint needs a weight other than 0")
+        if equals is not None:
+            value = _check.finite(equals, "equals")
+            return cls(pairs, value, value)
+        return cls(pairs, *_check.bounds(bounds))
+
+    def __str__(self) -> str:
+        terms = " + ".join(name if weight == 1 else f"{weight:g} {name}" for name, weight in self.weights)
+        if self.lower == self.upper:
+            return f"{terms} = {self.lower:g}"
+        return f"{self.lower:g} ≤ {terms} ≤ {self.upper:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Names with bounds of their own, and constraints among them."""
+
+    names: tuple[str, ...]
+    boxes: tuple[Bounds, ...]
+    constraints: tuple[Constraint, ...]
+
+    @classmethod
+    def of(cls, bounds: Mapping[str, Any], constraints: Sequence[Constraint]) -> "System":
+        """The system; a `Contradiction` names the fewest constraints that clash, if any do."""
+        names = tuple(str(name) for name in bounds)
+        boxes = tuple(_check.bounds(pair, f"bounds of {name!r}") for name, pair in bounds.items())
+        for constraint in constraints:
+            for name, _ in constraint.weights:
+                if name not in names:
+                    raise ValueError(f"a constraint names {name!r}, which has no bounds")
+        system = cls(names, boxes, tuple(constraints))
+        if not system._feasible(system.constraints):
+            clashing = system._clash()
+            raise Contradiction(f"no numbers within the bounds obey all of: {'; '.join(map(str, clashing))}")
+        return system
+
+    def _rows(self, constraints: Sequence[Constraint]) -> tuple[Array, Array, Array]:
+        matrix = np.zeros((len(constraints), len(self.names)))
+        for row, constraint in enumerate(constraints):
+            for name, weight in constraint.weights:
+                matrix[row, self.names.index(name)] += weight
+        return matrix, np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
+
+    def _optimum(self, objective: Array, constraints: Sequence[Constraint]) -> float | None:
+        """The least value of a linear function, -inf without any, None where nothing obeys."""
+        from scipy import optimize
+
+        matrix, lower, upper = self._rows(constraints)
+        within = [optimize.LinearConstraint(matrix, lower, upper)] if constraints else []
+        lows, highs = (np.array(ends) for ends in zip(*self.boxes, strict=True))
+        found = optimize.milp(objective, constraints=within, bounds=optimize.Bounds(lows, highs))
+        if found.status == 2:
+            return None
+        return -math.inf if found.fun is None else float(found.fun)
+
+    def _feasible(self, constraints: Sequence[Constraint]) -> bool:
+        return self._optimum(np.zeros(len(self.names)), constraints) is not None
+
+    def _clash(self) -> list[Constraint]:
+        """Constraints of which none can be left out without the rest being possible."""
+        needed = list(self.constraints)
+        for constraint in self.constraints:
+            fewer = [one for one in needed if one is not constraint]
+            if not self._feasible(fewer):
+                needed = fewer
+        return needed
+
+    def tightened(self) -> dict[str, Bounds]:
+        """claim:linear-tightened. The bounds of each number that bounds and constraints together imply."""
+        result = {}
+        for place, name in enumerate(self.names):
+            unit = np.zeros(len(self.names))
+            unit[place] = 1.0
+            least, most = self._optimum(unit, self.constraints), self._optimum(-unit, self.constraints)
+            assert least is not None
+            assert most is not None
+            result[name] = (max(least, self.boxes[place][0]), min(-most, self.boxes[place][1]))
+        return result
+
+    def nearest(self, values: Mapping[str, float], errors: Mapping[str, float] | None = None) -> dict[str, float]:
+        """claim:linear-nearest. The nearest numbers that obey, in units of ``errors`` (standard errors; equal without).
+
+        Equalities and bounds hold to a part in 10^9. A number whose error is 0 stays as it is, if that is possible.
+        """
+        given = np.array([_check.finite(values[name], f"values[{name!r}]") for name in self.names])
+        scale = np.ones(len(given))
+        if errors is not None:
+            scale = np.array([_check.finite(errors[name], f"errors[{name!r}]") for name in self.names])
+            if not (scale >= 0).all():
+                raise ValueError("errors must be >= 0")
+            largest = scale.max(initial=0.0) or 1.0
+            scale = np.maximum(scale / largest, 1e-6)
+        return dict(zip(self.names, self._projected(given, scale).tolist(), strict=True))
+
+    def _projected(self, given: Array, scale: Array) -> Array:
+        """min ‖(x - given)/scale‖² over the system, in moves y = (x - given)/scale."""
+        try:
+            import clarabel
+        except ImportError:
+            raise ImportError("projections need a solver: pip install 'inbounds[constraints]'") from None
+        from scipy import sparse
+
+        matrix, lower, upper = self._rows(self.constraints)
+        lows, highs = (np.array(ends) for ends in zip(*self.boxes, strict=True))
+        stacked = np.vstack([matrix, np.eye(len(given))])
+        bottom, top = np.concatenate([lower, lows]), np.concatenate([upper, highs])
+        offset, moves = stacked @ given, stacked * scale
+        equal = bottom == top
+        above, below = np.isfinite(top) & ~equal, np.isfinite(bottom) & ~equal
+        rows = np.vstack([moves[equal], moves[above], -moves[below]])
+        limits = np.concatenate([(top - offset)[equal], (top - offset)[above], (offset - bottom)[below]])
+        cones = [clarabel.ZeroConeT(int(equal.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+        quadratic = sparse.csc_matrix(sparse.eye(len(given)))
+        solver = clarabel.DefaultSolver(
+            quadratic, np.zeros(len(given)), sparse.csc_matrix(rows), limits, cones, settings
+        )
+        found = given + scale * np.array(solver.solve().x)
+        # A solver stops a hair outside the bounds.
+        return np.asarray(np.clip(found, lows, highs))
+
+    def obeys(self, values: Mapping[str, float]) -> bool:
+        """Whether numbers obey, up to rounding."""
+        given = np.array([values[name] for name in self.names])
+        matrix, lower, upper = self._rows(self.constraints)
+        found = matrix @ given
+        room = _ROUNDING * np.maximum(1.0, np.abs(matrix) @ np.abs(given))
+        inside = all(low <= x <= high for x, (low, high) in zip(given, self.boxes, strict=True))
+        return inside and bool(((found >= lower - room) & (found <= upper + room)).all())
