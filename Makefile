@@ -39,6 +39,7 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
 	.venv-peers/bin/python bench/audit_peers.py
 	.venv-peers/bin/python bench/statistics.py --peers
+	.venv-peers/bin/python bench/repairs.py --peers
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers

@@ -43,7 +43,7 @@ class Error:
         """The same, with arrays of the shape of the value."""
         figures = (self.rmse, self.bias, self.worst_rmse, self.worst_bias)
         made = [np.broadcast_to(one, math.prod(shape)).reshape(shape) for one in figures]
-        return Error(*made, simulated=self.simulated)  # type: ignore[misc]
+        return Error(made[0], made[1], made[2], made[3], self.simulated)
 
     def __str__(self) -> str:
         least, most = (f"{end(self.rmse):.3g}" for end in (np.min, np.max))
