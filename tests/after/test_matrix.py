@@ -6,6 +6,7 @@ import pytest
 from inbounds.after.matrix import (
     REPAIRS,
     correlations,
+    default,
     nearest_correlation,
     newton_correlation,
     repaired,
@@ -105,17 +106,19 @@ def test_a_nearest_matrix_that_is_known():
         assert solve(matrix) == pytest.approx(np.array(expected), abs=6e-5)
 
 
-def test_clipping_is_nearer_to_the_truth():
-    """What noise broke: eigenvalue clipping beats the nearest matrix, as measured at twenty columns."""
-    true = np.full((20, 20), 0.3) + 0.7 * np.eye(20)
+@pytest.mark.parametrize(
+    ("size", "better", "other"), [(5, "clip", "newton"), (10, "clip", "newton"), (60, "newton", "clip")]
+)
+def test_the_default_is_nearer_to_the_truth(size, better, other):
+    true = np.full((size, size), 0.3) + 0.7 * np.eye(size)
     rng = np.random.default_rng(1)
-    errors = {how: [] for how in ("clip", "newton")}
-    for _ in range(30):
-        noise = rng.laplace(0, 0.25, (20, 20))
-        matrix = true + (np.triu(noise, 1) + np.triu(noise, 1).T)
+    errors = {how: [] for how in (better, other)}
+    for _ in range(40 if size < 20 else 5):
+        noise = np.triu(rng.laplace(0, 0.3, (size, size)), 1)
         for how, seen in errors.items():
-            seen.append(np.linalg.norm(correlations(matrix, how) - true))
-    assert np.mean(errors["clip"]) < np.mean(errors["newton"])
+            seen.append(np.linalg.norm(correlations(true + noise + noise.T, how) - true))
+    assert np.mean(errors[better]) < np.mean(errors[other])
+    assert default(size) == better
 
 
 @pytest.mark.parametrize(

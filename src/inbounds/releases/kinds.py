@@ -173,7 +173,7 @@ def elements(
     Together they are measured in units of their own sensitivities, so that one unit of privacy moves each by at most 1.
     """
     drawn = "covariance" if method == derive.CORRELATION else name
-    if joint:
+    if joint and len(statistics) > 1:
         certificate: Certificate | Composition = joint_law(drawn, promise, Fraction(1), len(statistics))
         (cells,) = table.tally(request)
         noisy = draw_joint([[one(cells) / one.sensitivity for one in statistics]], certificate)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from inbounds import _check, derive
-from inbounds.after.matrix import REPAIRS
+from inbounds.after import matrix
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise
 from inbounds.releases.keywords import explained
@@ -27,7 +27,7 @@ def covariance(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
-    repair: str = "clip",
+    repair: str | None = None,
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
     bounding: str = "bit",
@@ -40,8 +40,9 @@ def covariance(
     ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
     share of ε: variances first, then each covariance within what they allow. ``bounding="truncated"`` needs the latter.
 
-    ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (nearest to the
-    truth where noise is large), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun).
+    ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (the default
+    below 20 columns), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun; the default from
+    20 columns on, where it is nearer to the truth).
     """
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, repair, rows)
@@ -54,7 +55,7 @@ def correlation(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
-    repair: str = "clip",
+    repair: str | None = None,
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
     bounding: str = "bit",
@@ -71,7 +72,7 @@ def _matrix(
     name: str, data: Any, columns: Sequence[Numeric], promise: Promise, method: Any, repair: Any, rows: Any
 ) -> Release:
     joint = _jointly(method, promise)
-    _check.choice(repair, "repair", REPAIRS)
+    repair = _check.choice(repair or matrix.default(len(columns)), "repair", matrix.REPAIRS)
     table = open_table(data, columns, promise, rows, least=2)
     quantised = [table.quantised(column, promise) for column in columns]
     axes = [[column.name for column in columns]] * 2
@@ -141,7 +142,7 @@ def pooled_covariance(
     bounds: Mapping[str, Any],
     epsilon: Any,
     method: str = "joint",
-    repair: str = "clip",
+    repair: str | None = None,
     sizes: Mapping[Level, int] | None = None,
     missing: Mapping[str, Any] | None = None,
     integer: Collection[str] = (),
@@ -155,7 +156,7 @@ def pooled_covariance(
     """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
     promise = Promise.of(epsilon, neighbours, contributions, bounding)
     columns, joint = _columns(bounds, missing, integer), _jointly(method, promise)
-    _check.choice(repair, "repair", REPAIRS)
+    repair = _check.choice(repair or matrix.default(len(columns)), "repair", matrix.REPAIRS)
     key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, columns, key, promise, rows, sizes)
     axes = [[column.name for column in columns]] * 2
