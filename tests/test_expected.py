@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds import derive
 from inbounds.expected import root_error, worst_root_error
 from tests.releases.cases import BOTH, every_call, table
 
@@ -76,9 +77,11 @@ def test_errors_follow_from_the_record(name):
         assert np.shape(figure) == np.shape(release.value)
         assert np.isfinite(figure).all()
         assert (figure == np.asarray(getattr(again, field))).all()
+    assert str(error).startswith("expected RMSE")
+    if release.method == derive.MATRIX:
+        return  # the worst case is that of the noise, before the repair
     assert (np.asarray(error.rmse) <= np.asarray(error.worst_rmse) * 1.05 + 1e-12).all()
     assert (np.abs(error.bias) <= np.asarray(error.worst_bias) * 1.1 + 0.1 * np.asarray(error.rmse)).all()
-    assert str(error).startswith("expected RMSE")
 
 
 def test_simulated_errors_are_those_of_releases():

@@ -46,10 +46,14 @@ def repaired(matrix: Array, how: str) -> Array:
     A column with variance 0 has covariances 0. Positive semidefinite matrices stay as they are.
     """
     bounded = within_variances(matrix)
-    scale = np.sqrt(np.diagonal(bounded, axis1=-2, axis2=-1))
+    variances = np.diagonal(bounded, axis1=-2, axis2=-1)
+    scale = np.sqrt(variances)
     mended = _mended(_over(bounded, scale), how)
-    # One factor for both sides: the result is symmetric to the last bit.
-    return np.asarray(mended * (scale[..., :, None] * scale[..., None, :]))
+    # One factor for both sides: the result is symmetric to the last bit. A squared root may be above its bound by one.
+    result = mended * (scale[..., :, None] * scale[..., None, :])
+    size = result.shape[-1]
+    result[..., np.arange(size), np.arange(size)] = variances
+    return np.asarray(result)
 
 
 def correlations(matrix: Array, how: str) -> Array:
