@@ -55,9 +55,9 @@ REFERENCE = [
 
 @pytest.mark.parametrize(("procedure", "bounding", "epsilon", "n", "expected"), REFERENCE)
 def test_coverage_of_the_papers_procedures(procedure, bounding, epsilon, n, expected):
-    """Within 0.025 of an independent run: both have standard errors up to 0.005, and those figures two digits."""
+    """Within 0.02 of an independent run: both have standard errors up to 0.005, and those figures two digits."""
     shares = released(procedure, bounding, epsilon, n, np.random.default_rng(7))
-    assert coverage(shares, n) == pytest.approx(expected, abs=0.025)
+    assert coverage(shares, n) == pytest.approx(expected, abs=0.02)
 
 
 def test_a_repaired_remainder_covers_better():
