@@ -96,14 +96,10 @@ def derive(
         means = columns.mean(axis=1) + width * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
         return np.asarray(np.clip(means, lower, upper))
     if method == POOLED_OF_SUMS:
-        _, scatter = _scatter(cells, width)
-        sizes = np.maximum(cells[..., :1], 0.0)
-        # A group of one record or none has no scatter.
-        scatter = np.where(sizes < 2, 0.0, scatter).sum(axis=-2)
-        free = np.maximum(sizes.sum(axis=-2) - cells.shape[-2], 1.0)
-        return _possible(np.clip(symmetric(scatter / free), lower, upper), how)
-    counts, scatter = _scatter(cells[..., 0, :], width)
-    covariances = symmetric(scatter / (counts - 1))
+        pooled, free = pooled_scatter(cells, width)
+        return _possible(np.clip(symmetric(pooled / free), lower, upper), how)
+    counts, centred = scatter(cells[..., 0, :], width)
+    covariances = symmetric(centred / (counts - 1))
     if method == CORRELATION_OF_SUMS:
         return _possible(covariances, how, unit=True)
     if method == MATRIX_OF_SUMS:
@@ -151,7 +147,16 @@ def _possible(flat: Array, how: str, *, unit: bool = False) -> Array:
     return (matrix.correlations if unit else matrix.repaired)(full, how).reshape(flat.shape)
 
 
-def _scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
+def pooled_scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
+    """`scatter` within groups, summed over them, and its degrees of freedom."""
+    _, within = scatter(cells, half_widths)
+    sizes = np.maximum(cells[..., :1], 0.0)
+    # A group of one record or none has no scatter.
+    within = np.where(sizes < 2, 0.0, within).sum(axis=-2)
+    return within, np.maximum(sizes.sum(axis=-2) - cells.shape[-2], 1.0)
+
+
+def scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
     """Counts (at least 2) and upper triangles of Σ(x - mean)(y - mean), from counts, Σu and Σ(2u² - 1) or Σ u_i u_j."""
     size = len(half_widths)
     counts = np.maximum(cells[..., :1], 2.0)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
 from itertools import product
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from inbounds.privacy.certificate import (
     without_repeats,
 )
 from inbounds.privacy.guarantee import Neighbours
+
+if TYPE_CHECKING:
+    from inbounds.inference.intervals import Interval
 
 FORMAT = "inbounds-release/1"
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -118,10 +121,12 @@ class Release:
             whole = self.statistic in _WHOLE
             return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
         noisy = np.array([float(x) for x in exact])
-        values = derive.derive(self.method, noisy, *self._limits(), self._recipe())
+        values = derive.derive(self.method, noisy, *self._limits(), self.recipe)
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
 
-    def _recipe(self) -> derive.Recipe:
+    @property
+    def recipe(self) -> derive.Recipe:
+        """What its method needs besides numbers."""
         place = None if self.derived is None else self.axes[0].index(self.derived)
         return derive.Recipe(place, self.repair, None if self.tree is None else grow(self.tree, self.axes[0]))
 
@@ -135,8 +140,29 @@ class Release:
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
         numbers = self.noisy, self.units, self.certificate, self._limits()
-        error = expected_error(self.method, *numbers, self._recipe())
+        error = expected_error(self.method, *numbers, self.recipe)
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
+
+    def limits_of_coordinates(self) -> list[tuple[float, float]]:
+        """Bounds of the noisy coordinates as numbers, infinite on an open side."""
+        lower, upper, _ = self._limits()
+        return list(zip(lower.tolist(), upper.tolist(), strict=True))
+
+    def interval(
+        self, level: float = 0.95, *, kind: str = "population", variance: "Release | None" = None
+    ) -> "Interval":
+        """Where the truth lies, with noise taken into account.
+
+        ``kind="population"``: what the table is a sample of; sampling error and noise together. ``kind="noise"``: the
+        statistic of the table itself. ``variance``, one released from the same column and table, shortens the interval
+        of a mean. The result says how it was made and what it assumes, and unpacks as ``lower, upper``.
+
+        It is made of the record alone: free of budget, and the same for everyone.
+        """
+        # Loaded when asked for: it sees records, and brings SciPy's root finding with it.
+        from inbounds.inference.intervals import interval
+
+        return interval(self, level, kind=kind, variance=variance)
 
     def __repr__(self) -> str:
         value = "x".join(str(len(axis)) for axis in self.axes) + " values" if self.axes else self._shown().strip()

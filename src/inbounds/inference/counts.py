@@ -1,0 +1,177 @@
+"""Counts and shares: sampled records, then noise.
+
+P(S ≤ y | θ) = Σ_k P(K = k | θ) F(y; k), with K binomial (n records, each with the level with probability θ) or Poisson
+(records that come at a rate θ), and F the law of the noisy count. It is found as
+
+    P(K ≤ y | θ) + Σ_k P(K = k | θ) [F(y; k) - 1{k ≤ y}]
+
+where the brackets die out within the reach of the noise: a sum over a window around y, whatever n is. Laplace noise
+that is wide against the sampling error needs no sum: each side of it is an exponential, which tilts a binomial into
+another binomial.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+import scipy
+
+from inbounds._check import Array
+from inbounds.inference.laws import DiscreteLaplace, Laplace, Law
+
+# From this standard deviation on, in records, steps of one record are too small to shorten an interval by 0.3%.
+_SMOOTH = 50.0
+# Up to this many standard deviations a tilted tail keeps its digits.
+_MILD = 8.0
+
+
+class Sampling(Protocol):
+    """How many records have a level, as a function of θ."""
+
+    def cdf(self, k: float, theta: float) -> float: ...
+    def log_base(self, k: Array) -> Array: ...
+    def log_pmf(self, base: Array, k: Array, theta: float) -> Array: ...
+    def deviation(self, k: float) -> float: ...
+    def tilted(self, tilt: float, theta: float) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Binomial:
+    """n independent records; θ is the probability of the level."""
+
+    size: int
+
+    def cdf(self, k: float, theta: float) -> float:
+        if k < 0:
+            return 0.0
+        return 1.0 if k >= self.size else float(scipy.special.betainc(self.size - k, k + 1, 1 - theta))
+
+    def log_base(self, k: Array) -> Array:
+        gammaln = scipy.special.gammaln
+        return np.asarray(gammaln(self.size + 1.0) - gammaln(k + 1) - gammaln(self.size - k + 1))
+
+    def log_pmf(self, base: Array, k: Array, theta: float) -> Array:
+        if theta <= 0 or theta >= 1:
+            return np.where(k == self.size * theta, 0.0, -np.inf)
+        return base + k * math.log(theta) + (self.size - k) * math.log1p(-theta)
+
+    def deviation(self, k: float) -> float:
+        return math.sqrt(max(k, 0.0) * max(self.size - k, 0.0) / self.size)
+
+    def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
+        """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
+        grown = theta * math.expm1(tilt)
+        return self.size * math.log1p(grown), theta * math.exp(tilt) / (1 + grown)
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Records that come independently of each other; θ is their expected number."""
+
+    def cdf(self, k: float, theta: float) -> float:
+        return 0.0 if k < 0 else float(scipy.special.gammaincc(k + 1, theta))
+
+    def log_base(self, k: Array) -> Array:
+        return np.asarray(-scipy.special.gammaln(k + 1))
+
+    def log_pmf(self, base: Array, k: Array, theta: float) -> Array:
+        return np.where(k == 0, 0.0, -np.inf) if theta <= 0 else base + k * math.log(theta) - theta
+
+    def deviation(self, k: float) -> float:
+        return math.sqrt(max(k, 0.0))
+
+    def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
+        """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
+        return theta * math.expm1(tilt), theta * math.exp(tilt)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """claim:sampled-count. The noisy count of sampled records, as a family in θ; in records throughout."""
+
+    sampling: Binomial | Poisson
+    law: Law
+    step: int = 1
+    highest: float = 1.0
+
+    @property
+    def lowest(self) -> float:
+        return 0.0
+
+    @property
+    def first(self) -> float:
+        return self.law.lower
+
+    @property
+    def last(self) -> float:
+        return self.law.upper
+
+    def at_most(self, y: float, theta: float) -> float:
+        if y >= self.law.upper:
+            return 1.0
+        return 0.0 if y < self.law.lower else self._inside(y, theta)
+
+    def below(self, y: float, theta: float) -> float:
+        if self.law.noise.step:
+            return self.at_most(y - 1, theta)
+        return 0.0 if y <= self.law.lower else self._inside(y, theta)
+
+    def beyond(self, theta: float) -> tuple[float, float] | None:
+        if not self.law.truncated:
+            return None
+        free = Sampled(self.sampling, self.law.unbounded)
+        return free.below(self.law.lower, theta), 1 - free.at_most(self.law.upper, theta)
+
+    def _inside(self, y: float, theta: float) -> float:
+        floor = math.floor(y)
+        sampled = self.sampling.cdf(floor, theta)
+        if self._wide(y):
+            return min(max(sampled + self._tilted(y, floor, theta), 0.0), 1.0)
+        k, base, gain = _window(self.sampling, self.law, y)
+        with np.errstate(under="ignore"):
+            correction = float(np.exp(self.sampling.log_pmf(base, k, theta)) @ gain)
+        return min(max(sampled + correction, 0.0), 1.0)
+
+    def _wide(self, y: float) -> bool:
+        noise = self.law.noise
+        if self.law.truncated or not isinstance(noise, Laplace | DiscreteLaplace) or noise.scale < 4:
+            return False
+        return self.sampling.deviation(max(y, 1.0)) < _MILD * noise.scale
+
+    def _tilted(self, y: float, floor: int, theta: float) -> float:
+        """What the noise adds to P(K ≤ y): carried down from above, less what is carried up from below."""
+        rate = 1 / self.law.noise.scale
+        share = 1 / (1 + math.exp(-rate)) if self.law.noise.step else 0.5
+        up, down = self.sampling.tilted(rate, theta), self.sampling.tilted(-rate, theta)
+        from_above = down[0] + rate * y
+        from_below = up[0] - rate * (y + self.law.noise.step)
+        gained = _product(from_above, 1 - self.sampling.cdf(floor, down[1]))
+        lost = _product(from_below, self.sampling.cdf(floor, up[1]))
+        return share * (gained - lost)
+
+
+def _product(exponent: float, probability: float) -> float:
+    """e^exponent · probability, which is at most 1: where the first overflows the second is nothing."""
+    return 0.0 if probability <= 0 else math.exp(min(exponent + math.log(probability), 0.0))
+
+
+@lru_cache(maxsize=4096)
+def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Array, Array]:
+    """The counts within reach of y, the part of log P(K = k) that θ leaves alone, and F(y; k) - 1{k ≤ y}."""
+    reach = math.ceil(law.noise.reach)
+    top = sampling.size if isinstance(sampling, Binomial) else math.inf
+    k = np.arange(max(0, math.floor(y) - reach), min(top, math.floor(y) + reach + 1) + 1, dtype=float)
+    return k, sampling.log_base(k), law.below(y, k) - (k <= y) if not law.noise.step else law.at_most(y, k) - (k <= y)
+
+
+def sampled(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
+    """The family for a released y; its steps are looked at where they matter."""
+    spread = math.hypot(sampling.deviation(y), math.sqrt(2) * law.noise.scale)
+    step = 1 if law.noise.step and spread < _SMOOTH else 0
+    if isinstance(sampling, Binomial):
+        return Sampled(sampling, law, step)
+    # Rates from which neither noise nor sampling comes down to y.
+    far = y + law.noise.reach
+    return Sampled(sampling, law, step, highest=far + 10 * math.sqrt(far) + 60)

@@ -1,0 +1,221 @@
+"""The law of one released coordinate, in double precision: what intervals, tests and posteriors are made of.
+
+A noise has a distribution function on the real line; a `Law` puts it between bounds. Counts are measured in records and
+released on the integers (``step`` 1); everything else lies on a grid so fine that it counts as continuous (``step`` 0).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import scipy
+
+from inbounds._check import Array
+from inbounds.privacy.certificate import Certificate
+
+# Tails beyond a reach are smaller than this.
+_NEGLIGIBLE = 1e-17
+# A discrete noise that is wider than this many steps is looked up on a coarser lattice.
+_FINEST = 2000.0
+
+
+class Noise(Protocol):
+    """Symmetric noise: ``cdf(t)`` is P(noise ≤ t), for integer t where ``step`` is 1.
+
+    ``density`` is that of numbers, or the probability of an integer; beyond ``reach`` there is next to nothing.
+    """
+
+    @property
+    def scale(self) -> float: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def reach(self) -> float: ...
+    def cdf(self, t: Any) -> Array: ...
+    def density(self, t: Any) -> Array: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Density ∝ e^(-|t|/scale)."""
+
+    scale: float
+    step: int = 0
+
+    @property
+    def reach(self) -> float:
+        return self.scale * -math.log(_NEGLIGIBLE)
+
+    def cdf(self, t: Any) -> Array:
+        t = np.asarray(t, float)
+        tail = np.exp(-np.abs(t) / self.scale) / 2
+        return np.asarray(np.where(t < 0, tail, 1 - tail))
+
+    def density(self, t: Any) -> Array:
+        return np.asarray(np.exp(-np.abs(t) / self.scale) / (2 * self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """P(k) ∝ q^|k| on the integers, q = e^(-1/scale).
+
+    Between integers the same formulas go on without a jump, so that a noisy count has a law for every real true count,
+    too: a family to solve in.
+    """
+
+    scale: float
+    step: int = 1
+
+    @property
+    def reach(self) -> float:
+        return self.scale * -math.log(_NEGLIGIBLE) + 1
+
+    def cdf(self, t: Any) -> Array:
+        t = np.asarray(t, float)
+        tail = np.exp(-np.where(t < 0, -t, t + 1) / self.scale) / (1 + math.exp(-1 / self.scale))
+        return np.asarray(np.where(t < 0, tail, 1 - tail))
+
+    def density(self, t: Any) -> Array:
+        return np.asarray(np.exp(-np.abs(t) / self.scale) * math.tanh(0.5 / self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class SupNorm:
+    """claim:sup-norm-marginal. One coordinate of noise with density ∝ e^(-‖t‖∞/scale) in d dimensions.
+
+    Its radius is gamma distributed with shape d + 1 and it is uniform given the radius, so that its density is
+    Q(d, |t|)/(2d) and its upper tail [d Q(d+1, t) - t Q(d, t)]/(2d), with Q the regularised upper gamma function.
+    """
+
+    scale: float
+    dimension: int
+    step: int = 0
+
+    @property
+    def reach(self) -> float:
+        return float(self.scale * scipy.special.gammainccinv(self.dimension + 1, _NEGLIGIBLE))
+
+    def cdf(self, t: Any) -> Array:
+        size, upper = np.abs(np.asarray(t, float)) / self.scale, scipy.special.gammaincc
+        tail = (self.dimension * upper(self.dimension + 1, size) - size * upper(self.dimension, size)) / (
+            2 * self.dimension
+        )
+        tail = np.clip(tail, 0.0, 0.5)
+        return np.asarray(np.where(np.asarray(t) < 0, tail, 1 - tail))
+
+    def density(self, t: Any) -> Array:
+        size = np.abs(np.asarray(t, float)) / self.scale
+        return np.asarray(scipy.special.gammaincc(self.dimension, size) / (2 * self.dimension * self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class ZeroSum:
+    """claim:zero-sum-marginal. One of ``cells`` discrete Laplace variables, given that they add up to nothing.
+
+    P(z) ∝ q^|z| P(sum of the others = -z); the law of the sum is found from its characteristic function.
+    """
+
+    scale: float
+    cells: int
+    step: int = 1
+
+    @property
+    def reach(self) -> float:
+        return self.scale * -math.log(_NEGLIGIBLE) + 1
+
+    def cdf(self, t: Any) -> Array:
+        coarse = max(1.0, self.scale / _FINEST)
+        points, cumulative = _zero_sum_table(self.scale / coarse, self.cells)
+        # On a coarser lattice the end of the step t is at (t + ½)/coarse - ½.
+        return np.interp((np.asarray(t, float) + 0.5) / coarse - 0.5, points, cumulative, left=0.0, right=1.0)
+
+    def density(self, t: Any) -> Array:
+        return self.cdf(t) - self.cdf(np.asarray(t, float) - 1)
+
+
+@lru_cache(maxsize=32)
+def _zero_sum_table(scale: float, cells: int) -> tuple[Array, Array]:
+    reach = math.ceil(-scale * math.log(_NEGLIGIBLE)) + 2
+    size = 1 << math.ceil(math.log2(2 * (reach + 12 * scale * math.sqrt(2.0 * cells)) + 1))
+    q = math.exp(-1 / scale)
+    turn = 2 * np.pi * np.arange(size // 2 + 1) / size
+    # (1-q)²/(1 - 2q cos t + q²), without cancellation.
+    characteristic = 1 / (1 + 4 * q * np.sin(turn / 2) ** 2 / (1 - q) ** 2)
+    others = np.maximum(np.fft.irfft(characteristic ** (cells - 1), size), 0.0)
+    points = np.arange(-reach, reach + 1)
+    weights = np.exp(-np.abs(points) / scale) * others[points % size]
+    cumulative = np.cumsum(weights / weights.sum())
+    return points.astype(float), np.minimum(cumulative, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A noise between bounds (±inf where open): P(released ≤ y | true value ``at``) and P(released < y | ``at``)."""
+
+    noise: Noise
+    lower: float = -math.inf
+    upper: float = math.inf
+    truncated: bool = False
+
+    def at_most(self, y: float, at: Any) -> Array:
+        """P(released ≤ y)."""
+        at = np.asarray(at, float)
+        if y >= self.upper:
+            return np.ones_like(at)
+        return np.zeros_like(at) if y < self.lower else self._inside(y, at)
+
+    def below(self, y: float, at: Any) -> Array:
+        """P(released < y)."""
+        if self.noise.step:
+            return self.at_most(y - self.noise.step, at)
+        at = np.asarray(at, float)
+        return np.zeros_like(at) if y <= self.lower else self._inside(min(y, self.upper), at)
+
+    def _inside(self, y: float, at: Array) -> Array:
+        if not self.truncated:
+            return self.noise.cdf(y - at)
+        at = np.clip(at, self.lower, self.upper)
+        start = self.noise.cdf(self.lower - self.noise.step - at) if math.isfinite(self.lower) else np.zeros_like(at)
+        end = self.noise.cdf(self.upper - at) if math.isfinite(self.upper) else np.ones_like(at)
+        return np.clip((self.noise.cdf(y - at) - start) / (end - start), 0.0, 1.0)
+
+    def likelihood(self, y: float, at: Any) -> Array:
+        """Density of y, or its probability where it is an integer or an atom."""
+        at = np.asarray(at, float)
+        if self.truncated:
+            at = np.clip(at, self.lower, self.upper)
+            start = self.noise.cdf(self.lower - self.noise.step - at) if math.isfinite(self.lower) else 0.0
+            end = self.noise.cdf(self.upper - at) if math.isfinite(self.upper) else 1.0
+            return self.noise.density(y - at) / (end - start)
+        if y <= self.lower:
+            return self.noise.cdf(self.lower - at)
+        return 1 - self.below(self.upper, at) if y >= self.upper else self.noise.density(y - at)
+
+    @property
+    def unbounded(self) -> "Law":
+        """The noise alone."""
+        return Law(self.noise)
+
+    def within(self, lower: float, upper: float) -> "Law":
+        """The same, clamped to bounds: post-processing of what was released."""
+        return Law(self.noise, max(lower, self.lower), min(upper, self.upper), self.truncated)
+
+
+def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False) -> Noise:
+    """The noise of one coordinate of a certified draw; with ``unit`` the worth of one of the coordinate.
+
+    ``counts`` gives it in steps of the certificate's own grid.
+    """
+    scale = float(part.spread / part.step) if counts else float(part.spread) * unit
+    if part.noise == "zero-sum":
+        return ZeroSum(scale, part.dimension)
+    if part.noise == "sup-norm":
+        return SupNorm(scale, part.dimension)
+    return DiscreteLaplace(scale) if counts else Laplace(scale)
+
+
+def law_of(part: Certificate, bounds: tuple[float, float], unit: float = 1.0, *, counts: bool = False) -> Law:
+    """The law of one released coordinate within its bounds."""
+    return Law(noise_of(part, unit, counts=counts), *bounds, truncated=part.bounding == "truncated")

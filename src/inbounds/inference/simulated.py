@@ -1,0 +1,283 @@
+"""Intervals by simulation, for what is made of several noisy numbers.
+
+A parameter is kept where the released figure is not in a tail of what a simulated release would give: normal records
+(a Wishart scatter), then noise of the certified law, then the bounds, so that clamping is part of the test and not an
+error of it. What else the law depends on (variances next to a correlation, the other shares next to a share) is set to
+what was released; variances, which noise may have moved far, to several values within its reach, and a parameter is
+kept if one of them keeps it (repro samples, Awan and Wang 2024). Draws have a fixed seed: whoever has the record gets
+the same interval.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import scipy
+
+from inbounds import derive
+from inbounds._check import Array
+from inbounds.inference.laws import Noise, SupNorm
+
+DRAWS = 4000
+_HALVINGS = 18
+
+
+def limits(
+    simulate: Callable[[float], Array], observed: float, lowest: float, highest: float, alpha: float
+) -> tuple[float, float]:
+    """Where P(simulated ≥ observed) and P(simulated ≤ observed) both exceed alpha/2; figures move up with θ."""
+
+    def upper_tail(theta: float) -> bool:
+        return bool(np.mean(simulate(theta) >= observed) > alpha / 2)
+
+    def lower_tail(theta: float) -> bool:
+        return bool(np.mean(simulate(theta) <= observed) > alpha / 2)
+
+    lower = lowest if upper_tail(lowest) else _boundary(upper_tail, lowest, highest)
+    upper = highest if lower_tail(highest) else _boundary(lower_tail, highest, lowest)
+    return min(lower, upper), max(lower, upper)
+
+
+def _boundary(kept: Callable[[float], bool], outside: float, inside: float) -> float:
+    """The outer end of the step on which a parameter begins to be kept."""
+    for _ in range(_HALVINGS):
+        middle = (outside + inside) / 2
+        outside, inside = (outside, middle) if kept(middle) else (middle, inside)
+    return outside
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """Draws of two standard normal columns' scatter (Bartlett), divided by their degrees of freedom.
+
+    claim:bartlett. With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
+    Wishart matrix; any correlation and variances come from it by a linear map.
+    """
+
+    first: Array
+    cross: Array
+    second: Array
+
+    @classmethod
+    def drawn(cls, freedom: Sequence[int] | int, rng: np.random.Generator, *, sampled: bool) -> "Scatter":
+        """For each number of degrees of freedom a column of draws; without sampling the expected scatter."""
+        shape = (DRAWS, *np.shape(freedom))
+        degrees = np.maximum(np.asarray(freedom, float), 1.0)
+        if not sampled:
+            return cls(np.ones(shape), np.zeros(shape), np.ones(shape))
+        first = np.sqrt(rng.chisquare(degrees, shape) / degrees)
+        second = np.sqrt(2 * rng.standard_gamma(np.maximum(degrees - 1, 0.0) / 2, shape) / degrees)
+        return cls(first, rng.standard_normal(shape) / np.sqrt(degrees), second)
+
+    def at(self, variances: tuple[float, float], correlation: float) -> tuple[Array, Array, Array]:
+        """Sample variances and the covariance between them, for these of the population."""
+        rest = math.sqrt(max(1 - correlation**2, 0.0))
+        along = correlation * self.first + rest * self.cross
+        across = along**2 + (rest * self.second) ** 2
+        area = math.sqrt(variances[0] * variances[1])
+        return variances[0] * self.first**2, area * self.first * along, variances[1] * across
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """A pair of columns' three elements as they are released: noise, then bounds.
+
+    ``scales`` are those of the noise in the units of the elements. Truncated covariances lie within what the released
+    variances allow.
+    """
+
+    scales: tuple[float, float, float]
+    bounds: tuple[tuple[float, float], ...]
+    draws: Array
+    truncated: bool
+
+    def noisy(self, elements: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        first, cross, second = elements
+        if not self.truncated:
+            made = [
+                np.clip(x + s * z, *b)
+                for x, s, z, b in zip(elements, self.scales, self.draws, self.bounds, strict=True)
+            ]
+            return made[0], made[1], made[2]
+        one = _truncated(self.draws[0], first, self.scales[0], *self.bounds[0])
+        two = _truncated(self.draws[2], second, self.scales[2], *self.bounds[2])
+        reach = np.sqrt(one * two)
+        return one, _truncated(self.draws[1], cross, self.scales[1], -reach, reach), two
+
+
+def _truncated(u: Array, at: Array, scale: float, lower: Any, upper: Any) -> Array:
+    """Truncated Laplace variables from uniform ones."""
+    at = np.clip(at, lower, upper)
+    start, end = (
+        np.where(t < 0, np.exp(-np.abs(t)) / 2, 1 - np.exp(-np.abs(t)) / 2)
+        for t in ((lower - at) / scale, (upper - at) / scale)
+    )
+    p = start + u * (end - start)
+    with np.errstate(divide="ignore"):
+        drawn = np.where(p < 0.5, np.log(2 * p), -np.log(np.maximum(2 * (1 - p), 1e-300)))
+    return np.asarray(np.clip(at + scale * drawn, lower, upper))
+
+
+def pair_noise(noises: Sequence[Noise], bounds: Sequence[tuple[float, float]], *, truncated: bool) -> Released:
+    """The release of a pair's elements, with draws of its noise."""
+    rng = np.random.default_rng(1)
+    scales = (noises[0].scale, noises[1].scale, noises[2].scale)
+    if truncated:
+        return Released(scales, tuple(bounds), rng.random((3, DRAWS)), truncated=True)
+    return Released(scales, tuple(bounds), unit_noise(noises[0], 3, rng).T, truncated=False)
+
+
+def unit_noise(noise: Noise, coordinates: int, rng: np.random.Generator, groups: int = 1) -> Array:
+    """Draws of unit scale for some of the coordinates of a vector; of each group a vector of its own."""
+    if isinstance(noise, SupNorm):
+        radius = rng.gamma(noise.dimension + 1, 1.0, (DRAWS, groups, 1))
+        made = radius * rng.uniform(-1, 1, (DRAWS, groups, coordinates))
+    else:
+        made = rng.laplace(0.0, 1.0, (DRAWS, groups, coordinates))
+    return np.asarray(made[:, 0] if groups == 1 else made)
+
+
+def correlation_of(first: Array, cross: Array, second: Array) -> Array:
+    """Within [-1, 1], and 0 next to a variance of 0."""
+    area = np.sqrt(np.maximum(first, 0.0) * np.maximum(second, 0.0))
+    return np.asarray(np.clip(np.divide(cross, area, out=np.zeros_like(cross), where=area > 0), -1.0, 1.0))
+
+
+def pair_limits(
+    figure: Callable[[tuple[float, float], float], Array],
+    observed: float,
+    plausible: tuple[Sequence[float], Sequence[float]],
+    alpha: float,
+    *,
+    covariance: bool,
+) -> tuple[float, float]:
+    """The widest limits over plausible variances; ``figure(variances, correlation)`` are simulated releases."""
+    found = []
+    for variances in product(*plausible):
+        area = math.sqrt(variances[0] * variances[1]) if covariance else 1.0
+        low, high = limits(lambda rho, v=variances: figure(v, rho), observed, -1.0, 1.0, alpha)  # type: ignore[misc]
+        found.append((low * area, high * area))
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Noisy counts and sums of groups (`inbounds.tables.statistics.Moments`) of one or two columns, as simulated.
+
+    ``sizes`` and ``means`` (groups × columns, in half-widths about the middle of the bounds) are those released.
+    """
+
+    method: str
+    sizes: Array
+    means: Array
+    scatter: Scatter
+    shift: Array
+    noise: Array
+    half_widths: Array
+
+    def figure(self, variances: tuple[float, ...], correlation: float = 0.0) -> Array:
+        """Simulated variance, covariance or correlation; ``variances`` are those of the population."""
+        columns = len(self.half_widths)
+        scaled = tuple(v / h**2 for v, h in zip(variances, self.half_widths, strict=True))
+        pair = (scaled[0], scaled[-1])
+        first, cross, second = self.scatter.at(pair, correlation if columns == 2 else 0.0)
+        elements = [first] if columns == 1 else [first, cross, second]
+        free = np.maximum(self.sizes - 1, 1.0)
+        means = self._shifted(pair, correlation)
+        coordinates = [np.broadcast_to(self.sizes, first.shape)]
+        coordinates += [self.sizes * mean for mean in means]
+        for element, (i, j) in zip(elements, [(0, 0), (0, 1), (1, 1)], strict=False):
+            total = free * element + self.sizes * means[i] * means[j if columns == 2 else 0]
+            coordinates.append(2 * total - self.sizes if i == j else total)
+        made = np.stack(coordinates, axis=-1) + self.noise
+        return sums_figure(self.method, made, self.half_widths)
+
+    def _shifted(self, variances: tuple[float, float], correlation: float) -> list[Array]:
+        """Sample means: those of the groups, moved by their sampling error."""
+        root = np.sqrt(np.maximum(self.sizes, 1.0))
+        one = self.means[:, 0] + math.sqrt(variances[0]) * self.shift[..., 0] / root
+        if len(self.half_widths) == 1:
+            return [np.clip(one, -1, 1)]
+        along = correlation * self.shift[..., 0] + math.sqrt(max(1 - correlation**2, 0.0)) * self.shift[..., 1]
+        two = self.means[:, 1] + math.sqrt(variances[1]) * along / root
+        return [np.clip(one, -1, 1), np.clip(two, -1, 1)]
+
+
+def sums_figure(method: str, cells: Array, half_widths: Array) -> Array:
+    """The figure of one or two columns from (simulated) noisy counts and sums, groups along the last axis but one."""
+    if method == derive.POOLED_OF_SUMS:
+        scatter, free = derive.pooled_scatter(cells, half_widths)
+    else:
+        counts, scatter = derive.scatter(cells[..., 0, :], half_widths)
+        free = counts - 1
+    elements = scatter / free
+    if elements.shape[-1] == 1:
+        return np.maximum(elements[..., 0], 0.0)
+    if method == derive.CORRELATION_OF_SUMS:
+        return correlation_of(elements[..., 0], elements[..., 1], elements[..., 2])
+    return elements[..., 1]
+
+
+def mean_limits(count: float, total: float, noise: Noise, alpha: float, *, sampled: bool) -> tuple[float, float]:
+    """claim:fieller. Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
+
+    For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
+    z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
+    no larger than the 1 - alpha quantile of that (Fieller 1954).
+    """
+    rng = np.random.default_rng(2)
+    z = unit_noise(noise, 2, rng) * noise.scale
+    sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
+    # Noise may have made the count too small, and a sampling error taken from it: allow for one standard deviation.
+    size = max(count, 1.0) + float(np.std(z[:, 0]))
+
+    def kept(mean: float) -> bool:
+        error = z[:, 1] - mean * z[:, 0] + math.sqrt(size * max(1 - mean**2, 0.0)) * sampling
+        return bool(np.mean(np.abs(error) >= abs(total - mean * count)) > alpha)
+
+    centre = float(np.clip(total / count, -1, 1)) if count > 0 else 0.0
+    if not kept(centre):
+        return -1.0, 1.0
+    lower = -1.0 if kept(-1.0) else _boundary(kept, -1.0, centre)
+    upper = 1.0 if kept(1.0) else _boundary(kept, 1.0, centre)
+    return lower, upper
+
+
+def share_limits(
+    counts: Array, place: int | None, noise: Noise, size: int | None, alpha: float, *, sampled: bool
+) -> tuple[float, float]:
+    """Limits for a share of counts that have noise of their own and are clamped at 0.
+
+    With a ``place``, it is that count over the sum of all; without, what the counts leave of ``size``. Clamping moves
+    the other counts up; how much is simulated at the counts released.
+    """
+    rng = np.random.default_rng(3)
+    total = size if size is not None else max(round(float(counts.sum())), 1)
+    others = counts if place is None else np.delete(counts, place)
+    moved = np.zeros(DRAWS)
+    for count in others:
+        moved += np.maximum(count + noise.scale * rng.laplace(0.0, 1.0, DRAWS), 0.0) - count
+    own = noise.scale * rng.laplace(0.0, 1.0, DRAWS)
+    u = rng.random(DRAWS)
+
+    def simulate(share: float) -> Array:
+        having = _binomial(u, total, share) if sampled else np.full(DRAWS, total * share)
+        if place is None:
+            return np.asarray(np.maximum(having - moved, 0.0) / total)
+        noisy = np.maximum(having + own, 0.0)
+        return np.asarray(noisy / np.maximum(noisy + np.maximum(total - having + moved, 0.0), 1e-12))
+
+    left = total - float(counts.sum()) if place is None else float(counts[place])
+    observed = max(left, 0.0) / (total if place is None else max(float(counts.sum()), 1e-12))
+    return limits(simulate, min(observed, 1.0), 0.0, 1.0, alpha)
+
+
+def _binomial(u: Array, size: int, share: float) -> Array:
+    """Binomial numbers that move up with the share: by the normal law with its skewness (Cornish and Fisher)."""
+    deviation = math.sqrt(max(size * share * (1 - share), 1e-12))
+    z = scipy.special.ndtri(u)
+    skew = (1 - 2 * share) / (6 * deviation) if deviation > 0.5 else 0.0
+    return np.clip(np.rint(size * share + deviation * (z + skew * (z**2 - 1))), 0, size)
