@@ -18,7 +18,7 @@ ALLOWED = {
     "releases": {"_check", "derive", "expected", "grid", "privacy", "record", "releases", "tables", "after"},
     "record": {"_check", "after", "derive", "expected", "grid", "inference", "privacy", "soundness"},
     # What is concluded from records: it sees them and the laws, and no table.
-    "inference": {"_check", "after", "derive", "grid", "inference", "laws", "privacy.certificate", "record"},
+    "inference": {"_check", "derive", "expected", "grid", "inference", "laws", "privacy.certificate", "record"},
     "soundness": {"derive", "privacy.certificate"},
     "expected": {"_check", "derive", "grid", "laws", "privacy.certificate"},
     "derive": {"_check", "after"},

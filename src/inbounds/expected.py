@@ -84,7 +84,7 @@ def _alike(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error
     """The errors of many counts with one law: in double precision, which is faster, where it has nine digits."""
     law = part.mechanism
     if law.scale.steps < _COARSE:
-        powers, step = _Doubles(float(law.scale.steps)), float(law.step)
+        powers, step = Doubles(float(law.scale.steps)), float(law.step)
         found = {x: moments(powers, law.bounding, law.first, law.last, law.locate(x)) for x in set(noisy)}
         each = {x: (math.sqrt(mse) * step, bias * step) for x, (bias, mse) in found.items()}
     else:
@@ -99,7 +99,7 @@ _COARSE = 1 << 9
 
 
 @dataclass(frozen=True, slots=True)
-class _Doubles:
+class Doubles:
     """Powers of q = e^(-1/steps) in double precision."""
 
     steps: float

@@ -31,6 +31,7 @@ class Sampling(Protocol):
     """How many records have a level, as a function of θ."""
 
     def cdf(self, k: float, theta: float) -> float: ...
+    def above(self, k: float, theta: float) -> float: ...
     def log_base(self, k: Array) -> Array: ...
     def log_pmf(self, base: Array, k: Array, theta: float) -> Array: ...
     def deviation(self, k: float) -> float: ...
@@ -48,6 +49,11 @@ class Binomial:
             return 0.0
         return 1.0 if k >= self.size else float(scipy.special.betainc(self.size - k, k + 1, 1 - theta))
 
+    def above(self, k: float, theta: float) -> float:
+        if k < 0:
+            return 1.0
+        return 0.0 if k >= self.size else float(scipy.special.betainc(k + 1, self.size - k, theta))
+
     def log_base(self, k: Array) -> Array:
         gammaln = scipy.special.gammaln
         return np.asarray(gammaln(self.size + 1.0) - gammaln(k + 1) - gammaln(self.size - k + 1))
@@ -63,7 +69,7 @@ class Binomial:
     def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
         """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
         grown = theta * math.expm1(tilt)
-        return self.size * math.log1p(grown), theta * math.exp(tilt) / (1 + grown)
+        return self.size * math.log1p(grown), min(theta * math.exp(tilt) / (1 + grown), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,9 @@ class Poisson:
 
     def cdf(self, k: float, theta: float) -> float:
         return 0.0 if k < 0 else float(scipy.special.gammaincc(k + 1, theta))
+
+    def above(self, k: float, theta: float) -> float:
+        return 1.0 if k < 0 else float(scipy.special.gammainc(k + 1, theta))
 
     def log_base(self, k: Array) -> Array:
         return np.asarray(-scipy.special.gammaln(k + 1))
@@ -147,7 +156,7 @@ class Sampled:
         up, down = self.sampling.tilted(rate, theta), self.sampling.tilted(-rate, theta)
         from_above = down[0] + rate * y
         from_below = up[0] - rate * (y + self.law.noise.step)
-        gained = _product(from_above, 1 - self.sampling.cdf(floor, down[1]))
+        gained = _product(from_above, self.sampling.above(floor, down[1]))
         lost = _product(from_below, self.sampling.cdf(floor, up[1]))
         return share * (gained - lost)
 
@@ -163,7 +172,7 @@ def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Ar
     reach = math.ceil(law.noise.reach)
     top = sampling.size if isinstance(sampling, Binomial) else math.inf
     k = np.arange(max(0, math.floor(y) - reach), min(top, math.floor(y) + reach + 1) + 1, dtype=float)
-    return k, sampling.log_base(k), law.below(y, k) - (k <= y) if not law.noise.step else law.at_most(y, k) - (k <= y)
+    return k, sampling.log_base(k), law.inside(y, k) - (k <= y)
 
 
 def sampled(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = ("population", "noise")
 # How variances next to a correlation or covariance are varied: ends and middle of an interval of this level.
-_PLAUSIBLE = 0.8
+_PLAUSIBLE = 0.9
 
 _INDEPENDENT = "records are independent draws from the population"
 _SIZE = "the table has as many records as its denominator"
@@ -105,7 +105,8 @@ _INVERTED = "inversion of the exact law"
 _SIMULATED = "inversion of simulated releases"
 
 
-def _parts(release: "Release") -> list[Certificate]:
+def certified_parts(release: "Release") -> list[Certificate]:
+    """The certificate of each noisy coordinate."""
     certificate = release.certificate
     return [certificate] * len(release.noisy) if isinstance(certificate, Certificate) else list(certificate.parts)
 
@@ -123,22 +124,22 @@ def _direct(release: "Release", alpha: float, population: bool) -> _Made:
 
 def _counted(release: "Release", alpha: float, population: bool) -> _Made:
     """Every cell from its own noisy count, whatever the repair made of it: then the law is exact."""
-    part = _parts(release)[0]
-    size = release.rows if release.rows is not None else release.denominator
+    part = certified_parts(release)[0]
+    size = public_size(release)
     top = math.inf if size is None else float(size)
     law = law_of(part, (0.0, top), counts=True)
     shares = release.statistic in ("proportion", "proportions")
-    counts = [float((noisy - part.origin) / part.step) for noisy in _leaves(release)]
+    counts = noisy_counts(release)
     if population:
         sampling: Binomial | Poisson = Poisson() if size is None else Binomial(size)
         worth = 1.0 if shares or size is None else top
         assumption = _POISSON if size is None else _INDEPENDENT
         assumption += f"; {_SIZE}" if release.denominator is not None else ""
-        found = {y: _population_count(sampling, law, y, alpha) for y in {min(max(x, 0.0), top) for x in counts}}
+        found = {y: _population_count(sampling, law, y, alpha) for y in set(counts)}
     else:
         worth, assumption = (1 / top if shares else 1.0), _NONE
-        found = {y: _true_count(law, y, top, alpha) for y in {min(max(x, 0.0), top) for x in counts}}
-    limits = np.array([found[min(max(x, 0.0), top)] for x in counts]).T * worth
+        found = {y: _true_count(law, y, top, alpha) for y in set(counts)}
+    limits = np.array([found[y] for y in counts]).T * worth
     if release.method == derive.ALL_BUT_ONE and release.derived is not None:
         place = release.axes[0].index(release.derived)
         noise = noise_of(part, counts=True)
@@ -147,13 +148,20 @@ def _counted(release: "Release", alpha: float, population: bool) -> _Made:
     return limits[0], limits[1], _INVERTED, assumption
 
 
-def _leaves(release: "Release") -> list[Any]:
-    """The noisy counts of the cells; in a tree those of its leaves, in the order of the levels."""
-    tree = release.recipe.tree
-    if tree is None:
-        return list(release.noisy)
-    own = {leaves[0]: i for i, leaves in enumerate(tree.leaves) if len(leaves) == 1}
-    return [release.noisy[own[i]] for i in range(len(tree.order))]
+def public_size(release: "Release") -> int | None:
+    """The number of records, or what stands for it; None where it is protected."""
+    return release.rows if release.rows is not None else release.denominator
+
+
+def noisy_counts(release: "Release") -> list[float]:
+    """The noisy counts of the cells, within 0 and the number of records; in a tree those of its leaves."""
+    part, size = certified_parts(release)[0], public_size(release)
+    noisy, tree = release.noisy, release.recipe.tree
+    if tree is not None:
+        own = {leaves[0]: i for i, leaves in enumerate(tree.leaves) if len(leaves) == 1}
+        noisy = tuple(release.noisy[own[i]] for i in range(len(tree.order)))
+    top = math.inf if size is None else float(size)
+    return [min(max(float((x - part.origin) / part.step), 0.0), top) for x in noisy]
 
 
 def _population_count(sampling: Binomial | Poisson, law: Law, y: float, alpha: float) -> tuple[float, float]:
@@ -166,7 +174,7 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
 
 
 def _shares_of_sum(release: "Release", alpha: float, population: bool) -> _Made:
-    noise = noise_of(_parts(release)[0], counts=True)
+    noise = noise_of(certified_parts(release)[0], counts=True)
     counts = np.array([float(x) for x in release.noisy])
     ends = [simulated.share_limits(counts, i, noise, None, alpha, sampled=population) for i in range(len(counts))]
     assumption = f"{_INDEPENDENT}; their number is about the sum of the noisy counts"
@@ -178,11 +186,11 @@ def _shares_of_sum(release: "Release", alpha: float, population: bool) -> _Made:
 
 def _averaged(release: "Release", alpha: float, population: bool) -> _Made:
     (bound,) = release.limits_of_coordinates()
-    released, part = float(release.noisy[0]), _parts(release)[0]
+    released, part = float(release.noisy[0]), certified_parts(release)[0]
     if not population:
         law = law_of(part, bound)
         return *inverted(noise_only(law, released, *bound), released, alpha), _INVERTED, _NONE
-    size = release.rows if release.rows is not None else release.denominator
+    size = public_size(release)
     if size is None:
         raise ValueError(
             f"a {release.statistic} without a public number of records has no interval for the population; "
@@ -209,8 +217,8 @@ def _mean_with_variance(release: "Release", variance: "Release", level: float, k
     if not same or [c.name for c in variance.columns] != [c.name for c in release.columns] or release.rows is None:
         raise ValueError("variance= must be a released variance of the same column of the same table")
     (bound,), (reach,) = release.limits_of_coordinates(), variance.limits_of_coordinates()
-    noise = law_of(_parts(variance)[0], reach)
-    law = law_of(_parts(release)[0], bound)
+    noise = law_of(certified_parts(variance)[0], reach)
+    law = law_of(certified_parts(release)[0], bound)
     deviations, weights = _standard_errors(noise, float(variance.noisy[0]), release.rows, law.noise.scale)
     family = Integrated(NormalMixture(deviations, weights), law, *bound)
     value = float(release.noisy[0])
@@ -236,7 +244,7 @@ def _standard_errors(law: Law, released: float, rows: int, scale: float) -> tupl
 
 
 def _mean_of_sums(release: "Release", alpha: float, population: bool) -> _Made:
-    noise = noise_of(_parts(release)[0])
+    noise = noise_of(certified_parts(release)[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)
     cells = np.array([float(x) for x in release.noisy]).reshape(-1, 2)
@@ -266,7 +274,7 @@ def _one_spread(
     release: "Release", place: int, bound: tuple[float, float], alpha: float, population: bool, *, root: bool = False
 ) -> tuple[float, float]:
     """Limits of one variance among the coordinates."""
-    part, unit = _parts(release)[place], float(release.units[place])
+    part, unit = certified_parts(release)[place], float(release.units[place])
     law = law_of(part, bound, unit)
     y = min(max(float(release.noisy[place]) * unit, bound[0]), bound[1])
     if not population:
@@ -313,7 +321,7 @@ def _pair(
     *,
     correlation: bool,
 ) -> tuple[float, float]:
-    parts = _parts(release)
+    parts = certified_parts(release)
     units = [float(release.units[place]) for place in places]
     noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
     truncated = parts[0].bounding == "truncated"
@@ -330,13 +338,13 @@ def _pair(
 
     seen = [np.array([x]) for x in clipped]
     observed = float(simulated.correlation_of(seen[0], seen[1], seen[2])[0]) if correlation else clipped[1]
-    plausible = [_plausible(release, places[k], bounds[places[k]]) for k in (0, 2)]
+    plausible = [_plausible(release, places[k], bounds[places[k]], population) for k in (0, 2)]
     return simulated.pair_limits(figure, observed, (plausible[0], plausible[1]), alpha, covariance=not correlation)
 
 
-def _plausible(release: "Release", place: int, bound: tuple[float, float]) -> list[float]:
+def _plausible(release: "Release", place: int, bound: tuple[float, float], population: bool) -> list[float]:
     """Variances that a released one may stand for: the middle and the ends of a short interval, none of them 0."""
-    low, high = _one_spread(release, place, bound, 1 - _PLAUSIBLE, population=False)
+    low, high = _one_spread(release, place, bound, 1 - _PLAUSIBLE, population)
     middle = min(max(float(release.noisy[place] * release.units[place]), low), high)
     least = 1e-6 * max(bound[1], 1e-300)
     return sorted({max(x, least) for x in (low, middle, high)})
@@ -348,7 +356,7 @@ def _of_sums(release: "Release", alpha: float, population: bool) -> _Made:
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
     cells = np.array([float(x) for x in release.noisy]).reshape(-1, 1 + size + size * (size + 1) // 2)
-    model = _SumsModel(release.method, cells, halves, noise_of(_parts(release)[0]), population)
+    model = _SumsModel(release.method, cells, halves, noise_of(certified_parts(release)[0]), population)
     limits = np.ones((2, size, size))
     for i in range(size):
         for j in range(i, size):
@@ -401,11 +409,9 @@ class _SumsModel:
         """Limits of one covariance or correlation, over plausible variances."""
         model, chosen = self._sums([i, j])
         observed = float(simulated.sums_figure(self.method, chosen, self.halves[[i, j]]))
-        still = _SumsModel(derive.VARIANCE_OF_SUMS, self.cells, self.halves, self.noise, population=False)
-        still = still if self.method != derive.POOLED_OF_SUMS else self
         plausible = []
         for column in (i, j):
-            low, high = still.variance(column, 1 - _PLAUSIBLE)
+            low, high = self.variance(column, 1 - _PLAUSIBLE)
             least = 1e-6 * float(self.halves[column] ** 2)
             plausible.append(sorted({max(x, least) for x in (low, (low + high) / 2, high)}))
         covariance = self.method != derive.CORRELATION_OF_SUMS

@@ -164,16 +164,18 @@ class Law:
         at = np.asarray(at, float)
         if y >= self.upper:
             return np.ones_like(at)
-        return np.zeros_like(at) if y < self.lower else self._inside(y, at)
+        return np.zeros_like(at) if y < self.lower else self.inside(y, at)
 
     def below(self, y: float, at: Any) -> Array:
         """P(released < y)."""
         if self.noise.step:
             return self.at_most(y - self.noise.step, at)
         at = np.asarray(at, float)
-        return np.zeros_like(at) if y <= self.lower else self._inside(min(y, self.upper), at)
+        return np.zeros_like(at) if y <= self.lower else self.inside(min(y, self.upper), at)
 
-    def _inside(self, y: float, at: Array) -> Array:
+    def inside(self, y: float, at: Any) -> Array:
+        """P(released ≤ y) for a y between the bounds, but for an atom at the upper one."""
+        at = np.asarray(at, float)
         if not self.truncated:
             return self.noise.cdf(y - at)
         at = np.clip(at, self.lower, self.upper)

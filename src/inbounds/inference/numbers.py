@@ -161,13 +161,12 @@ class Integrated:
 
     def _expected(self, law: Law, y: float, theta: float) -> float:
         if theta <= 0 and isinstance(self.sampling, ChiSquare):
-            return float(law.below(y, 0.0)) if y > law.lower else float(law.at_most(y, 0.0))
+            return float(law.inside(y, 0.0))
         ends = self.sampling.panels(theta)
         kinks = self.sampling.place(y + _NEAR_NOISE * law.noise.scale)
         v, weights = _quadrature(np.unique(np.concatenate([ends, np.clip(kinks, ends.min(), ends.max())])))
         density = self.sampling.density(v, theta) * weights
-        inside = law.below(y, self.sampling.value(v)) if y > law.lower else law.at_most(y, self.sampling.value(v))
-        return float(np.clip(density @ inside / density.sum(), 0.0, 1.0))
+        return float(np.clip(density @ law.inside(y, self.sampling.value(v)) / density.sum(), 0.0, 1.0))
 
 
 def _quadrature(ends: Array) -> tuple[Array, Array]:

@@ -1,0 +1,185 @@
+"""What a release says under a prior, and without its bias: post-processing, free of budget.
+
+The noise law is known, so the released number has a likelihood. Under a prior on the bounds (uniform, or a beta law
+stated by whoever asks) it gives a posterior for the statistic of the table, or for the share in the population.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy
+
+from inbounds import _check, derive
+from inbounds.expected import Doubles, continuous
+from inbounds.grid.law import moments
+from inbounds.inference.intervals import KINDS, certified_parts, noisy_counts, public_size
+from inbounds.inference.laws import Law, law_of
+from inbounds.laws.noise import unit_legendre
+from inbounds.privacy.certificate import Certificate
+
+if TYPE_CHECKING:
+    from inbounds.record import Release
+
+_COUNTED = ("count", "proportion", "histogram", "crosstab", "proportions")
+_NUMBERS = ("mean", "sum", "variance", "standard_deviation", "pooled_variance")
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """Mean and median of a posterior, and the middle ``level`` of it; arrays where there are several numbers."""
+
+    mean: Any
+    median: Any
+    lower: Any
+    upper: Any
+    level: float
+    kind: str
+    prior: tuple[float, float]
+
+
+def posterior(
+    release: "Release", prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
+) -> Posterior:
+    """claim:posterior. The posterior of a released number under a beta prior on its bounds; (1, 1) is uniform.
+
+    ``kind="noise"``: of the statistic of this table. ``kind="population"``: of the share in the population (counts and
+    shares only), where the prior is that of the share. Each number of several has a posterior of its own.
+    """
+    a, b = (_check.positive(x, "prior") for x in _pair(prior))
+    _check.choice(kind, "kind", KINDS)
+    level = _check.finite(level, "level")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    if _is_counted(release):
+        found = _of_counts(release, a, b, kind == "population", level)
+    else:
+        if kind == "population":
+            raise ValueError("kind='population' is offered for counts and shares, whose sampling law is known")
+        found = [_of_number(release, a, b, level)]
+    columns = np.array(found).T
+    if not release.axes:
+        figures: list[Any] = [float(column[0]) for column in columns]
+    else:
+        figures = [column.reshape([len(axis) for axis in release.axes]) for column in columns]
+    return Posterior(figures[0], figures[1], figures[2], figures[3], level, kind, (a, b))
+
+
+def _pair(prior: Any) -> tuple[Any, Any]:
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
+        raise TypeError("prior must be a pair (a, b), the exponents of a beta law on the bounds; (1, 1) is uniform")
+    return prior[0], prior[1]
+
+
+def _is_counted(release: "Release") -> bool:
+    if release.statistic in _COUNTED and release.method not in (derive.SHARES, derive.MEAN_OF_SUMS, derive.ALL_BUT_ONE):
+        if public_size(release) is None:
+            raise ValueError("a count without a public number of records has no upper bound to put a prior on")
+        return True
+    if release.statistic in _NUMBERS and release.method == derive.DIRECT and None not in release.bounds[0]:
+        return False
+    raise ValueError(
+        f"a {release.statistic} by {release.method!r} has no posterior here: it needs one noisy number, with two bounds"
+    )
+
+
+def _of_counts(release: "Release", a: float, b: float, population: bool, level: float) -> list[tuple[float, ...]]:
+    size = public_size(release) or 1
+    law = law_of(certified_parts(release)[0], (0.0, float(size)), counts=True)
+    shares = release.statistic in ("proportion", "proportions")
+    worth = (1.0 if population else 1 / size) if shares else (float(size) if population else 1.0)
+    found = {y: _count_posterior(law, y, size, a, b, population, level) for y in set(noisy_counts(release))}
+    return [tuple(worth * x for x in found[y]) for y in noisy_counts(release)]
+
+
+def _count_posterior(
+    law: Law, y: float, size: int, a: float, b: float, population: bool, level: float
+) -> tuple[float, ...]:
+    reach = math.ceil(law.noise.reach)
+    k = np.arange(max(0, int(y) - reach), min(size, int(y) + reach) + 1, dtype=float)
+    gammaln = scipy.special.gammaln
+    prior = gammaln(k + a) - gammaln(k + 1) + gammaln(size - k + b) - gammaln(size - k + 1)
+    weights = law.likelihood(y, k) * np.exp(prior - prior.max())
+    weights /= weights.sum()
+    tails = ((1 - level) / 2, 0.5, (1 + level) / 2)
+    if not population:
+        low, middle, high = k[np.minimum(np.searchsorted(np.cumsum(weights), tails), len(k) - 1)]
+        return float(weights @ k), float(middle), float(low), float(high)
+    # Given the count, the share is beta distributed: a mixture of those.
+    kept = weights > 1e-15
+    first, second, mixed = k[kept] + a, size - k[kept] + b, weights[kept]
+
+    def quantile(tail: float) -> float:
+        return float(
+            scipy.optimize.brentq(
+                lambda p: mixed @ scipy.special.betainc(first, second, p) - tail, 0.0, 1.0, xtol=1e-12
+            )
+        )
+
+    low, middle, high = (quantile(tail) for tail in tails)
+    return float(mixed @ (first / (size + a + b))), middle, low, high
+
+
+def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[float, ...]:
+    (bound,) = release.limits_of_coordinates()
+    law = law_of(certified_parts(release)[0], bound)
+    y, width = float(release.noisy[0]), bound[1] - bound[0]
+    near = y + law.noise.scale * np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40])
+    ends = np.unique(np.clip(np.concatenate([near, np.linspace(*bound, 9)]), *bound))
+    nodes, node_weights = unit_legendre(16)
+    s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
+    share = (s - bound[0]) / width
+    density = share ** (a - 1) * (1 - share) ** (b - 1) * law.likelihood(y, s)
+    weights = (np.diff(ends)[:, None] * node_weights).ravel() * density
+    weights /= weights.sum()
+    low, middle, high = np.interp([(1 - level) / 2, 0.5, (1 + level) / 2], np.cumsum(weights) - weights / 2, s)
+    return float(weights @ s), float(middle), float(low), float(high)
+
+
+def unbiased(release: "Release") -> Any:
+    """claim:unbiased. The true value whose release would be, on average, what was released: moment inversion.
+
+    Clamping and truncation pull towards the middle of the bounds; this pulls back, at the price of more variance, and
+    keeps the result within the bounds. Where the noise was drawn without bounds it is the noisy number itself.
+    """
+    parts = certified_parts(release)
+    if release.method not in (derive.DIRECT, derive.PROJECTED, derive.RESCALED, derive.WHOLE):
+        raise ValueError(
+            f"a {release.statistic} by {release.method!r} is made of several noisy numbers; none is inverted"
+        )
+    values = [
+        float(x) * float(unit) if part.bounding == "unbounded" else _inverted(part, float(x), float(unit))
+        for part, x, unit in zip(parts, release.noisy, release.units, strict=True)
+    ]
+    return np.array(values).reshape([len(axis) for axis in release.axes]) if release.axes else values[0]
+
+
+def _inverted(part: Certificate, released: float, unit: float) -> float:
+    law = part.mechanism
+    if law.step * 512 < part.spread or law.first is None:
+        wide = continuous(part)
+        low, high = wide.bounds
+        low, high = (max(low, released - 60 * wide.noise.scale), min(high, released + 60 * wide.noise.scale))
+        return unit * _root(lambda s: float(wide.mean(s)) - released, low, high)
+    target = (released - float(law.origin)) / float(law.step)
+    powers, last = Doubles(float(law.scale.steps)), law.last
+
+    def mean(k: int) -> float:
+        return k + float(moments(powers, law.bounding, law.first, last, k)[0])
+
+    low_k, high_k = law.first, law.first + 1
+    while (last is None or high_k < last) and mean(high_k) < target:
+        low_k, high_k = high_k, 2 * high_k - law.first if last is None else min(last, 2 * high_k - law.first)
+    while high_k - low_k > 1:
+        middle = (low_k + high_k) // 2
+        low_k, high_k = (middle, high_k) if mean(middle) < target else (low_k, middle)
+    below, above = mean(low_k), mean(high_k)
+    part_way = min(max((target - below) / (above - below), 0.0), 1.0)
+    return unit * (float(law.origin) + float(law.step) * (low_k + part_way * (high_k - low_k)))
+
+
+def _root(function: Any, low: float, high: float) -> float:
+    if function(low) >= 0:
+        return low
+    return high if function(high) <= 0 else float(scipy.optimize.brentq(function, low, high, rtol=1e-13))

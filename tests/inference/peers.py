@@ -1,0 +1,87 @@
+"""What intervals are compared with: brute force, the Tulap interval, and seeded releases."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from scipy import optimize, stats
+
+from inbounds import Laplace, Mechanism
+
+
+def discrete_laplace_cdf(t, q):
+    """P(Z ≤ t) for integer t, straight from the sum of q^|k|."""
+    return np.where(t < 0, q ** -np.minimum(t, 0.0) / (1 + q), 1 - q ** (np.maximum(t, 0.0) + 1) / (1 + q))
+
+
+def released_pmf(n, scale, *, truncated=False):
+    """P(released = y | true count k), rows y, columns k, from weights q^|y-k|."""
+    y, k = np.arange(n + 1)[:, None], np.arange(n + 1)[None, :]
+    if truncated:
+        weights = np.exp(-np.abs(y - k) / scale)
+        return weights / weights.sum(axis=0)
+    cdf = discrete_laplace_cdf(y - k, math.exp(-1 / scale))
+    cdf[-1] = 1
+    return np.diff(np.vstack([np.zeros(n + 1), cdf]), axis=0)
+
+
+def binomial(n, p):
+    return stats.binom.pmf(np.arange(n + 1), n, p)
+
+
+def tulap_cdf(t, q):
+    """Discrete Laplace plus uniform on (-½, ½): linear between half-integers."""
+    step = np.floor(t + 0.5)
+    below, above = discrete_laplace_cdf(step - 1, q), discrete_laplace_cdf(step, q)
+    return below + (t + 0.5 - step) * (above - below)
+
+
+def tulap_width(n, epsilon, alpha, shares, points=101):
+    """Expected width of the UMAU interval of Awan and Slavković (2020), and how often it is not empty.
+
+    For each share the most powerful unbiased test accepts between two ends whose tails add up to alpha and leave the
+    mean of the count where it is. The expected width is the integral of the probability of acceptance (Pratt).
+    """
+    q, k = math.exp(-epsilon), np.arange(n + 1)
+    edges = np.linspace(0, 1, points)
+    tested = (edges[1:] + edges[:-1]) / 2
+    reach = n + 60 / epsilon + 50
+    ends = []
+    for share in tested:
+        pmf = binomial(n, share)
+
+        def quantile(u, pmf=pmf):
+            return optimize.brentq(lambda z: pmf @ tulap_cdf(z - k, q) - u, -reach, n + reach, xtol=1e-7)
+
+        def moved(tail, pmf=pmf, quantile=quantile, share=share):
+            low, high = quantile(tail), quantile(1 - alpha + tail)
+            return (pmf * (k - n * share)) @ (tulap_cdf(high - k, q) - tulap_cdf(low - k, q))
+
+        tail = optimize.brentq(moved, 1e-9, alpha - 1e-9, xtol=1e-6)
+        ends.append((quantile(tail), quantile(1 - alpha + tail)))
+    low, high = np.array(ends).T
+    widths, filled = [], []
+    for share in shares:
+        pmf = binomial(n, share)
+        widths.append(np.mean((tulap_cdf(high[:, None] - k, q) - tulap_cdf(low[:, None] - k, q)) @ pmf))
+        filled.append(pmf @ (tulap_cdf(high.max() - k, q) - tulap_cdf(low.min() - k, q)))
+    return np.array(widths), np.array(filled)
+
+
+def seeded(template, at, rng):
+    """A release like ``template`` with noise of its law about ``at``, from a seeded generator: for studies only."""
+    part, law = template.certificate, template.certificate.mechanism
+    bounds = template.limits_of_coordinates()[0]
+    noise = Mechanism(Laplace(float(part.spread)), part.bounding, bounds=bounds)
+    drawn = float(noise.sample(float(np.clip(at, *bounds)), rng=rng))
+    index = min(max(law.locate(Fraction(drawn)), law.first), law.last)
+    return replace(template, noisy=(law.value(index),))
+
+
+def seeded_matrix(template, elements, rng):
+    """A joint release of a triangle of elements."""
+    part, size = template.certificate, len(elements)
+    noise = float(part.spread) * rng.gamma(size + 1) * rng.uniform(-1, 1, size)
+    values = [x / float(unit) + z for x, unit, z in zip(elements, template.units, noise, strict=True)]
+    return replace(template, noisy=tuple(part.grid.value(part.grid.locate(Fraction(x))) for x in values))
