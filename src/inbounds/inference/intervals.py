@@ -170,7 +170,7 @@ def _population_count(sampling: Binomial | Poisson, law: Law, y: float, alpha: f
 
 def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, float]:
     low, high = inverted(noise_only(law, y, 0.0, top), y, alpha)
-    return math.ceil(low - 1e-6), math.floor(high + 1e-6)
+    return math.ceil(low - 1e-9), math.floor(high + 1e-9)
 
 
 def _shares_of_sum(release: "Release", alpha: float, population: bool) -> _Made:

@@ -1,0 +1,263 @@
+"""Intervals of releases: of every one-liner, from the record alone, and what they cover."""
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.inference import difference, interval, naive_wald, p_value
+from inbounds.inference.intervals import KINDS
+from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix
+from tests.releases import cases
+
+TABLE = cases.table(400, seed=3)
+
+
+@pytest.mark.claim("interval-record")
+@pytest.mark.parametrize("name", cases.every_call())
+def test_every_release_has_intervals_that_hold_its_value(name):
+    release = cases.every_call()[name](TABLE, epsilon=1)
+    again = ib.Release.from_json(release.to_json())
+    for kind in KINDS:
+        if kind == "population" and release.statistic == "sum" and release.rows is None:
+            with pytest.raises(ValueError, match="kind='noise', or release the mean"):
+                release.interval(kind=kind)
+            continue
+        made, narrow = release.interval(kind=kind), release.interval(0.5, kind=kind)
+        assert np.shape(made.lower) == np.shape(release.value)
+        assert np.isfinite(made.lower).all()
+        assert np.isfinite(made.upper).all()
+        assert np.all(made.lower <= release.value)
+        assert np.all(made.upper >= release.value)
+        assert np.all(narrow.width <= made.width + 1e-9)
+        assert (made.kind, made.level) == (kind, 0.95)
+        assert made.assumption
+        assert made.method
+        same = again.interval(kind=kind)
+        assert json.dumps(same.to_dict()) == json.dumps(made.to_dict())
+        lower, upper = made
+        assert lower is made.lower
+        assert upper is made.upper
+
+
+@pytest.mark.parametrize("name", cases.every_call())
+def test_little_noise_leaves_the_table_and_its_sampling_error(name):
+    """At a large ε an interval for noise alone closes on the table's own value."""
+    case = (cases.ALL | cases.SPLIT | cases.REPAIRED).get(name.rpartition(", ")[0])
+    if case is None or case.truth is None:
+        pytest.skip("no value to compare with")
+    release, truth = cases.every_call()[name](TABLE, epsilon=10_000), case.truth(TABLE)
+    made = release.interval(0.999, kind="noise")
+    slack = 0.02 * np.abs(truth) + 0.02 + 0.5 * (release.statistic == "sum")
+    assert (made.lower - slack <= truth).all()
+    assert (made.upper + slack >= truth).all()
+    assert (made.width <= 2 * slack).all()
+
+
+def test_an_interval_says_what_it_is():
+    release = ib.proportion([1, 0] * 50, epsilon=1)
+    assert "95% for the population's value" in str(release.interval())
+    assert "records are independent" in str(release.interval())
+    assert "for the value of this table" in str(release.interval(kind="noise"))
+    assert "4 intervals" in str(ib.proportions(list("abcd") * 9, levels=list("abcd"), epsilon=1).interval())
+    persons = ib.proportion([1, 0] * 50, epsilon=1, contributions=2)
+    assert persons.interval().assumption.endswith("also those of one person")
+    assert interval(release, 0.9).to_dict()["level"] == 0.9
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.5, -1, float("nan"), "95%", None, True])
+def test_levels_are_checked(level):
+    with pytest.raises((TypeError, ValueError), match="level"):
+        ib.proportion([1, 0], epsilon=1).interval(level)
+
+
+def test_what_is_asked_for_is_checked():
+    release, x = ib.mean([1.0, 2.0], bounds=(0, 3), epsilon=1), [1.0, 2.0]
+    with pytest.raises(ValueError, match="kind must be one of 'population', 'noise'"):
+        release.interval(kind="sampling")
+    with pytest.raises(ValueError, match="same column of the same table"):
+        release.interval(variance=ib.variance([1.0, 2.0, 3.0], bounds=(0, 3), epsilon=1))
+    with pytest.raises(ValueError, match="same column of the same table"):
+        release.interval(variance=release)
+    with pytest.raises(ValueError, match="population interval of a mean"):
+        ib.sum(x, bounds=(0, 3), epsilon=1).interval(variance=ib.variance(x, bounds=(0, 3), epsilon=1))
+
+
+def test_intervals_need_no_data_and_no_other_machine(tmp_path):
+    record = tmp_path / "release.json"
+    release = ib.mean(TABLE["income"], bounds=(0, 200), epsilon=1)
+    record.write_text(release.to_json(), encoding="utf-8")
+    code = f"import inbounds as ib; print(list(ib.Release.from_json(open({str(record)!r}).read()).interval()))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == str(list(release.interval()))
+
+
+DATA = {
+    "normal": (lambda rng, n: np.clip(rng.normal(0.5, 0.12, n), 0, 1), 0.5),
+    "beta": (lambda rng, n: rng.beta(2, 5, n), 2 / 7),
+    "skewed": (lambda rng, n: rng.beta(0.3, 3, n), 0.3 / 3.3),
+    "two points": (lambda rng, n: (rng.random(n) < 0.1).astype(float), 0.1),
+    "two points inside": (lambda rng, n: np.where(rng.random(n) < 0.05, 0.9, 0.1), 0.14),
+}
+
+
+def below(level, runs, errors=4.5):
+    return level - errors * math.sqrt(level * (1 - level) / runs)
+
+
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize(("rows", "epsilon"), [(50, 0.1), (50, 1.0), (400, 0.3)])
+@pytest.mark.parametrize("name", DATA)
+def test_means_are_covered_whatever_the_data(name, rows, epsilon, bounding):
+    draw, truth = DATA[name]
+    rng, runs = np.random.default_rng(11), 400
+    template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon, bounding=bounding)
+    covered = 0
+    for _ in range(runs):
+        lower, upper = seeded(template, draw(rng, rows).mean(), rng).interval()
+        covered += lower <= truth <= upper
+    assert covered / runs >= below(0.95, runs)
+
+
+@pytest.mark.parametrize("name", ["normal", "beta", "skewed"])
+def test_a_released_variance_makes_the_interval_of_a_mean_shorter(name):
+    draw, truth = DATA[name]
+    rng, runs, rows = np.random.default_rng(12), 300, 200
+    mean, variance = (call([0.5] * rows, bounds=(0, 1), epsilon=1) for call in (ib.mean, ib.variance))
+    covered, width, plain = 0, 0.0, 0.0
+    for _ in range(runs):
+        x = draw(rng, rows)
+        released = seeded(mean, x.mean(), rng)
+        made = released.interval(variance=seeded(variance, x.var(ddof=1), rng))
+        covered += made.lower <= truth <= made.upper
+        width, plain = width + made.width, plain + released.interval().width
+    assert covered / runs >= below(0.93, runs)
+    assert width <= 0.8 * plain
+    assert made.method == "normal law with a released variance"
+
+
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("call", [ib.variance, ib.standard_deviation])
+def test_variances_of_normal_records_are_covered(call, bounding):
+    rng, runs, rows = np.random.default_rng(13), 300, 200
+    template = call([0.5] * rows, bounds=(0, 1), epsilon=1, bounding=bounding)
+    truth = 0.015625 if call is ib.variance else 0.125
+    root = template.method == "direct" and call is ib.standard_deviation
+    covered = 0
+    for _ in range(runs):
+        x = np.clip(rng.normal(0.5, 0.125, rows), 0, 1)
+        lower, upper = seeded(template, x.std(ddof=1) if root else x.var(ddof=1), rng).interval()
+        covered += lower <= truth <= upper
+    assert covered / runs >= below(0.95, runs)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.6, 0.95])
+@pytest.mark.parametrize("call", [ib.correlation, ib.covariance])
+def test_correlations_of_normal_records_are_covered(call, rho):
+    rng, runs, rows = np.random.default_rng(14), 150, 400
+    template = call({"x": [0.5] * rows, "y": [0.5] * rows}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=2)
+    truth = rho if call is ib.correlation else rho * 0.125**2
+    covered = 0
+    for _ in range(runs):
+        z = rng.standard_normal((2, rows))
+        x = np.clip(0.5 + 0.125 * np.array([z[0], rho * z[0] + math.sqrt(1 - rho**2) * z[1]]), 0, 1)
+        s = np.cov(x)
+        made = seeded_matrix(template, [s[0, 0], s[0, 1], s[1, 1]], rng).interval()
+        covered += made.lower[0, 1] <= truth <= made.upper[0, 1]
+    assert covered / runs >= below(0.95, runs)
+
+
+def test_a_correlation_next_to_a_variance_that_noise_hides_is_anything():
+    x = [0.5, 0.500001] * 50
+    made = ib.correlation({"x": x, "y": x[::-1]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.01).interval()
+    assert made.lower[0, 1] < -0.95
+    assert made.upper[0, 1] > 0.95
+    assert made.lower[0, 0] == made.upper[0, 0] == 1
+
+
+def test_repaired_shares_are_covered():
+    """Real releases of four shares, each repair: 300 tables; each share on its own."""
+    truth, levels, runs, rows = np.array([0.1, 0.2, 0.3, 0.4]), list("abcd"), 300, 120
+    rng = np.random.default_rng(15)
+    ways = {"project": {}, "rescale": {}, "all-but-one": {"derived": "a"}, "tree": {}, "add-remove": {}}
+    for repair, options in ways.items():
+        how = {"neighbours": repair} if repair == "add-remove" else {"repair": repair}
+        covered = np.zeros(4)
+        for _ in range(runs):
+            x = rng.choice(levels, rows, p=truth).tolist()
+            made = ib.proportions(x, levels=levels, epsilon=0.5, **how, **options).interval()
+            covered += (made.lower <= truth) & (truth <= made.upper)
+        # Draws are the system's: six standard errors, so that one run in 1e8 fails by chance.
+        assert (covered / runs >= below(0.95, runs, errors=6)).all(), repair
+
+
+def test_the_naive_interval_does_not_cover():
+    n, scale, p = 100, 5.0, 0.3
+    pmf = released_pmf(n, scale)
+    template = ib.proportion([1] * n, epsilon=0.2)
+    assert float(template.certificate.spread * n) == pytest.approx(scale)
+    from dataclasses import replace
+    from fractions import Fraction
+
+    covers = []
+    for y in range(n + 1):
+        made = naive_wald(replace(template, noisy=(Fraction(y, n),)))
+        covers.append(made.lower <= p <= made.upper)
+    assert binomial(n, p) @ pmf.T @ np.array(covers) < 0.85
+    with pytest.raises(ValueError, match="shares of a public number"):
+        naive_wald(ib.mean([1.0], bounds=(0, 1), epsilon=1))
+
+
+@pytest.mark.parametrize("method", ["mover", "guaranteed"])
+@pytest.mark.parametrize(("p", "q", "epsilon"), [(0.3, 0.3, 0.5), (0.05, 0.4, 0.2), (0.0, 0.02, 1.0)])
+def test_differences_of_two_tables_are_covered(p, q, epsilon, method):
+    rng, runs, rows = np.random.default_rng(16), 400, 150
+    template = ib.proportion([1] * rows, epsilon=epsilon)
+    covered = 0
+    for _ in range(runs):
+        one, two = (seeded(template, rng.binomial(rows, share) / rows, rng) for share in (p, q))
+        made = difference(one, two, method=method)
+        covered += made.lower <= p - q <= made.upper
+        assert made.lower <= one.value - two.value <= made.upper
+    assert covered / runs >= below(0.95 if method == "guaranteed" else 0.93, runs)
+
+
+def test_only_like_is_compared_with_like():
+    share, shares = ib.proportion([1, 0], epsilon=1), ib.proportions(["a", "b"], levels=["a", "b"], epsilon=1)
+    with pytest.raises(ValueError, match="same cells"):
+        difference(share, shares)
+    with pytest.raises(ValueError, match="not compared with a"):
+        difference(share, ib.mean([1.0, 0.0], bounds=(0, 1), epsilon=1))
+    assert np.shape(difference(shares, shares, method="guaranteed").lower) == (2,)
+    assert "no records in common" in difference(share, share).assumption
+
+
+@pytest.mark.claim("p-value")
+def test_p_values_are_tails_of_the_exact_law():
+    n, epsilon = 60, 0.4
+    pmf = released_pmf(n, 1 / epsilon)
+    from dataclasses import replace
+    from fractions import Fraction
+
+    template = ib.proportion([1] * n, epsilon=epsilon)
+    small = 0.0
+    for y in range(n + 1):
+        release = replace(template, noisy=(Fraction(y, n),))
+        law = pmf @ binomial(n, 0.25)
+        greater, less = p_value(release, 0.25), p_value(release, 0.25, "less")
+        assert greater == pytest.approx(law[y:].sum(), abs=1e-10)
+        assert less == pytest.approx(law[: y + 1].sum(), abs=1e-10)
+        assert p_value(release, 0.25, "two-sided") == pytest.approx(min(1, 2 * min(greater, less)), abs=1e-12)
+        small += law[y] * (greater <= 0.05)
+    assert 0 < small <= 0.05
+    assert p_value(ib.histogram(list("aab"), levels=list("ab"), epsilon=1), 0.5).shape == (2,)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        p_value(template, 1.5)
+    with pytest.raises(ValueError, match="counts and shares"):
+        p_value(ib.mean([1.0], bounds=(0, 1), epsilon=1), 0.5)
+    with pytest.raises(ValueError, match="alternative must be"):
+        p_value(template, 0.5, "larger")
