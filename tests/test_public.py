@@ -27,6 +27,7 @@ NAMES = {
     "mean",
     "pooled_covariance",
     "pooled_variance",
+    "preview",
     "privacy_loss",
     "proportion",
     "proportions",

@@ -1,5 +1,6 @@
 """inbounds: differentially private statistics that stay in their bounds, and say what staying there costs."""
 
+from inbounds.app.preview import preview
 from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
 from inbounds.privacy import sensitivity
 from inbounds.privacy.calibrate import calibrate
@@ -27,6 +28,7 @@ __all__ = [
     "mean",
     "pooled_covariance",
     "pooled_variance",
+    "preview",
     "privacy_loss",
     "proportion",
     "proportions",

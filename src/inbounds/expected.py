@@ -9,12 +9,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
 from inbounds import derive
 from inbounds._check import Array
+from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.law import moments
 from inbounds.laws import Laplace, Mechanism
 from inbounds.laws.noise import unit_legendre
@@ -70,14 +72,27 @@ def expected_error(
         if isinstance(certificate, Certificate) and len(noisy) > 1:
             return _alike(certificate, noisy, float(units[0]))
         return Error(*_exact(parts[0], noisy[0], units[0]))
-    at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    noise = _noise(parts, at, units)[: _affordable(method, len(limits[2]), recipe.repair)]
-    true, draws = (derive.derive(method, x, *limits, recipe) for x in (at, at + noise))
-    rmse, bias = np.sqrt(((draws - true) ** 2).mean(axis=0)), (draws - true).mean(axis=0)
-    worst = _worst(method, parts, units, limits, true.size)
-    if true.size == 1:
+    errors, worst = simulated_errors(method, noisy, units, certificate, limits, recipe)
+    rmse, bias = np.sqrt((errors**2).mean(axis=0)), errors.mean(axis=0)
+    if len(rmse) == 1:
         return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]), simulated=True)
     return Error(rmse, bias, *worst, simulated=True)
+
+
+def simulated_errors(
+    method: str,
+    noisy: tuple[Fraction, ...],
+    units: tuple[Fraction, ...],
+    certificate: Certificate | Composition,
+    limits: tuple[Array, Array, Array],
+    recipe: derive.Recipe = derive.PLAIN,
+) -> tuple[Array, tuple[Array, Array]]:
+    """Simulated values less the one that ``noisy`` gives without noise, a row for each draw; worst RMSE and bias."""
+    parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
+    at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
+    noise = _noise(method, parts, at, units)[: _affordable(method, len(limits[2]), recipe.repair)]
+    true, draws = (derive.derive(method, x, *limits, recipe) for x in (at, at + noise))
+    return draws - true, _worst(method, parts, units, limits, true.size)
 
 
 def _alike(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:
@@ -129,34 +144,85 @@ def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, f
     )
 
 
-def _noise(parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...]) -> Array:
+def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...]) -> Array:
     """Draws from the certified laws, in units; of a vector's coordinates together."""
     rng = np.random.default_rng(0)
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     if parts[0].noise == "zero-sum":
-        return np.asarray(_zero_sum(len(at), rng) * scales)
+        return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng) * float(units[0]))
     if (dimension := parts[0].dimension) == 1:
-        laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
-        return np.array([law.sample(x, _DRAWS, rng=rng) - x for law, x in zip(laws, at, strict=True)]).T
+        if method in (derive.MATRIX, derive.CORRELATION) and parts[0].bounding == "truncated":
+            return _truncated_matrix(parts, at, rng)
+        drawn = [
+            _drawn(part, x, unit, seed, rng) for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
+        ]
+        return np.array(drawn).T - at
     # Sup-norm noise: a radius with a gamma law, then a point of the cube.
     cube = rng.uniform(-1, 1, (_DRAWS, len(at) // dimension, dimension))
     radius = rng.gamma(dimension + 1, 1.0, (_DRAWS, len(at) // dimension, 1))
     return np.asarray((cube * radius).reshape(_DRAWS, -1) * scales)
 
 
-def _zero_sum(size: int, rng: np.random.Generator) -> Array:
-    """Zero-sum noise of unit scale: independent noise, given that it adds up to nothing.
+def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator) -> Array:
+    """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
+    law = part.mechanism
+    if law.scale.steps >= _COARSE:
+        return continuous(part, unit).sample(at, _DRAWS, rng=rng)
+    index = law.locate(Fraction(float(at)) / unit)
+    drawn = law.draw_alike(index, SeededEntropy(seed), _DRAWS)
+    return np.asarray((float(law.origin) + float(law.step) * drawn) * float(unit))
+
+
+def _truncated_matrix(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator) -> Array:
+    """Noise of variances, then of covariances truncated to what the noisy variances allow, as they are released."""
+    pairs = list(combinations_with_replacement(range(derive.triangle_size(len(parts))), 2))
+    made = np.zeros((_DRAWS, len(parts)))
+    diagonal = {i: place for place, (i, j) in enumerate(pairs) if i == j}
+    for place in diagonal.values():
+        made[:, place] = continuous(parts[place]).sample(at[place], _DRAWS, rng=rng)
+    for place, (i, j) in enumerate(pairs):
+        if i != j:
+            reach = np.sqrt(made[:, diagonal[i]] * made[:, diagonal[j]])
+            made[:, place] = truncated_laplace(rng.random(_DRAWS), at[place], float(parts[place].spread), -reach, reach)
+    return made - at
+
+
+def truncated_laplace(u: Array, at: Any, scale: float, lower: Any, upper: Any) -> Array:
+    """Truncated Laplace variables from uniform ones; bounds may differ from one to another."""
+    at = np.clip(at, lower, upper)
+    start, end = (_laplace_cdf((bound - at) / scale) for bound in (lower, upper))
+    p = start + u * (end - start)
+    with np.errstate(divide="ignore"):
+        drawn = np.where(p < 0.5, np.log(2 * p), -np.log(np.maximum(2 * (1 - p), 1e-300)))
+    return np.asarray(np.clip(at + scale * drawn, lower, upper))
+
+
+def _laplace_cdf(t: Array) -> Array:
+    tail = np.exp(-np.abs(t)) / 2
+    return np.asarray(np.where(t < 0, tail, 1 - tail))
+
+
+def _zero_sum(size: int, scale: float, rng: np.random.Generator) -> Array:
+    """Zero-sum noise: independent noise on the integers, given that it adds up to nothing.
 
     Beyond fifty elements, where few draws would be kept, what is left of independent noise without its mean.
     """
+    q = math.exp(-1 / scale)
+
+    def independent(shape: tuple[int, int]) -> Array:
+        # The difference of two geometric variables is discrete Laplace; wide ones do not show their steps.
+        if scale >= _COARSE:
+            return rng.laplace(0.0, scale, shape)
+        return np.asarray(rng.geometric(1 - q, shape) - rng.geometric(1 - q, shape), float)
+
     if size > 50:
-        noise = rng.laplace(0.0, 1.0, (_DRAWS, size))
+        noise = independent((_DRAWS, size))
         return np.asarray(noise - noise.mean(axis=1, keepdims=True))
     kept: list[Array] = []
     while sum(map(len, kept)) < _DRAWS:
-        first = rng.laplace(0.0, 1.0, (4 * _DRAWS, size - 1))
+        first = independent((4 * _DRAWS, size - 1))
         rest = -first.sum(axis=1, keepdims=True)
-        kept.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]))])
+        kept.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]) / scale)])
     return np.concatenate(kept)[:_DRAWS]
 
 
@@ -198,8 +264,8 @@ def _reach(method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, .
     """
     factor = {derive.PROJECTED: 1.0, derive.WHOLE: 2.0}.get(method, math.inf)
     if parts[0].noise == "zero-sum":
-        noise = _zero_sum(len(units), np.random.default_rng(0))
-        return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(parts[0].spread * units[0])
+        noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0))
+        return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     law = parts[0].mechanism
     return factor * math.sqrt(len(units) * law.worst_mse().upper) * float(units[0])
 

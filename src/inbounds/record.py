@@ -16,7 +16,7 @@ import numpy as np
 from inbounds import _check, derive, soundness
 from inbounds._check import Array
 from inbounds.after.tree import Groups, grow
-from inbounds.expected import Error, expected_error
+from inbounds.expected import Error, expected_error, simulated_errors
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import (
     Certificate,
@@ -139,9 +139,15 @@ class Release:
     @property
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
-        numbers = self.noisy, self.units, self.certificate, self._limits()
-        error = expected_error(self.method, *numbers, self.recipe)
+        error = expected_error(*self._numbers())
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
+
+    def simulated_errors(self) -> tuple[Array, tuple[Array, Array]]:
+        """Draws of the value's error if the truth were what was released (see `inbounds.expected`), and worst cases."""
+        return simulated_errors(*self._numbers())
+
+    def _numbers(self) -> tuple[Any, ...]:
+        return self.method, self.noisy, self.units, self.certificate, self._limits(), self.recipe
 
     def limits_of_coordinates(self) -> list[tuple[float, float]]:
         """Bounds of the noisy coordinates as numbers, infinite on an open side."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from inbounds.expected import truncated_laplace
 from inbounds.inference import simulated
 from inbounds.inference.inversion import interval
 from inbounds.inference.laws import Laplace, Law, SupNorm
@@ -158,7 +159,7 @@ def test_that_coverage_fails_for_noise_half_as_wide():
 
 def test_truncated_variables_from_uniform_ones():
     u = (np.arange(20_000) + 0.5) / 20_000
-    drawn = simulated._truncated(u, np.array(0.9), 0.5, 0.0, 1.0)
+    drawn = truncated_laplace(u, np.array(0.9), 0.5, 0.0, 1.0)
     from inbounds import Laplace as PublicLaplace
     from inbounds import Mechanism
 

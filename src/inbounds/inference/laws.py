@@ -173,8 +173,8 @@ class Law:
         at = np.asarray(at, float)
         return np.zeros_like(at) if y <= self.lower else self.inside(min(y, self.upper), at)
 
-    def inside(self, y: float, at: Any) -> Array:
-        """P(released ≤ y) for a y between the bounds, but for an atom at the upper one."""
+    def inside(self, y: Any, at: Any) -> Array:
+        """P(released ≤ y) for y between the bounds, but for an atom at the upper one."""
         at = np.asarray(at, float)
         if not self.truncated:
             return self.noise.cdf(y - at)

@@ -12,13 +12,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import scipy
 
 from inbounds import derive
 from inbounds._check import Array
+from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import Noise, SupNorm
 
 DRAWS = 4000
@@ -102,23 +102,10 @@ class Released:
                 for x, s, z, b in zip(elements, self.scales, self.draws, self.bounds, strict=True)
             ]
             return made[0], made[1], made[2]
-        one = _truncated(self.draws[0], first, self.scales[0], *self.bounds[0])
-        two = _truncated(self.draws[2], second, self.scales[2], *self.bounds[2])
+        one = truncated_laplace(self.draws[0], first, self.scales[0], *self.bounds[0])
+        two = truncated_laplace(self.draws[2], second, self.scales[2], *self.bounds[2])
         reach = np.sqrt(one * two)
-        return one, _truncated(self.draws[1], cross, self.scales[1], -reach, reach), two
-
-
-def _truncated(u: Array, at: Array, scale: float, lower: Any, upper: Any) -> Array:
-    """Truncated Laplace variables from uniform ones."""
-    at = np.clip(at, lower, upper)
-    start, end = (
-        np.where(t < 0, np.exp(-np.abs(t)) / 2, 1 - np.exp(-np.abs(t)) / 2)
-        for t in ((lower - at) / scale, (upper - at) / scale)
-    )
-    p = start + u * (end - start)
-    with np.errstate(divide="ignore"):
-        drawn = np.where(p < 0.5, np.log(2 * p), -np.log(np.maximum(2 * (1 - p), 1e-300)))
-    return np.asarray(np.clip(at + scale * drawn, lower, upper))
+        return one, truncated_laplace(self.draws[1], cross, self.scales[1], -reach, reach), two
 
 
 def pair_noise(noises: Sequence[Noise], bounds: Sequence[tuple[float, float]], *, truncated: bool) -> Released:

@@ -21,7 +21,7 @@ from inbounds.releases.draw import (
     single_law,
     zero_sum_law,
 )
-from inbounds.releases.opening import Opened, open_table, release
+from inbounds.releases.opening import Drawn, Opened, drafted, open_table
 from inbounds.tables.engine import Cells, Request
 from inbounds.tables.schema import Column, Key, Quantised
 from inbounds.tables.statistics import Moments, Statistic, root_below
@@ -37,11 +37,24 @@ def single(
 ) -> Release:
     """One number with noise of its own."""
     certificate = single_law(statistic, promise)
-    (cells,) = table.tally(request)
-    noisy = draw_single(statistic, certificate, cells)
     bound = (statistic.lower, statistic.upper)
-    return release(
-        statistic.name, derive.DIRECT, columns, promise, table, (noisy,), [bound], certificate, denominator=denominator
+
+    def draw(cells: Cells) -> Drawn:
+        return Drawn((draw_single(statistic, certificate, cells),))
+
+    return table.finish(
+        drafted(
+            statistic.name,
+            derive.DIRECT,
+            columns,
+            promise,
+            table,
+            request,
+            draw,
+            [bound],
+            certificate,
+            denominator=denominator,
+        )
     )
 
 
@@ -65,10 +78,14 @@ def of_sums(
     groups = list(product(*(range(len(key.labels)) for key in by)))
     changes = promise.unit.cell_changes
     certificate = joint_law(name, promise, moments.sensitivity, moments.dimension, changes)
-    (cells,) = table.tally(Request(tuple(by), moments.columns, moments.products))
-    noisy = draw_joint([moments(cells.get(group)) for group in groups], certificate)
-    columns = [*moments.columns, *by]
-    return release(name, method, columns, promise, table, noisy, bounds, certificate, axes=axes, repair=repair)
+    request, columns = Request(tuple(by), moments.columns, moments.products), [*moments.columns, *by]
+    units = [Fraction(1)] * (len(groups) * moments.dimension)
+
+    def draw(cells: Cells) -> Drawn:
+        return Drawn(draw_joint([moments(cells.get(group)) for group in groups], certificate))
+
+    made = (name, method, columns, promise, table, request, draw, bounds, certificate)
+    return table.finish(drafted(*made, units=units, axes=axes, repair=repair))
 
 
 REPAIRS = ("project", "rescale", "all-but-one", "tree")
@@ -82,22 +99,28 @@ def tree_shares(
     table = open_table(data, [key], promise, rows)
     over = table.rows or denominator or 1
     certificate = counts_law("proportions", promise, table.rows, tree.depth)
-    (cells,) = table.tally(Request((key,)))
-    sizes = [cells[(i,)][0] if (i,) in cells else 0 for i in range(len(key.labels))]
-    noisy = draw_counts([sum(sizes[i] for i in members) for members in tree.leaves], certificate)
-    return release(
-        "proportions",
-        derive.TREE,
-        [key],
-        promise,
-        table,
-        noisy,
-        [(Fraction(0), Fraction(1))] * len(noisy),
-        certificate,
-        units=[Fraction(1, over)] * len(noisy),
-        axes=[key.labels],
-        denominator=denominator,
-        tree=groups,
+    nodes = len(tree.leaves)
+
+    def draw(cells: Cells) -> Drawn:
+        sizes = [cells[(i,)][0] if (i,) in cells else 0 for i in range(len(key.labels))]
+        return Drawn(draw_counts([sum(sizes[i] for i in members) for members in tree.leaves], certificate))
+
+    return table.finish(
+        drafted(
+            "proportions",
+            derive.TREE,
+            [key],
+            promise,
+            table,
+            Request((key,)),
+            draw,
+            [(Fraction(0), Fraction(1))] * nodes,
+            certificate,
+            units=[Fraction(1, over)] * nodes,
+            axes=[key.labels],
+            denominator=denominator,
+            tree=groups,
+        )
     )
 
 
@@ -121,23 +144,28 @@ def table_counts(
     kept = [place for i, place in enumerate(places) if i != derived]
     joint = repair == "project" and table.rows is not None and promise.bounding == "bit" and len(kept) > 1
     certificate = zero_sum_law(name, promise, len(kept)) if joint else counts_law(name, promise, table.rows)
-    (cells,) = table.tally(Request(tuple(keys)))
-    counts = [cells[place][0] if place in cells else 0 for place in kept]
-    noisy = (draw_zero_sum if joint else draw_counts)(counts, certificate)
     method, over, top = _shared(name, repair, table.rows, denominator)
-    return release(
-        name,
-        method,
-        keys,
-        promise,
-        table,
-        noisy,
-        [(Fraction(0), top)] * len(kept),
-        certificate,
-        units=[Fraction(1, over)] * len(kept),
-        axes=[key.labels for key in keys],
-        denominator=denominator,
-        derived=None if derived is None else keys[0].labels[derived],
+
+    def draw(cells: Cells) -> Drawn:
+        counts = [cells[place][0] if place in cells else 0 for place in kept]
+        return Drawn((draw_zero_sum if joint else draw_counts)(counts, certificate))
+
+    return table.finish(
+        drafted(
+            name,
+            method,
+            keys,
+            promise,
+            table,
+            Request(tuple(keys)),
+            draw,
+            [(Fraction(0), top)] * len(kept),
+            certificate,
+            units=[Fraction(1, over)] * len(kept),
+            axes=[key.labels for key in keys],
+            denominator=denominator,
+            derived=None if derived is None else keys[0].labels[derived],
+        )
     )
 
 
@@ -173,22 +201,27 @@ def elements(
     Together they are measured in units of their own sensitivities, so that one unit of privacy moves each by at most 1.
     """
     drawn = "covariance" if method == derive.CORRELATION else name
+    bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
     if joint and len(statistics) > 1:
-        certificate: Certificate | Composition = joint_law(drawn, promise, Fraction(1), len(statistics))
-        (cells,) = table.tally(request)
-        noisy = draw_joint([[one(cells) / one.sensitivity for one in statistics]], certificate)  # type: ignore[arg-type]
+        together = joint_law(drawn, promise, Fraction(1), len(statistics))
+        certificate: Certificate | Composition = together
         units = [one.sensitivity for one in statistics]
-        bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
+
+        def draw(cells: Cells) -> Drawn:
+            return Drawn(draw_joint([[one(cells) / one.sensitivity for one in statistics]], together))
+
     else:
         share, units = promise.epsilon / len(statistics), [Fraction(1)] * len(statistics)
         # Before the data are read: every law that does not wait for a released variance.
         laws = [single_law(one, promise, share, name=drawn) for one in statistics]
-        (cells,) = table.tally(request)
-        noisy, parts, bounds = _one_by_one(statistics, laws, promise, share, drawn, cells)
-        certificate = compose(parts, promise.epsilon)
-    return release(
-        name, method, columns, promise, table, noisy, bounds, certificate, units=units, axes=axes, repair=repair
-    )
+        certificate = compose(laws, promise.epsilon)
+
+        def draw(cells: Cells) -> Drawn:
+            noisy, parts, within = _one_by_one(statistics, laws, promise, share, drawn, cells)
+            return Drawn(noisy, compose(parts, promise.epsilon), within)
+
+    made = (name, method, columns, promise, table, request, draw, bounds, certificate)
+    return table.finish(drafted(*made, units=units, axes=axes, repair=repair))
 
 
 def _one_by_one(

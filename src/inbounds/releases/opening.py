@@ -1,7 +1,7 @@
 """What all releases share: opening a table, public sizes, steps of columns, and writing the record."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -32,13 +32,47 @@ _ANY_ROWS = MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)
+class Blank:
+    """In place of a table: no data, only the public number of rows (None where it is protected)."""
+
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Noisy numbers; with certificate and bounds where the law of some depended on others that were released first."""
+
+    noisy: tuple[Fraction, ...]
+    certificate: Certificate | Composition | None = None
+    bounds: Sequence[Bound] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A release before any data are read: its record but for the noisy numbers, and how those will be drawn."""
+
+    record: Release
+    request: Request
+    draw: Callable[[Cells], Drawn]
+
+
+class Drafted(Exception):
+    """What finishing a draft without data gives: the draft. It is how a preview gets the very law of a release."""
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__("there are no data here, so nothing can be released")
+        self.draft = draft
+
+
+@dataclass(frozen=True, slots=True)
 class Opened:
     """A table ready to be counted. It holds a handle of the data, never a number from them.
 
     ``rows`` is the public number of rows, None where it is protected; ``sizes`` those of groups where they are public.
+    ``frame`` is None for a `Blank`.
     """
 
-    frame: Frame
+    frame: "Frame | None"
     rows: int | None
     sizes: tuple[int, ...] | None = None
 
@@ -50,20 +84,32 @@ class Opened:
         steps = resolution(self.rows or _ANY_ROWS, promise.epsilon, root=root)
         return quantised(column, resolution=steps)
 
-    def tally(self, *requests: Request) -> list[Cells]:
+    def finish(self, draft: Draft) -> Release:
+        """Read the data, once, and draw: the release."""
+        if self.frame is None:
+            raise Drafted(draft)
+        drawn = draft.draw(self._tally(draft.request))
+        return replace(
+            draft.record,
+            noisy=drawn.noisy,
+            certificate=drawn.certificate or draft.record.certificate,
+            bounds=draft.record.bounds if drawn.bounds is None else tuple(drawn.bounds),
+        )
+
+    def _tally(self, request: Request) -> Cells:
         """Exact sums; refuses a table that does not have the rows stated."""
+        assert self.frame is not None
         try:
-            results = tally(self.frame, requests, most=self.rows or MOST_ROWS)
+            (cells,) = tally(self.frame, [request], most=self.rows or MOST_ROWS)
         except TooManyRows:
             if self.rows is None:
                 raise
-            results = []
-        if self.rows is not None and [_size(cells) for cells in results] != [self.rows] * len(requests):
+            raise _other_size(self.rows) from None
+        if self.rows is not None and _size(cells) != self.rows:
             raise _other_size(self.rows)
-        for cells in results if self.sizes is not None else []:
-            if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(self.sizes or ())):
-                raise DataError("the groups do not have the sizes stated")
-        return results
+        if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(self.sizes or ())):
+            raise DataError("the groups do not have the sizes stated")
+        return cells
 
 
 def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any, *, least: int = 1) -> Opened:
@@ -78,12 +124,20 @@ def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any
                 "rows= does not go with neighbours='add-remove': there neighbouring tables differ in size, which is "
                 "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
             )
-        return Opened(read(data, columns), None)
+        return Opened(None if isinstance(data, Blank) else read(data, columns), None)
     stated = None if rows is None else _check.integer(rows, "rows", least=1)
+    if isinstance(data, Blank):
+        return _sized(None, data.rows if stated is None else stated, least)
     frame = read(data, columns)
     size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
         raise _other_size(stated)
+    return _sized(frame, size, least)
+
+
+def _sized(frame: "Frame | None", size: int | None, least: int) -> Opened:
+    if size is None:
+        raise TypeError("under neighbours='substitute' the number of rows is public: state it, as in rows=1000")
     if size < least:
         needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"
         raise DataError(f"the table has {needs}")
@@ -102,6 +156,8 @@ def _other_size(stated: int) -> DataError:
 
 def column_name(column: Any, data: Any) -> str:
     """The column to read; values of a single one go by its own name or the one given."""
+    if isinstance(data, Blank) and column is None:
+        return UNNAMED
     own = getattr(data, "name", None) if is_column(data) else None
     own = own if isinstance(own, str) and own else None
     if column is None:
@@ -154,26 +210,26 @@ def _place(level: Any) -> str | None:
     return str(level)
 
 
-def release(
+def drafted(
     statistic: str,
     method: str,
     columns: Sequence[Column | Quantised],
     promise: Promise,
     table: Opened,
-    noisy: tuple[Fraction, ...],
+    request: Request,
+    draw: Callable[[Cells], Drawn],
     bounds: Sequence[Bound],
     certificate: Certificate | Composition,
     *,
-    units: Sequence[Fraction] | None = None,
+    units: Sequence[Fraction] = (Fraction(1),),
     axes: Sequence[Sequence[str]] = (),
     denominator: int | None = None,
     derived: str | None = None,
     repair: str | None = None,
     tree: Any = None,
-    notes: Sequence[str] = (),
-) -> Release:
-    """The record of a release."""
-    return Release(
+) -> Draft:
+    """All that is public of a release, before the data are read."""
+    record = Release(
         statistic=statistic,
         method=method,
         columns=tuple(rule(column, table.sizes) for column in columns),
@@ -181,16 +237,16 @@ def release(
         unit=promise.unit.name,
         contributions=promise.unit.contributions,
         axes=tuple(tuple(axis) for axis in axes),
-        noisy=noisy,
-        units=tuple(units) if units is not None else (Fraction(1),) * len(noisy),
+        noisy=(),
+        units=tuple(units),
         bounds=tuple(bounds),
         certificate=certificate,
         denominator=denominator,
         derived=derived,
         repair=repair,
         tree=tree,
-        notes=tuple(notes),
     )
+    return Draft(record, request, draw)
 
 
 def key_of(name: str, levels: Any, edges: Any, missing: Any, other: Any) -> Key:

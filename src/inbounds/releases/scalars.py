@@ -21,16 +21,17 @@ from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, 
 from inbounds.releases.keywords import explained
 from inbounds.releases.kinds import of_sums, single, table_counts
 from inbounds.releases.opening import (
+    Drawn,
     Opened,
     column_name,
+    drafted,
     fixed_denominator,
     groups_of,
     not_together,
     open_table,
-    release,
 )
 from inbounds.tables import statistics
-from inbounds.tables.engine import Request
+from inbounds.tables.engine import Cells, Request
 from inbounds.tables.schema import ELSEWHERE, Column, Key, Level, Levels, Numeric, Quantised
 from inbounds.tables.statistics import Moments
 
@@ -192,12 +193,15 @@ def proportion(
     zero_one = Quantised(Numeric.of(key.name, (0, 1), integer=True), 1)
     moments = Moments((zero_one,))
     certificate = joint_law("proportion", promise, moments.sensitivity, moments.dimension, promise.unit.cell_changes)
-    (cells,) = table.tally(Request((key,)))
-    sizes = {cell: size for cell, (size, _, _) in cells.items()}
-    having = builtins.sum(sizes.values()), (sizes.get((place,), 0),), ()
-    noisy = draw_joint([moments(having)], certificate)
     columns: list[Column | Quantised] = [key, zero_one]
-    return release("proportion", derive.MEAN_OF_SUMS, columns, promise, table, noisy, [UNIT_INTERVAL], certificate)
+
+    def draw(cells: Cells) -> Drawn:
+        sizes = {cell: size for cell, (size, _, _) in cells.items()}
+        having = builtins.sum(sizes.values()), (sizes.get((place,), 0),), ()
+        return Drawn(draw_joint([moments(having)], certificate))
+
+    made = (columns, promise, table, Request((key,)), draw, [UNIT_INTERVAL], certificate)
+    return table.finish(drafted("proportion", derive.MEAN_OF_SUMS, *made, units=[Fraction(1)] * moments.dimension))
 
 
 @explained
@@ -261,10 +265,13 @@ def standard_deviation(
     request = Request((), (quantised,), True)
     if _own_is_better(own, root):
         return single(itself, table, request, promise, [quantised])
-    (cells,) = table.tally(request)
-    noisy = draw_single(of_variance, root, cells)
     bound = (of_variance.lower, of_variance.upper)
-    return release("standard_deviation", derive.ROOT, [quantised], promise, table, (noisy,), [bound], root)
+
+    def draw(cells: Cells) -> Drawn:
+        return Drawn((draw_single(of_variance, root, cells),))
+
+    made = ([quantised], promise, table, request, draw, [bound], root)
+    return table.finish(drafted("standard_deviation", derive.ROOT, *made))
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,434 @@
+"""What a release would cost and how far off it would be, before anything is spent and without any data.
+
+A preview runs the release function itself on a `Blank` in place of a table, so that it has the very law, certificate
+and repair that the release will have. Errors are exact for one noisy number, and simulated where several are combined.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inbounds import _check, derive
+from inbounds._check import Array
+from inbounds.app import truths
+from inbounds.expected import Doubles, continuous, root_error
+from inbounds.grid.law import moments
+from inbounds.inference.laws import Law, law_of, noise_of
+from inbounds.privacy.certificate import Certificate
+from inbounds.record import Release
+from inbounds.releases import matrices, scalars, vectors
+from inbounds.releases.opening import Blank, Draft, Drafted
+
+if TYPE_CHECKING:
+    import altair
+
+STATISTICS: dict[str, Callable[..., Release]] = {
+    "mean": scalars.mean,
+    "sum": scalars.sum,
+    "count": scalars.count,
+    "proportion": scalars.proportion,
+    "variance": scalars.variance,
+    "standard_deviation": scalars.standard_deviation,
+    "histogram": vectors.histogram,
+    "proportions": vectors.proportions,
+    "crosstab": vectors.crosstab,
+    "covariance": matrices.covariance,
+    "correlation": matrices.correlation,
+    "pooled_variance": matrices.pooled_variance,
+    "pooled_covariance": matrices.pooled_covariance,
+}
+_MATRICES = ("covariance", "correlation", "pooled_covariance")
+# Points of a plausible range at which errors are taken.
+_POINTS = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A statistic as it would be asked for: the keywords of its function, but no data.
+
+    ``plausible`` is where the truth may lie: a number or a range (low, high), shares for several cells, a covariance
+    matrix for several columns. ``expected_rows`` says about how many records there are where that is protected.
+    """
+
+    statistic: str
+    keywords: Mapping[str, Any] = field(hash=False)
+    plausible: Any = field(default=None, hash=False)
+    expected_rows: int | None = None
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        _check.choice(self.statistic, "statistic", tuple(STATISTICS))
+        if self.expected_rows is not None:
+            _check.integer(self.expected_rows, "expected_rows", least=1)
+        if not 0 < _check.finite(self.confidence, "confidence") < 1:
+            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence}")
+
+    @property
+    def size(self) -> int | None:
+        """The number of records that errors are for."""
+        rows = self.keywords.get("rows")
+        return self.expected_rows if rows is None else rows
+
+    def but(self, **keywords: Any) -> "Wanted":
+        """The same with other keywords."""
+        return replace(self, keywords={**self.keywords, **keywords})
+
+    def draft(self) -> Draft:
+        """The release before the data; raises what the release would raise."""
+        rest = {name: value for name, value in self.keywords.items() if name != "rows"}
+        rows = self.keywords.get("rows")
+        if self.keywords.get("neighbours") == "add-remove" and rows is not None:
+            raise ValueError("rows= does not go with neighbours='add-remove'; say about how many with expected_rows=")
+        blank = Blank(None if rows is None else _check.integer(rows, "rows", least=1))
+        try:
+            STATISTICS[self.statistic](blank, **rest)
+        except Drafted as drafted:
+            return drafted.draft
+        raise AssertionError("a release without data")
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How far off a release will be: root mean squared error, bias and half-width.
+
+    The half-width is what the distance between released and true value exceeds with probability 1 - confidence. Without
+    ``worst_`` they are those of a plausible truth: averaged over its range for one number (the bias in size), at it for
+    several. ``worst_`` are the largest over the range, which is that of the bounds if none was stated. Arrays for
+    several numbers. ``simulated`` marks what was found by drawing from the certified law.
+    """
+
+    rmse: Any
+    bias: Any
+    half_width: Any
+    worst_rmse: Any
+    worst_bias: Any
+    worst_half_width: Any
+    confidence: float
+    simulated: bool
+
+    @property
+    def typical(self) -> float:
+        """One figure for all numbers: the root of their mean squared errors."""
+        return float(np.sqrt(np.mean(np.square(self.rmse))))
+
+    @property
+    def worst(self) -> float:
+        """The like for worst cases."""
+        return float(np.sqrt(np.mean(np.square(self.worst_rmse))))
+
+    @property
+    def reach(self) -> float:
+        """The largest half-width."""
+        return float(np.max(self.half_width))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to make a release: its bounding and method, the record it would have, and its errors."""
+
+    wanted: Wanted
+    record: Release
+    forecast: Forecast
+
+    @property
+    def bounding(self) -> str:
+        return self.record.bounding
+
+    @property
+    def method(self) -> str:
+        """``joint`` or ``split`` for matrices; otherwise how the value is made."""
+        if self.wanted.statistic in _MATRICES:
+            return str(self.wanted.keywords.get("method", "joint"))
+        return self.record.method
+
+    @property
+    def epsilon(self) -> float:
+        return self.record.epsilon
+
+    def half_width(self) -> Any:
+        """Half of the interval for the population, if the release came out at the plausible truth."""
+        made = _at(self.record, self.wanted).interval(self.wanted.confidence)
+        return made.width / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The ways to make a release, the one asked for first, and the one with the smallest typical error.
+
+    Printed it is a table.
+    """
+
+    wanted: Wanted
+    options: tuple[Option, ...]
+
+    @property
+    def asked(self) -> Option:
+        """The one asked for."""
+        return self.options[0]
+
+    @property
+    def recommended(self) -> Option:
+        """The one with the smallest typical RMSE, and of several alike the first."""
+        return min(self.options, key=lambda option: round(option.forecast.typical, 12))
+
+    @property
+    def forecast(self) -> Forecast:
+        """Errors of the one asked for."""
+        return self.asked.forecast
+
+    def plot(self, **spans: Any) -> "altair.HConcatChart":
+        """Typical errors over ε and over the number of records, as an Altair chart; see `inbounds.app.picture.plot`."""
+        from inbounds.app.picture import plot
+
+        return plot(self, **spans)
+
+    def __str__(self) -> str:
+        heads = ["RMSE", "bias", f"{self.wanted.confidence:.0%} ±", "worst RMSE", "worst ±"]
+        lines = [f"{self.wanted.statistic}: epsilon {self.asked.epsilon:g}, {self.asked.record.neighbours}"]
+        lines.append(f"    {'bounding':10s} {'method':6s} " + " ".join(f"{head:>10s}" for head in heads))
+        for option in self.options:
+            seen = option.forecast
+            figures = (seen.typical, np.max(seen.bias), seen.reach, seen.worst, np.max(seen.worst_half_width))
+            mark = "*" if option is self.recommended else ""
+            method = option.method if self.wanted.statistic in _MATRICES else ""
+            texts = " ".join(f"{float(x):>10.4g}" for x in figures)
+            lines.append(f"  {mark:2s}{option.bounding:10s} {method:6s} {texts}")
+        how = " (simulated)" if self.forecast.simulated else ""
+        return "\n".join([*lines, f"  * smallest typical error{how}"])
+
+
+def preview(
+    statistic: str,
+    *,
+    plausible: Any = None,
+    expected_rows: int | None = None,
+    confidence: float = 0.95,
+    **keywords: Any,
+) -> Preview:
+    """What releasing a statistic would cost and how far off it would be; no data are read and nothing is spent.
+
+    ``keywords`` are those of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (public under
+    ``neighbours="substitute"``), ``levels``, ``bounding`` and so on. See `Wanted` for the others.
+
+    >>> print(preview("proportion", epsilon=0.5, rows=200, plausible=(0.05, 0.3)))
+    proportion: epsilon 0.5, substitute
+        bounding   method       RMSE       bias      95% ± worst RMSE    worst ±
+      * bit                  0.01399  1.588e-06       0.03      0.014       0.03
+        truncated            0.02189  9.931e-05    0.04484    0.02208      0.045
+      * smallest typical error
+    """
+    return previewed(Wanted(statistic, keywords, plausible, expected_rows, confidence))
+
+
+def previewed(wanted: Wanted) -> Preview:
+    """The preview of a statistic that is wanted."""
+    return Preview(wanted, tuple(Option(one, record, foreseen(one, record)) for one, record in _ways(wanted)))
+
+
+def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
+    """What was asked for, then the same with the other boundings and methods that there are."""
+    ways = [(wanted, wanted.draft().record)]
+    asked = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
+    others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
+    if wanted.statistic not in _MATRICES:
+        others = [(bounding, "joint") for bounding in ("bit", "truncated")]
+    for bounding, method in others:
+        if (bounding, method) == asked:
+            continue
+        other = wanted.but(bounding=bounding, **({"method": method} if wanted.statistic in _MATRICES else {}))
+        try:
+            ways.append((other, other.draft().record))
+        except ValueError:
+            # Not every release has this way.
+            continue
+    return ways
+
+
+def foreseen(wanted: Wanted, record: Release | None = None) -> Forecast:
+    """The errors of one way to make a release."""
+    record = wanted.draft().record if record is None else record
+    if record.method in truths.SCALAR and not record.axes:
+        return _one_number(wanted, record)
+    if record.method == derive.DIRECT and isinstance(record.certificate, Certificate):
+        return _many_alike(wanted, record)
+    return _several(wanted, record)
+
+
+def _at(record: Release, wanted: Wanted) -> Release:
+    """The record that a release would have if it came out at the plausible truth."""
+    if record.method in truths.SCALAR and not record.axes:
+        low, high = _span(wanted, record)
+        value = (low + high) / 2
+        law = record.mechanism
+        noisy = value**2 if record.method == derive.ROOT else value
+        return replace(record, noisy=(law.value(law.locate(Fraction(noisy))),))
+    return replace(record, noisy=truths.coordinates(record, wanted.plausible, wanted.size))
+
+
+def _span(wanted: Wanted, record: Release) -> tuple[float, float]:
+    """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
+    ((lower, upper),) = record.limits_of_coordinates()
+    if record.method == derive.ROOT:
+        lower, upper = math.sqrt(lower), math.sqrt(upper)
+    return truths.span(wanted.plausible, lower, upper, 40 * float(record.mechanism.scale.steps * record.mechanism.step))
+
+
+def typical_error(wanted: Wanted) -> float:
+    """The typical RMSE alone, which is faster."""
+    record = wanted.draft().record
+    if record.method != derive.DIRECT or record.axes:
+        return foreseen(wanted, record).typical
+    low, high = _span(wanted, record)
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    rmse, bias = _moments_at(part, np.linspace(low, high, _POINTS if high > low else 1))
+    return _forecast(rmse, bias, rmse, wanted.confidence).typical
+
+
+def _one_number(wanted: Wanted, record: Release) -> Forecast:
+    low, high = _span(wanted, record)
+    points = np.linspace(low, high, _POINTS if high > low else 1)
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    if record.method == derive.ROOT:
+        return _forecast(*_of_roots(part, points, wanted.confidence), wanted.confidence)
+    return _forecast(*_of_points(part, points, wanted.confidence), wanted.confidence)
+
+
+def _forecast(rmse: Array, bias: Array, half: Array, level: float) -> Forecast:
+    """Averages over a range (trapezoidal for points at its ends) and largest values."""
+    size = len(rmse)
+    weights = np.ones(size)
+    weights[[0, -1]] = 0.5 if size > 1 else 1.0
+    weights /= weights.sum()
+    return Forecast(
+        rmse=float(np.sqrt(weights @ rmse**2)),
+        bias=float(weights @ np.abs(bias)),
+        half_width=float(weights @ half),
+        worst_rmse=float(rmse.max()),
+        worst_bias=float(np.abs(bias).max()),
+        worst_half_width=float(half.max()),
+        confidence=level,
+        simulated=False,
+    )
+
+
+def _coarse(part: Certificate) -> bool:
+    """Whether there are so few points to a scale that the grid shows."""
+    return bool(part.mechanism.step * 512 >= part.spread)
+
+
+def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
+    """RMSE, bias and half-width of one number with noise of its own, for each of several true values."""
+    rmse, bias = _moments_at(part, points)
+    if not _coarse(part):
+        return rmse, bias, _half_widths(law_of(part, continuous(part).bounds), points, level)
+    law = part.mechanism
+    low, high = -math.inf if law.first is None else law.first, math.inf if law.last is None else law.last
+    at = np.array([law.locate(Fraction(float(x))) for x in points], float)
+    return rmse, bias, _half_widths(law_of(part, (low, high), counts=True), at, level) * float(law.step)
+
+
+def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
+    """RMSE and bias at true values: on a coarse grid in its own steps."""
+    if not _coarse(part):
+        wide = continuous(part)
+        return np.sqrt(wide.mse(points)), wide.bias(points)
+    law, step = part.mechanism, float(part.step)
+    powers = Doubles(float(law.scale.steps))
+    at = [law.locate(Fraction(float(x))) for x in points]
+    figures = np.array([moments(powers, law.bounding, law.first, law.last, k) for k in at]) * [step, step**2]
+    return np.sqrt(np.maximum(figures[:, 1], 0.0)), figures[:, 0]
+
+
+def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
+    """The like for the root of a noisy variance."""
+    wide = continuous(part)
+    errors = np.array([root_error(wide, float(x) ** 2) for x in points])
+    law = law_of(part, wide.bounds)
+
+    def missed(t: Array) -> Array:
+        above = np.where((points + t) ** 2 >= law.upper, 1.0, law.inside((points + t) ** 2, points**2))
+        below = np.where(points - t <= 0, 0.0, law.inside(np.maximum(points - t, 0) ** 2, points**2))
+        return 1 - (above - below)
+
+    return errors[:, 0], errors[:, 1], _solved(missed, np.full(len(points), math.sqrt(law.upper)), 1 - level)
+
+
+def _half_widths(law: Law, at: Array, level: float) -> Array:
+    """claim:half-width. The t that |released - true| exceeds with probability 1 - level, for each true value."""
+    step = law.noise.step
+
+    def missed(t: Array) -> Array:
+        above = np.where(at + t >= law.upper, 1.0, law.inside(at + t, at))
+        below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
+        return 1 - (above - below)
+
+    most = np.full(len(at), min(law.upper - law.lower, 2 * law.noise.reach))
+    found = _solved(missed, most, 1 - level)
+    return np.ceil(found - 1e-9) if step else found
+
+
+def _solved(missed: Callable[[Array], Array], most: Array, alpha: float) -> Array:
+    low, high = np.zeros_like(most), most.copy()
+    for _ in range(48):
+        middle = (low + high) / 2
+        enough = missed(middle) <= alpha
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
+
+
+def _many_alike(wanted: Wanted, record: Release) -> Forecast:
+    """Counts, each with noise of its own."""
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    size = wanted.size if wanted.size is not None else record.denominator
+    noisy = truths.coordinates(record, wanted.plausible, size)
+    different = sorted(set(noisy))
+    unit = float(record.units[0])
+    at = {x: i for i, x in enumerate(different)}
+    rmse, bias, half = (x * unit for x in _of_points(part, np.array([float(x) for x in different]), wanted.confidence))
+    place = np.array([at[x] for x in noisy])
+    law = part.mechanism
+    ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
+    middle = [sum(ends) / 2] if len(ends) == 2 else [40 * float(part.spread)]
+    worst = [float(np.abs(x).max()) * unit for x in _of_points(part, np.array([*ends, *middle]), wanted.confidence)]
+    shape = [len(axis) for axis in record.axes]
+    figures = [x[place].reshape(shape) for x in (rmse, np.abs(bias), half)]
+    return Forecast(
+        figures[0], figures[1], figures[2], worst[0], worst[1], worst[2], wanted.confidence, simulated=False
+    )
+
+
+def _several(wanted: Wanted, record: Release) -> Forecast:
+    """Numbers made of several noisy ones: simulated at a plausible truth.
+
+    Worst half-widths of matrices are those of their noise; of a projection what a worst error allows (Chebyshev); of
+    others the width of the bounds, which their worst error is.
+    """
+    errors, (worst_rmse, worst_bias) = _at(record, wanted).simulated_errors()
+    figures = [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))]
+    figures.append(np.quantile(np.abs(errors), wanted.confidence, axis=0))
+    worst_half = worst_rmse
+    if record.method in (derive.PROJECTED, derive.WHOLE):
+        top = float(record.limits_of_coordinates()[0][1])
+        worst_half = np.minimum(worst_rmse / math.sqrt(1 - wanted.confidence), top)
+    if record.method == derive.MATRIX:
+        worst_half = derive.symmetric(_noise_widths(record, wanted.confidence))
+    figures += [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
+    shape = [len(axis) for axis in record.axes]
+    shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in figures]
+    rmse, bias, half, *worst = shaped
+    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=True)
+
+
+def _noise_widths(record: Release, level: float) -> Array:
+    """Half-widths of each coordinate's noise."""
+    whole = record.certificate
+    parts = [whole] * len(record.units) if isinstance(whole, Certificate) else list(whole.parts)
+    laws = [Law(noise_of(part, float(unit))) for part, unit in zip(parts, record.units, strict=True)]
+    return np.array([_half_widths(law, np.zeros(1), level)[0] for law in laws])

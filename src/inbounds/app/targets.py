@@ -1,0 +1,259 @@
+"""The inverse questions: how much ε, or how many records, for a wanted error; and how to share a budget."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy
+
+from inbounds import _check, derive
+from inbounds._check import Array
+from inbounds.app.preview import Option, Wanted, foreseen, typical_error
+from inbounds.inference.intervals import KINDS
+
+_MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
+_MOST_ROWS = 2**31
+# Shares of a budget are rounded to a millionth of it.
+_PARTS = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is wanted of a release: an RMSE or a half-width, typical or worst.
+
+    ``kind="noise"`` is for the statistic of the table, ``"population"`` (half-widths only, typical) with its sampling
+    error.
+    """
+
+    rmse: float | None = None
+    half_width: float | None = None
+    worst: bool = False
+    kind: str = "noise"
+
+    def __post_init__(self) -> None:
+        if (self.rmse is None) == (self.half_width is None):
+            raise TypeError("state either rmse= or half_width=, the error that is wanted")
+        for name in ("rmse", "half_width"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _check.positive(getattr(self, name), name))
+        _check.choice(self.kind, "kind", KINDS)
+        if self.kind == "population" and (self.rmse is not None or self.worst):
+            raise ValueError("kind='population' goes with half_width= and with typical truths")
+
+    @property
+    def wanted(self) -> float:
+        """The figure to reach."""
+        return float(self.rmse if self.rmse is not None else self.half_width or 0.0)
+
+    def reached(self, wanted: Wanted) -> float:
+        """The same figure of a release."""
+        if self.kind == "population":
+            record = wanted.draft().record
+            return float(np.max(Option(wanted, record, foreseen(wanted, record)).half_width()))
+        forecast = foreseen(wanted)
+        if self.rmse is not None:
+            return forecast.worst if self.worst else forecast.typical
+        return float(np.max(forecast.worst_half_width)) if self.worst else forecast.reach
+
+
+def least_epsilon(wanted: Wanted, target: Target) -> float:
+    """claim:least-epsilon. The least ε, rounded up to three digits, with which a release reaches a target.
+
+    >>> wanted = Wanted("proportion", {"rows": 1000, "epsilon": 1})
+    >>> least_epsilon(wanted, Target(half_width=0.01))
+    0.288
+    """
+
+    def enough(epsilon: float) -> bool:
+        return target.reached(wanted.but(epsilon=epsilon)) <= target.wanted
+
+    if not enough(_MOST_EPSILON):
+        limit = target.reached(wanted.but(epsilon=_MOST_EPSILON))
+        raise ValueError(
+            f"no epsilon reaches {target.wanted:g}: without noise {limit:.4g} is left; more rows would help"
+            if target.kind == "population"
+            else f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}; {limit:.4g} is left"
+        )
+    low, high = math.log(_LEAST_EPSILON), math.log(_MOST_EPSILON)
+    if enough(_LEAST_EPSILON):
+        return _LEAST_EPSILON
+    while high - low > 2e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
+    return _rounded_up(math.exp(high), enough)
+
+
+def _rounded_up(epsilon: float, enough: Callable[[float], bool]) -> float:
+    """Three digits; one more of the last where a simulated error wavers."""
+    digit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
+    steps = math.ceil(epsilon / digit - 1e-9)
+    while not enough(float(f"{steps * digit:.6g}")):
+        steps += 1
+    return float(f"{steps * digit:.6g}")
+
+
+def least_rows(wanted: Wanted, target: Target) -> int:
+    """The least number of rows with which a release reaches a target, at its ε.
+
+    Under ``neighbours="add-remove"`` it is the number of records that there should be about.
+    """
+    protected = wanted.keywords.get("neighbours") == "add-remove"
+
+    def sized(rows: int) -> Wanted:
+        if protected:
+            return Wanted(wanted.statistic, wanted.keywords, wanted.plausible, rows, wanted.confidence)
+        return wanted.but(rows=rows)
+
+    def enough(rows: int) -> bool:
+        return target.reached(sized(rows)) <= target.wanted
+
+    low, high = 1, 4
+    while not enough(high):
+        if high >= _MOST_ROWS:
+            raise ValueError(f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon")
+        low, high = high, min(4 * high, _MOST_ROWS)
+    while high - low > max(1, low >> 10):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A budget shared among statistics: ε of each, the typical RMSE it gives, and the weighted totals.
+
+    ``equal_total`` is what equal shares would give; ``total`` is never above it.
+    """
+
+    wanted: tuple[Wanted, ...]
+    epsilons: tuple[Fraction, ...]
+    rmse: tuple[float, ...]
+    equal_rmse: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        return float(np.dot(self.weights, self.rmse))
+
+    @property
+    def equal_total(self) -> float:
+        return float(np.dot(self.weights, self.equal_rmse))
+
+    def __str__(self) -> str:
+        lines = [f"{'statistic':20s} {'epsilon':>9s} {'RMSE':>10s} {'equal':>10s} {'weight':>9s}"]
+        for one, epsilon, rmse, equal, weight in zip(
+            self.wanted, self.epsilons, self.rmse, self.equal_rmse, self.weights, strict=True
+        ):
+            lines.append(f"{one.statistic:20s} {float(epsilon):9.4g} {rmse:10.4g} {equal:10.4g} {weight:9.3g}")
+        gain = 1 - self.total / self.equal_total
+        return "\n".join(
+            [*lines, f"weighted total {self.total:.4g}, equal shares {self.equal_total:.4g}: {gain:.0%} less"]
+        )
+
+
+def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float] | None = None) -> Shared:
+    """claim:share-budget. The shares of ε that make the weighted sum of typical RMSEs as small as possible.
+
+    Without ``weights`` every error counts in proportion to the width of its statistic's bounds. Errors flatten out
+    where noise fills the bounds, so that the best way may be to give some statistic next to nothing: all ways to deal
+    out ε in equal pieces are tried first (dynamic programming), and the best is refined.
+    """
+    requests = tuple(wanted)
+    budget = _check.fraction(epsilon, "epsilon")
+    if not requests or not budget > 0:
+        raise ValueError("a budget > 0 is shared among one statistic or more")
+    worth = _weights([one.but(epsilon=budget) for one in requests], weights)
+    grid = np.geomspace(1e-4, 1.0, 33)
+    curves = np.array([[_typical(one, budget * Fraction(float(x))) for x in grid] for one in requests])
+    best = _best_shares(curves * worth[:, None], grid)
+    size = len(requests)
+    equal = [budget / size] * size
+    equal_rmse = [_typical(one, budget / size) for one in requests]
+    chosen = [budget * Fraction(int(x * _PARTS), _PARTS) for x in best]
+    # What rounding left over goes to the largest share.
+    chosen[int(np.argmax(best))] += budget - sum(chosen, start=Fraction(0))
+    rmse = [_typical(one, share) for one, share in zip(requests, chosen, strict=True)]
+    if worth @ rmse > worth @ equal_rmse:
+        chosen, rmse = equal, equal_rmse
+    return Shared(requests, tuple(chosen), tuple(rmse), tuple(equal_rmse), tuple(map(float, worth)))
+
+
+def _typical(one: Wanted, epsilon: Fraction) -> float:
+    return typical_error(one.but(epsilon=epsilon))
+
+
+def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Array:
+    if weights is None:
+        return np.array([1 / _width(one) for one in requests])
+    given = _check.array(list(weights), "weights")
+    if given.shape != (len(requests),) or not (given > 0).all():
+        raise ValueError(f"weights must be {len(requests)} numbers > 0, one for each statistic")
+    return given
+
+
+def _width(one: Wanted) -> float:
+    """The width of what is published: of the bounds, of correlations and shares, or the number of records."""
+    record = one.draft().record
+    if record.statistic == "correlation":
+        return 2.0
+    if record.method == derive.SHARES:
+        return 1.0
+    widths = [upper - lower for lower, upper in record.limits_of_coordinates()]
+    width = float(np.sqrt(np.mean(np.square(widths))))
+    if record.method == derive.ROOT:
+        return math.sqrt(width)
+    return width if math.isfinite(width) else float(one.size or 1)
+
+
+def _best_shares(costs: Array, grid: Array) -> Array:
+    """Shares that sum to one with the least total of costs that are known at points of a grid, by interpolation."""
+    size = len(costs)
+
+    def cost(i: int, share: Any) -> Any:
+        return np.exp(np.interp(np.log(share), np.log(grid), np.log(costs[i])))
+
+    def total(shares: Array) -> float:
+        return float(sum(cost(i, share) for i, share in enumerate(shares)))
+
+    starts = [np.full(size, 1 / size), _dealt_out(cost, size)]
+    rates = np.sqrt(costs[:, len(grid) // 2])
+    starts.append(np.maximum(rates / rates.sum(), 1e-4))
+    best = min((_refined(total, start) for start in starts), key=total)
+    return best if total(best) <= total(starts[0]) else starts[0]
+
+
+def _dealt_out(cost: Callable[[int, Any], Any], size: int) -> Array:
+    """The best of all ways to deal out equal pieces, at least one to each: dynamic programming."""
+    pieces = max(200, 6 * size)
+    single = np.array([cost(i, np.arange(1, pieces + 1) / pieces) for i in range(size)])
+    best = np.full(pieces + 1, math.inf)
+    best[0] = 0.0
+    taken = np.zeros((size, pieces + 1), dtype=int)
+    left, take = np.meshgrid(np.arange(pieces + 1), np.arange(1, pieces + 1), indexing="ij")
+    for i in range(size):
+        totals = np.where(take <= left, best[np.maximum(left - take, 0)] + single[i][take - 1], math.inf)
+        taken[i] = totals.argmin(axis=1) + 1
+        best = totals.min(axis=1)
+    shares, rest = np.zeros(size), pieces
+    for i in reversed(range(size)):
+        shares[i] = taken[i, rest]
+        rest -= taken[i, rest]
+    return shares / pieces
+
+
+def _refined(total: Callable[[Array], float], start: Array) -> Array:
+    """A local search from a start, in logarithms of shares."""
+    if len(start) == 1:
+        return start
+
+    def shares(logs: Array) -> Array:
+        grown = np.exp(logs - logs.max())
+        return np.asarray(np.maximum(grown / grown.sum(), 1e-4))
+
+    minimize: Any = scipy.optimize.minimize
+    refined = shares(minimize(lambda logs: total(shares(logs)), np.log(start), method="L-BFGS-B").x)
+    refined = refined / refined.sum()
+    return refined if total(refined) <= total(start) else start

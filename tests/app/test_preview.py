@@ -1,0 +1,151 @@
+"""Previews: the very law of the release, errors as simulated, and no data anywhere."""
+
+import math
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.app.preview import STATISTICS, Wanted, _half_widths, foreseen, previewed
+from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
+from tests.app.plans import ROWS, simulated, table, wanted
+
+ALL = wanted()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_preview_has_the_very_law_of_the_release(name):
+    one = ALL[name].but(epsilon=0.5)
+    draft, released = one.draft().record, STATISTICS[one.statistic](table(), **one.keywords)
+    assert draft.noisy == ()
+    fields = ["statistic", "method", "columns", "rows", "unit", "axes", "units", "repair", "tree", "derived"]
+    if "truncated" not in name or one.statistic != "correlation":
+        # Truncated covariances get their law when variances are released.
+        fields += ["certificate", "bounds"]
+    for field in fields:
+        assert getattr(draft, field) == getattr(released, field), field
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+@pytest.mark.parametrize("name", ALL)
+def test_errors_are_those_of_simulated_releases(name, epsilon):
+    """1,000 releases, with the system's noise: seven standard errors of an RMSE of such errors; more if simulated."""
+    one = ALL[name].but(epsilon=epsilon)
+    seen, (rmse, half) = foreseen(one), simulated(one, 1000)
+    assert seen.typical == pytest.approx(rmse, rel=0.3 if seen.simulated else 0.25, abs=1e-6)
+    step = {"count": 1, "histogram": 1, "proportion": 1 / ROWS}.get(one.statistic, 0)
+    assert seen.reach == pytest.approx(half, rel=0.3, abs=2 * step + 1e-6)
+
+
+def test_a_wrong_scale_would_be_seen():
+    one = ALL["mean"].but(epsilon=0.1)
+    rmse, _ = simulated(one.but(epsilon=0.14), 1000)
+    assert foreseen(one).typical != pytest.approx(rmse, rel=0.25)
+
+
+@pytest.mark.claim("half-width")
+@pytest.mark.parametrize("truncated", [False, True])
+@pytest.mark.parametrize("scale", [0.02, 0.3, 5.0])
+def test_half_widths_hold_what_they_say(scale, truncated):
+    law, at = Law(Laplace(scale), 0.0, 1.0, truncated), np.array([0.0, 0.02, 0.3, 0.5, 1.0])
+    drawn = ib.Mechanism(ib.Laplace(scale), "truncated" if truncated else "bit", bounds=(0, 1))
+    for s, t in zip(at, _half_widths(law, at, 0.9), strict=True):
+        inside = float(drawn.cdf(min(s + t, 1.0), at=s)) - (float(drawn.cdf(s - t, at=s)) if s - t > 0 else 0.0)
+        assert inside >= 0.9 - 1e-9
+        less = t * (1 - 1e-6)
+        inside = (1.0 if s + less >= 1 else float(drawn.cdf(s + less, at=s))) - (
+            float(drawn.cdf(s - less, at=s)) if s - less > 0 else 0.0
+        )
+        assert inside <= 0.9 + 1e-9
+
+
+def test_half_widths_of_counts_and_of_one_coordinate_of_several():
+    q = math.exp(-0.5)
+    width = _half_widths(Law(DiscreteLaplace(2.0)), np.zeros(1), 0.95)[0]
+    assert 2 * q ** (width + 1) / (1 + q) <= 0.05 < 2 * q**width / (1 + q)
+    joint = _half_widths(Law(SupNorm(1.0, 3)), np.zeros(1), 0.95)[0]
+    assert SupNorm(1.0, 3).cdf(-joint) == pytest.approx(0.025, abs=1e-9)
+
+
+def test_truth_matters_and_the_worst_is_the_worst():
+    wide = ib.preview("mean", bounds=(0, 1), epsilon=0.1, rows=50)
+    near = ib.preview("mean", bounds=(0, 1), epsilon=0.1, rows=50, plausible=(0.0, 0.05))
+    assert near.forecast.rmse < wide.forecast.rmse <= wide.forecast.worst_rmse
+    assert near.forecast.bias > wide.forecast.bias
+    law = wide.asked.record.mechanism
+    assert wide.forecast.worst_rmse == pytest.approx(math.sqrt(law.worst_mse().upper), rel=1e-6)
+    assert wide.forecast.worst_bias == pytest.approx(float(law.worst_bias().upper), rel=1e-6)
+
+
+def test_the_recommended_way_has_the_smallest_typical_error():
+    some = ib.preview("proportion", epsilon=0.5, rows=200)
+    assert (some.recommended.bounding, some.asked.bounding) == ("bit", "bit")
+    tiny = ib.preview("proportion", epsilon=0.05, rows=20)
+    assert tiny.recommended.bounding == "truncated"
+    assert "* truncated" in str(tiny)
+    both = ib.preview("correlation", epsilon=1, rows=2000, bounds={"x": (0, 1), "y": (0, 1)}, method="split")
+    assert [(o.bounding, o.method) for o in both.options] == [
+        ("bit", "split"),
+        ("bit", "joint"),
+        ("truncated", "split"),
+    ]
+    assert (both.asked.method, both.recommended.method) == ("split", "joint")
+    assert both.forecast.simulated
+
+
+def test_an_interval_for_the_population_is_wider_than_the_noise():
+    option = ib.preview("proportion", epsilon=0.5, rows=200, plausible=0.3).asked
+    wald = 1.96 * math.sqrt(0.21 / 200)
+    assert option.forecast.half_width < wald < option.half_width() < 1.5 * wald
+    shares = ib.preview("proportions", levels=["a", "b"], epsilon=0.5, rows=200, plausible=[0.3, 0.7]).asked
+    assert shares.half_width().shape == (2,)
+
+
+def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a preview touched data or randomness")
+
+    monkeypatch.setattr("inbounds.releases.opening.tally", refuse)
+    monkeypatch.setattr("inbounds.releases.opening.read", refuse)
+    monkeypatch.setattr("inbounds.releases.draw.entropy_source", refuse)
+    for one in ALL.values():
+        previewed(one.but(epsilon=1))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ({"statistic": "median", "epsilon": 1}, "statistic must be one of 'mean'"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1)}, "state it, as in rows=1000"),
+        ({"statistic": "mean", "epsilon": 0, "bounds": (0, 1), "rows": 9}, "epsilon must be > 0"),
+        ({"statistic": "mean", "epsilon": 1, "rows": 9}, "bounds"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9.5}, "rows must be an integer"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": (0, 2)}, "within the bounds"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": "low"}, "plausible must be"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "confidence": 95}, "confidence must lie"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "neighbours": "add-remove"}, "expected_rows=1000"),
+        (
+            {"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "neighbours": "add-remove", "rows": 5},
+            "expected_rows=",
+        ),
+        (
+            {"statistic": "proportions", "epsilon": 1, "levels": ["a", "b"], "rows": 9, "plausible": [0.5, 0.6]},
+            "sum to",
+        ),
+        (
+            {"statistic": "covariance", "epsilon": 1, "bounds": {"x": (0, 1)}, "rows": 9, "plausible": [[1, 2]]},
+            "matrix",
+        ),
+        ({"statistic": "variance", "epsilon": 1, "bounds": (0, 1), "rows": 1}, "fewer rows than the 2"),
+    ],
+)
+def test_bad_previews_say_what_is_wrong(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ib.preview(**call)
+
+
+def test_variances_and_deviations_of_protected_tables_take_a_plausible_value():
+    spread = {"bounds": (0, 1), "epsilon": 1, "neighbours": "add-remove"}
+    small, large = (foreseen(Wanted("standard_deviation", spread, sd, 1000)).rmse for sd in (0.05, 0.3))
+    assert small > large
+    assert foreseen(Wanted("variance", spread, 0.01, 1000)).rmse > 0
