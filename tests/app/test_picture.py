@@ -15,7 +15,7 @@ from inbounds.app.picture import curves
         ("proportion", {"rows": 100}, {"bit", "truncated"}, {"epsilon", "rows"}),
         (
             "correlation",
-            {"rows": 100, "bounds": {"x": (0, 1), "y": (0, 1)}},
+            {"rows": 3000, "bounds": {"x": (0, 1), "y": (0, 1)}},
             {"bit, joint", "bit, split", "truncated, split"},
             {"epsilon", "rows"},
         ),
@@ -25,7 +25,7 @@ from inbounds.app.picture import curves
 )
 def test_errors_fall_along_the_curves(statistic, keywords, options, overs):
     seen = ib.preview(statistic, epsilon=0.5, **keywords)
-    data = curves(seen, epsilons=[0.1, 0.5, 3.0], rows=[60, 100, 3000] if "rows" in overs else None)
+    data = curves(seen, epsilons=[0.1, 0.5, 3.0], rows=[60, 3000, 100_000] if "rows" in overs else None)
     assert {row["option"] for row in data} == options
     assert {row["over"] for row in data} == overs
     for option in options:
