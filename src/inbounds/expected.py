@@ -130,7 +130,8 @@ def _affordable(method: str, columns: int, repair: str | None) -> int:
     """Fewer draws where each has a large matrix to repair."""
     if repair not in (None, "clip"):
         return 100
-    return _DRAWS if columns <= 8 or method in (*derive.SIMPLEX, derive.DIRECT) else max(100, 4 * _DRAWS // columns)
+    few = columns <= 2 or method in (*derive.SIMPLEX, derive.DIRECT)
+    return _DRAWS if few else max(100, min(2 * _DRAWS // columns, 6 * _DRAWS // columns**2))
 
 
 def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, float, float, float]:
@@ -246,8 +247,10 @@ def _worst(
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     dimension = parts[0].dimension
     if dimension == 1:
-        worst = [_exact(part, Fraction(0), unit)[2:] for part, unit in zip(parts, units, strict=True)]
-        rmse, bias = np.array(worst).T
+        laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
+        rmse, bias = (
+            np.array(x) for x in ([math.sqrt(_worst_mse(law)) for law in laws], [law.worst_bias() for law in laws])
+        )
     else:
         # z = R u with E R² = (d+1)(d+2) T² and E R = (d+1) T; clamped at a bound, half of E|z| remains as bias.
         rmse = scales * math.sqrt((dimension + 1) * (dimension + 2) / 3)
@@ -257,17 +260,28 @@ def _worst(
     return rmse, bias
 
 
+@lru_cache(maxsize=1024)
+def _worst_mse(law: Mechanism) -> float:
+    return law.worst_mse()
+
+
 def _reach(method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) -> float:
     """How far a projection can be from the truth, which lies on the simplex too: no further than the noise was.
 
     The nearest whole numbers are at most twice as far. What was rescaled has no such bound.
     """
-    factor = {derive.PROJECTED: 1.0, derive.WHOLE: 2.0}.get(method, math.inf)
+    factor = {derive.PROJECTED: 1.0, derive.WHOLE: 2.0}.get(method)
+    if factor is None:
+        return math.inf
     if parts[0].noise == "zero-sum":
         noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0))
         return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
-    law = parts[0].mechanism
-    return factor * math.sqrt(len(units) * law.worst_mse().upper) * float(units[0])
+    return factor * math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
+
+
+@lru_cache(maxsize=1024)
+def _worst_mse_on_grid(part: Certificate) -> float:
+    return float(part.mechanism.worst_mse().upper)
 
 
 def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:

@@ -336,8 +336,8 @@ def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, A
 def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
     """RMSE and bias at true values: on a coarse grid in its own steps."""
     if not _coarse(part):
-        wide = continuous(part)
-        return np.sqrt(wide.mse(points)), wide.bias(points)
+        found = continuous(part).moments(points)
+        return np.sqrt(found.mse), found.bias
     law, step = part.mechanism, float(part.step)
     powers = Doubles(float(law.scale.steps))
     at = [law.locate(Fraction(float(x))) for x in points]
@@ -361,21 +361,28 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
 
 def _half_widths(law: Law, at: Array, level: float) -> Array:
     """claim:half-width. The t that |released - true| exceeds with probability 1 - level, for each true value."""
-    step = law.noise.step
+    alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
+    if law.truncated:
 
-    def missed(t: Array) -> Array:
-        above = np.where(at + t >= law.upper, 1.0, law.inside(at + t, at))
-        below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
-        return 1 - (above - below)
+        def missed(t: Array) -> Array:
+            above = np.where(at + t >= law.upper, 1.0, law.inside(at + t, at))
+            below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
+            return 1 - (above - below)
 
-    most = np.full(len(at), min(law.upper - law.lower, 2 * law.noise.reach))
-    found = _solved(missed, most, 1 - level)
-    return np.ceil(found - 1e-9) if step else found
+        found = _solved(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
+    else:
+        # Tails of both sides, or of the one that is left where the other bound is nearer than that.
+        tails = np.array([alpha / 2, alpha])
+        both, one = _solved(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
+        near, far = np.minimum(at - law.lower, law.upper - at), np.maximum(at - law.lower, law.upper - at)
+        found = np.where(both <= near, both, np.minimum(np.maximum(near, one), far))
+    return np.ceil(found - 1e-5) if step else found
 
 
-def _solved(missed: Callable[[Array], Array], most: Array, alpha: float) -> Array:
+def _solved(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
+    """Where falling functions come down to alpha, by halving."""
     low, high = np.zeros_like(most), most.copy()
-    for _ in range(48):
+    for _ in range(halvings):
         middle = (low + high) / 2
         enough = missed(middle) <= alpha
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
@@ -388,20 +395,15 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     assert isinstance(part, Certificate)
     size = wanted.size if wanted.size is not None else record.denominator
     noisy = truths.coordinates(record, wanted.plausible, size)
-    different = sorted(set(noisy))
-    unit = float(record.units[0])
-    at = {x: i for i, x in enumerate(different)}
-    rmse, bias, half = (x * unit for x in _of_points(part, np.array([float(x) for x in different]), wanted.confidence))
-    place = np.array([at[x] for x in noisy])
-    law = part.mechanism
+    law, different, unit = part.mechanism, sorted(set(noisy)), float(record.units[0])
     ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
-    middle = [sum(ends) / 2] if len(ends) == 2 else [40 * float(part.spread)]
-    worst = [float(np.abs(x).max()) * unit for x in _of_points(part, np.array([*ends, *middle]), wanted.confidence)]
-    shape = [len(axis) for axis in record.axes]
-    figures = [x[place].reshape(shape) for x in (rmse, np.abs(bias), half)]
-    return Forecast(
-        figures[0], figures[1], figures[2], worst[0], worst[1], worst[2], wanted.confidence, simulated=False
-    )
+    middle = sum(ends) / 2 if len(ends) == 2 else 40 * float(part.spread)
+    points = np.array([*map(float, different), *ends, middle])
+    found = [np.abs(x) * unit for x in _of_points(part, points, wanted.confidence)]
+    place, shape = [different.index(x) for x in noisy], [len(axis) for axis in record.axes]
+    rmse, bias, half = (x[place].reshape(shape) for x in found)
+    worst = [float(x[len(different) :].max()) for x in found]
+    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=False)
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:

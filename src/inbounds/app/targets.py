@@ -64,7 +64,7 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
 
     >>> wanted = Wanted("proportion", {"rows": 1000, "epsilon": 1})
     >>> least_epsilon(wanted, Target(half_width=0.01))
-    0.288
+    0.285
     """
 
     def enough(epsilon: float) -> bool:

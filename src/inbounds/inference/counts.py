@@ -35,6 +35,7 @@ class Sampling(Protocol):
     def log_base(self, k: Array) -> Array: ...
     def log_pmf(self, base: Array, k: Array, theta: float) -> Array: ...
     def deviation(self, k: float) -> float: ...
+    def mean(self, theta: float) -> float: ...
     def tilted(self, tilt: float, theta: float) -> tuple[float, float]: ...
 
 
@@ -66,6 +67,9 @@ class Binomial:
     def deviation(self, k: float) -> float:
         return math.sqrt(max(k, 0.0) * max(self.size - k, 0.0) / self.size)
 
+    def mean(self, theta: float) -> float:
+        return self.size * theta
+
     def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
         """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
         grown = theta * math.expm1(tilt)
@@ -90,6 +94,9 @@ class Poisson:
 
     def deviation(self, k: float) -> float:
         return math.sqrt(max(k, 0.0))
+
+    def mean(self, theta: float) -> float:
+        return theta
 
     def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
         """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
@@ -139,13 +146,20 @@ class Sampled:
         if self._wide(y):
             return min(max(sampled + self._tilted(y, floor, theta), 0.0), 1.0)
         k, base, gain = _window(self.sampling, self.law, y)
+        # Further off than this there are fewer than 1e-15 of the counts, binomial or Poisson.
+        centre = self.sampling.mean(theta)
+        far = 9.5 * self.sampling.deviation(centre) + 45
+        near = slice(max(0, int(centre - far - k[0])), max(0, int(centre + far - k[0]) + 2))
         with np.errstate(under="ignore"):
-            correction = float(np.exp(self.sampling.log_pmf(base, k, theta)) @ gain)
+            correction = float(np.exp(self.sampling.log_pmf(base[near], k[near], theta)) @ gain[near])
         return min(max(sampled + correction, 0.0), 1.0)
 
     def _wide(self, y: float) -> bool:
         noise = self.law.noise
-        if self.law.truncated or not isinstance(noise, Laplace | DiscreteLaplace) or noise.scale < 4:
+        if not isinstance(noise, Laplace | DiscreteLaplace) or noise.scale < 4:
+            return False
+        # So far from the bounds that truncation takes nothing away from any count within reach.
+        if self.law.truncated and min(y - self.law.lower, self.law.upper - y) < 2 * noise.reach:
             return False
         return self.sampling.deviation(max(y, 1.0)) < _MILD * noise.scale
 

@@ -144,7 +144,8 @@ class Mechanism:
             lower, upper = self._law.atoms(self._noise_for(view), view)
         return np.asarray(lower)[()], np.asarray(upper)[()]
 
-    def _moments(self, s: Any) -> Moments:
+    def moments(self, s: Any) -> Moments:
+        """Mean, bias, variance and MSE about s, together."""
         at = _location(s, "s")
         view = sight(*self.bounds, at.ravel())
         with _quiet():
@@ -153,19 +154,19 @@ class Mechanism:
 
     def mean(self, s: Any) -> Array:
         """Expected released value."""
-        return self._moments(s).mean
+        return self.moments(s).mean
 
     def bias(self, s: Any) -> Array:
         """Expected released value minus s."""
-        return self._moments(s).bias
+        return self.moments(s).bias
 
     def variance(self, s: Any) -> Array:
         """Variance of the released value."""
-        return self._moments(s).variance
+        return self.moments(s).variance
 
     def mse(self, s: Any) -> Array:
         """Mean squared error about s."""
-        return self._moments(s).mse
+        return self.moments(s).mse
 
     def worst_bias(self) -> float:
         """Largest absolute bias over all true values inside the bounds.

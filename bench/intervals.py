@@ -1,0 +1,216 @@
+"""Intervals: what they cover, how wide they are, and how long they take.
+
+    python bench/intervals.py [--runs 500] [--part shares synthesis means spreads time]
+
+shares     exact coverage by enumeration and mean width against the optimal (Tulap) interval
+synthesis  one release against multiple synthesis (five copies at a fifth of ε), the whole table
+means      with the mean alone, and with a released variance
+spreads    variances and correlations, where records are normal and where they are not
+time       one interval of a million records
+"""
+
+import argparse
+import math
+import sys
+import time
+from pathlib import Path
+
+# This folder has a statistics.py, which must not stand in for Python's own.
+sys.path[0] = str(Path(__file__).parents[1])
+
+import numpy as np
+from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix, tulap_width
+
+import inbounds as ib
+from inbounds.inference.counts import Binomial, sampled
+from inbounds.inference.inversion import interval
+from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
+from inbounds.inference.synthesis import pooled, t_quantile
+
+SHARES = np.unique(np.concatenate([[0, 0.001, 0.005, 0.01, 0.99, 1], np.linspace(0.02, 0.98, 34)]))
+STUDY = np.array([0.1, 0.2, 0.3, 0.4])
+
+
+def scale_of(epsilon, *, truncated=False):
+    return 1 / math.log((1 + math.exp(epsilon)) / 2) if truncated else 1 / epsilon
+
+
+def enumerated(n, law, pmf, shares, alphas=None):
+    """Coverage and mean width at each share, over all released counts; at 95%, or each at a level of its own."""
+    found, made = [], {}
+    for share, alpha in zip(shares, [0.05] * len(shares) if alphas is None else alphas, strict=True):
+        if alpha not in made:
+            made[alpha] = np.array([interval(sampled(Binomial(n), law, y), y, alpha) for y in range(n + 1)]).T
+        lower, upper = made[alpha]
+        chance = pmf @ binomial(n, share)
+        found.append((chance @ ((lower <= share) & (share <= upper)), chance @ (upper - lower)))
+    return np.array(found)
+
+
+def shares():
+    print("Shares: least exact coverage over 40 shares; mean width of BIT's over the optimal interval's")
+    heads = [f"{'n':>6s} {'ε':>6s} {'BIT':>8s} {'truncated':>10s}", "   width  optimal   ratio  not empty"]
+    print(" ".join(heads))
+    for n in (20, 50, 100, 200, 500, 2000):
+        for epsilon in (0.05, 0.1, 0.5, 1.0, 3.0):
+            found = {}
+            for truncated in (False, True):
+                scale = scale_of(epsilon, truncated=truncated)
+                law = Law(DiscreteLaplace(scale), 0, n, truncated)
+                found[truncated] = enumerated(n, law, released_pmf(n, scale, truncated=truncated), SHARES)
+            optimal, filled = tulap_width(n, epsilon, 0.05, SHARES, points=101 if n <= 500 else 51)
+            ours, best = found[False][:, 1].mean(), (optimal / filled).mean()
+            print(
+                f"{n:6d} {epsilon:6.2f} {found[False][:, 0].min():8.4f} {found[True][:, 0].min():10.4f}"
+                f" {ours:8.4f} {best:8.4f} {ours / best:7.3f} {filled.min():10.3f}",
+                flush=True,
+            )
+
+
+def synthesis(runs=20_000):
+    """Copies of the paper's four shares, against intervals of one release at the same ε."""
+    print(
+        "\nMultiple synthesis (m = 5) and one release: coverage of p = .1 .2 .3 .4, and by how much ours is narrower:"
+    )
+    print("at 95%, and at the coverage that synthesis really has. one share: noise for a single share; vector: four")
+    print("shares together, copies rescaled, our noise independent (each) or keeping the sum (joint)")
+    head = f"{'':14s} {'n':>4s} {'ε':>4s}  {'synthesis covers':24s} {'ours covers':24s} {'narrower at 95%':28s} mean"
+    print(head + "   at equal coverage")
+    rng = np.random.default_rng(0)
+    for n in (50, 100, 200, 500):
+        for epsilon in (0.1, 0.5, 1.0):
+            for kind, factor in (("one share", 1), ("vector", 2)):
+                covered, width = copies(n, factor * 5 / epsilon, rng, runs, rescaled=kind == "vector")
+                noises = {"": DiscreteLaplace(1 / epsilon)}
+                if kind == "vector":
+                    noises = {", each": DiscreteLaplace(2 / epsilon), ", joint": ZeroSum(2 / epsilon, 4)}
+                for name, noise in noises.items():
+                    law, pmf = Law(noise, 0, n), pmf_of(n, noise)
+                    ours, alike = enumerated(n, law, pmf, STUDY), enumerated(n, law, pmf, STUDY, 1 - covered)
+                    less, even = 1 - ours[:, 1] / width, 1 - alike[:, 1] / width
+                    texts = [" ".join(f"{x:.3f}" for x in column) for column in (covered, ours[:, 0])]
+                    gains = " ".join(f"{x:6.1%}" for x in less)
+                    line = f"{kind + name:14s} {n:4d} {epsilon:4.1f}  {texts[0]:24s} {texts[1]:24s} {gains:28s}"
+                    print(f"{line} {less.mean():6.1%}  {even.mean():6.1%}", flush=True)
+
+
+def pmf_of(n, noise):
+    cdf = np.array([noise.cdf(y - np.arange(n + 1.0)) for y in range(n + 1)])
+    cdf[-1] = 1
+    return np.diff(np.vstack([np.zeros(n + 1), cdf]), axis=0)
+
+
+def copies(n, scale, rng, runs, *, rescaled):
+    """Coverage and mean width of multiple synthesis, clamped; ``scale`` in records."""
+    values = rng.multinomial(n, STUDY, runs) / n
+    noisy = np.clip(values + rng.laplace(0, scale / n, (5, runs, 4)), 0, 1)
+    if rescaled:
+        sums = noisy.sum(axis=-1, keepdims=True)
+        noisy = np.where(sums > 0, noisy / np.where(sums > 0, sums, 1), 0.25)
+    point, total, freedom, _, _ = pooled(noisy, n)
+    half = t_quantile(0.95, freedom) * np.sqrt(total)
+    lower, upper = np.clip(point - half, 0, 1), np.clip(point + half, 0, 1)
+    return ((lower <= STUDY) & (upper >= STUDY)).mean(axis=0), (upper - lower).mean(axis=0)
+
+
+DATA = {
+    "normal": (lambda rng, n: np.clip(rng.normal(0.5, 0.12, n), 0, 1), 0.5),
+    "beta(2, 5)": (lambda rng, n: rng.beta(2, 5, n), 2 / 7),
+    "beta(.3, 3)": (lambda rng, n: rng.beta(0.3, 3, n), 0.3 / 3.3),
+    "0 or 1": (lambda rng, n: (rng.random(n) < 0.1).astype(float), 0.1),
+    ".1 or .9": (lambda rng, n: np.where(rng.random(n) < 0.05, 0.9, 0.1), 0.14),
+}
+
+
+def means(runs):
+    print(
+        f"\nMeans, {runs} runs: coverage and mean width from the mean alone; with a released variance (the same ε each)"
+    )
+    print(f"{'records':12s} {'n':>5s} {'ε':>5s}  coverage    width  coverage    width  narrower")
+    rng = np.random.default_rng(1)
+    for name, (draw, truth) in DATA.items():
+        for n in (50, 100, 500):
+            for epsilon in (0.1, 0.5, 1.0):
+                mean, variance = (f([0.5] * n, bounds=(0, 1), epsilon=epsilon) for f in (ib.mean, ib.variance))
+                alone, both = np.zeros(2), np.zeros(2)
+                for _ in range(runs):
+                    x = draw(rng, n)
+                    released = seeded(mean, x.mean(), rng)
+                    alone += hit(released.interval(), truth)
+                    both += hit(released.interval(variance=seeded(variance, x.var(ddof=1), rng)), truth)
+                (c, w), (d, v) = alone / runs, both / runs
+                print(
+                    f"{name:12s} {n:5d} {epsilon:5.1f} {c:9.4f} {w:8.4f} {d:9.4f} {v:8.4f} {1 - v / w:9.0%}", flush=True
+                )
+
+
+def hit(made, truth):
+    return np.array([made.lower <= truth <= made.upper, made.width])
+
+
+SPREADS = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "uniform": lambda rng, size: rng.uniform(-math.sqrt(3), math.sqrt(3), size),
+    "t, 5 df": lambda rng, size: rng.standard_t(5, size) / math.sqrt(5 / 3),
+    "exponential": lambda rng, size: rng.exponential(1, size) - 1,
+    "two points": lambda rng, size: np.where(rng.random(size) < 0.5, -1.0, 1.0),
+}
+
+
+def spreads(runs):
+    print(f"\nCoverage of variance, sd and correlation (0.5), {runs} runs ({runs // 2} of correlations), bounds ±5 sd")
+    print(f"{'records':12s} {'n':>6s} {'ε':>5s} {'variance':>9s} {'sd':>9s} {'correlation':>12s} {'its width':>10s}")
+    rng = np.random.default_rng(2)
+    for name, draw in SPREADS.items():
+        for n in (200, 1000, 5000):
+            for epsilon in (1.0, 5.0):
+                column, pair = {"bounds": (-5, 5), "epsilon": epsilon}, {"x": (-5, 5), "y": (-5, 5)}
+                variance, deviation = (f([0.0] * n, **column) for f in (ib.variance, ib.standard_deviation))
+                both = ib.correlation({"x": [0.0] * n, "y": [0.0] * n}, bounds=pair, epsilon=epsilon)
+                root = deviation.method == "direct"
+                found, correlated = np.zeros(2), np.zeros(2)
+                for run in range(runs):
+                    z = draw(rng, (2, n))
+                    x = np.clip(np.array([z[0], 0.5 * z[0] + math.sqrt(0.75) * z[1]]), -5, 5)
+                    s = np.cov(x)
+                    found[0] += hit(seeded(variance, s[0, 0], rng).interval(), 1.0)[0]
+                    found[1] += hit(seeded(deviation, math.sqrt(s[0, 0]) if root else s[0, 0], rng).interval(), 1.0)[0]
+                    if run % 2 == 0:
+                        made = seeded_matrix(both, [s[0, 0], s[0, 1], s[1, 1]], rng).interval()
+                        lower, upper = made.lower[0, 1], made.upper[0, 1]
+                        correlated += [lower <= 0.5 <= upper, upper - lower]
+                c, w = correlated / ((runs + 1) // 2)
+                v, d = found / runs
+                print(f"{name:12s} {n:6d} {epsilon:5.1f} {v:9.3f} {d:9.3f} {c:12.3f} {w:10.3f}", flush=True)
+
+
+def timed():
+    print("\nOne interval of a share of a million records, best of 20, in ms (target 5)")
+    for epsilon in (0.001, 0.01, 0.1, 1.0, 3.0):
+        for bounding in ("bit", "truncated"):
+            release = ib.proportion(np.arange(10**6) % 3 == 0, epsilon=epsilon, bounding=bounding)
+            best = math.inf
+            for _ in range(20):
+                from inbounds.inference.counts import _window
+
+                _window.cache_clear()
+                start = time.perf_counter()
+                release.interval()
+                best = min(best, time.perf_counter() - start)
+            print(f"  ε = {epsilon:5g} {bounding:10s} {1000 * best:7.2f}", flush=True)
+
+
+PARTS = {"shares": shares, "synthesis": synthesis, "means": means, "spreads": spreads, "time": timed}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--part", nargs="*", choices=list(PARTS), default=list(PARTS))
+    arguments = parser.parse_args()
+    for part in arguments.part:
+        PARTS[part](*([arguments.runs] if part in ("means", "spreads") else []))
+
+
+if __name__ == "__main__":
+    main()
