@@ -17,9 +17,10 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## draw the two laws of a proportion, and release statistics of a generated survey
+demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others
 	$(BIN)/python examples/two_laws.py --out build/demo
 	$(BIN)/python examples/survey.py --out build/demo
+	$(BIN)/python examples/intervals.py --out build/demo
 
 test: $(READY) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto
@@ -40,6 +41,8 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 	.venv-peers/bin/python bench/audit_peers.py
 	.venv-peers/bin/python bench/statistics.py --peers
 	.venv-peers/bin/python bench/repairs.py --peers
+	$(BIN)/python bench/forecasts.py
+	$(BIN)/python bench/intervals.py
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers

@@ -280,7 +280,7 @@ def _own_is_better(own: Certificate, root: Certificate) -> bool:
     """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds."""
     direct, of_variance = continuous(own), continuous(root)
     # With cubes, many of them next to 0, where the root's error rises.
-    t = (np.arange(32) + 0.5) / 32
+    t = (np.arange(12) + 0.5) / 12
     deviations, weights = direct.bounds[1] * t**3, 3 * t**2
     roots = np.array([root_error(of_variance, float(x) ** 2)[0] ** 2 for x in deviations])
     return bool(weights @ direct.mse(deviations) <= weights @ roots)
