@@ -59,6 +59,20 @@ def positive(value: object, name: str) -> float:
     return number
 
 
+def level(value: object, name: str = "level") -> float:
+    """A probability strictly between 0 and 1."""
+    number = finite(value, name)
+    if not 0 < number < 1:
+        hint = f"; for {number:g}% write {number / 100:g}" if 1 < number < 100 else ""
+        raise ValueError(f"{name} must lie between 0 and 1, got {number:g}{hint}")
+    return number
+
+
+def percent(value: float) -> str:
+    """A level as it is read: 99.5%, not 100%."""
+    return f"{100 * value:.10g}%"
+
+
 def integer(value: object, name: str, *, least: int) -> int:
     """A whole number of at least ``least``; ``3.0`` is not one, so that a typing slip is seen."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):

@@ -29,7 +29,7 @@ from inbounds.privacy.certificate import (
 from inbounds.privacy.guarantee import Neighbours
 
 if TYPE_CHECKING:
-    from inbounds.inference.intervals import Interval
+    from inbounds.inference.result import Interval
 
 FORMAT = "inbounds-release/1"
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -114,7 +114,14 @@ class Release:
             return flat[0]
         return np.array(flat).reshape([len(axis) for axis in self.axes])
 
+    @property
+    def released(self) -> bool:
+        """Whether there are numbers in it; the record of a preview has none."""
+        return bool(self.noisy)
+
     def _derived(self) -> list[int] | list[float]:
+        if not self.released:
+            raise ValueError("nothing has been released: this is the record of a preview")
         exact = [noisy * unit for noisy, unit in zip(self.noisy, self.units, strict=True)]
         if self.method == derive.DIRECT:
             clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
@@ -139,6 +146,8 @@ class Release:
     @property
     def error(self) -> Error:
         """How far off the value is expected to be: at worst over the bounds, and where it was released."""
+        if not self.released:
+            raise ValueError("nothing has been released: this is the record of a preview; see its forecast")
         error = expected_error(*self._numbers())
         return error.shaped([len(axis) for axis in self.axes]) if self.axes else error
 
@@ -171,16 +180,21 @@ class Release:
         return interval(self, level, kind=kind, variance=variance)
 
     def __repr__(self) -> str:
+        if not self.released:
+            return f"<Release: {self.title}: not released, epsilon {self.epsilon:g}>"
         value = "x".join(str(len(axis)) for axis in self.axes) + " values" if self.axes else self._shown().strip()
-        return f"<Release: {self._titled()}: {value}, epsilon {self.epsilon:g}>"
+        return f"<Release: {self.title}: {value}, epsilon {self.epsilon:g}>"
 
     def __str__(self) -> str:
+        if not self.released:
+            return f"{self.title}: not released"
         unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
         how = self.bounding if self.method in (derive.DIRECT, derive.MATRIX) else f"{self.bounding}, {self.method}"
         cost = f"  epsilon {self.epsilon:g} per {unit}, {self.neighbours}; {how}; {self.error}"
-        return f"{self._titled()}:{self._shown()}\n{cost}"
+        return f"{self.title}:{self._shown()}\n{cost}"
 
-    def _titled(self) -> str:
+    @property
+    def title(self) -> str:
         """What was released, of which columns, by which groups."""
         numbers = list(dict.fromkeys(rule.name for rule in self.columns if rule.step is not None))
         keys = [rule for rule in self.columns if rule.cells]
@@ -194,16 +208,7 @@ class Release:
     def _shown(self) -> str:
         """The value as text: a number, a line for each cell, or a table."""
         texts = [str(x) if isinstance(x, int) else f"{x:.6g}" for x in self._derived()]
-        if not self.axes:
-            return f" {texts[0]}"
-        *outer, last = self.axes
-        if not outer:
-            wide = max(map(len, last))
-            return "".join(f"\n  {label:{wide}s}  {text}" for label, text in zip(last, texts, strict=True))
-        heads = [", ".join(labels) for labels in product(*outer)]
-        wide, cell = max(map(len, heads)), max(map(len, [*last, *texts]))
-        lines = [[" " * wide, *last]] + [[h, *texts[i * len(last) : (i + 1) * len(last)]] for i, h in enumerate(heads)]
-        return "".join(f"\n  {head:{wide}s}" + "".join(f"  {x:>{cell}s}" for x in row) for head, *row in lines)
+        return laid_out(texts, self.axes)
 
     def to_json(self) -> str:
         """The record as text; fractions are written as such."""
@@ -274,6 +279,20 @@ class Release:
             low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
             if index.denominator != 1 or (low is not None and index < low) or (high is not None and index > high):
                 raise RecordError("the record's noisy values are not on the grid of its certificate")
+
+
+def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
+    """Texts of cells: one by itself, a line for each, or a table with its labels."""
+    if not axes:
+        return f" {texts[0]}"
+    *outer, last = axes
+    if not outer:
+        wide = max(map(len, last))
+        return "".join(f"\n  {label:{wide}s}  {text}" for label, text in zip(last, texts, strict=True))
+    heads = [", ".join(labels) for labels in product(*outer)]
+    wide, cell = max(map(len, heads)), max(map(len, [*last, *texts]))
+    lines = [[" " * wide, *last]] + [[h, *texts[i * len(last) : (i + 1) * len(last)]] for i, h in enumerate(heads)]
+    return "".join(f"\n  {head:{wide}s}" + "".join(f"  {x:>{cell}s}" for x in row) for head, *row in lines)
 
 
 # What the noise was added to, where it is not what is published.

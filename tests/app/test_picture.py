@@ -45,3 +45,11 @@ def test_it_can_be_drawn(tmp_path):
     assert len(drawn["hconcat"]) == 2
     chart.save(tmp_path / "preview.svg")
     assert "number of records" in (tmp_path / "preview.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"epsilons": ["x"]}, {"epsilons": [0]}, {"epsilons": "0.1"}, {"rows": [0]}, {"rows": 5}]
+)
+def test_wrong_points_are_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+        curves(ib.preview("proportion", rows=100, epsilon=1), **wrong)

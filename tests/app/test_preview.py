@@ -137,11 +137,40 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
             "matrix",
         ),
         ({"statistic": "variance", "epsilon": 1, "bounds": (0, 1), "rows": 1}, "fewer rows than the 2"),
+        ({"statistic": "mean", "eps": 1, "bounds": (0, 1), "rows": 9}, "did you mean epsilon="),
+        ({"statistic": "mean", "data": [1], "bounds": (0, 1), "epsilon": 1}, "reads no data"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": (0.4, 0.2)}, "0.4 before 0.2"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": [1, 2, 3]}, "got 3 numbers"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "expected_rows": 3}, "state rows="),
     ],
 )
 def test_bad_previews_say_what_is_wrong(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ib.preview(**call)
+
+
+@pytest.mark.parametrize("matrix", [[[-1, 0], [0, 1]], [[1, 5], [5, 1]], [[1e9, 0], [0, 1]], [[1, 0], [0]]])
+def test_impossible_matrices_are_not_plausible(matrix):
+    with pytest.raises(ValueError, match="plausible must be"):
+        ib.preview("correlation", bounds={"x": (0, 3), "y": (0, 3)}, rows=100, epsilon=1, plausible=matrix)
+
+
+def test_a_preview_shows_itself():
+    seen = ib.preview("mean", bounds=(0, 1), rows=100, epsilon=1, contributions=2)
+    assert repr(seen).startswith("<Preview: mean of x, epsilon 1: RMSE ")
+    assert str(seen).startswith("mean of x: epsilon 1 per person with up to 2 records, substitute, 100 rows\n")
+    assert "not released" in repr(seen.asked)
+    keywords = {"bounds": (0, 1), "rows": 10}
+    one = Wanted("mean", keywords)
+    keywords["rows"] = 20
+    assert one.keywords["rows"] == 10
+    for wrong in (None, "x", ["rows"]):
+        with pytest.raises(TypeError, match="keywords must be a dictionary"):
+            Wanted("mean", wrong)
+    with pytest.raises(TypeError, match="wanted must be Wanted"):
+        previewed("mean")
+    with pytest.raises(ValueError, match="2\\^31"):
+        Wanted("mean", {"bounds": (0, 1), "neighbours": "add-remove"}, expected_rows=10**30)
 
 
 def test_variances_and_deviations_of_protected_tables_take_a_plausible_value():

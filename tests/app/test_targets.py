@@ -46,10 +46,15 @@ def test_the_least_number_of_rows():
     one = Wanted("mean", {"bounds": (0, 1), "epsilon": 0.5})
     target = Target(rmse=0.003, worst=True)
     rows = least_rows(one, target)
-    assert target.reached(one.but(rows=rows)) <= 0.003 < target.reached(one.but(rows=int(rows * 0.99)))
+    assert target.reached(one.but(rows=rows)) <= 0.003 < target.reached(one.but(rows=rows - 1))
     protected = Wanted("mean", {"bounds": (0, 1), "epsilon": 0.5, "neighbours": "add-remove"})
     assert 100 < least_rows(protected, Target(rmse=0.01)) < 1000
-    with pytest.raises(ValueError, match="no number of rows"):
+    assert least_rows(one, Target(rmse=10)) == 1
+    groups = {"bounds": (0, 1), "by": "g", "levels": list("abcdefgh"), "epsilon": 1}
+    assert least_rows(Wanted("pooled_variance", groups), Target(rmse=10)) == 9
+    with pytest.raises(ValueError, match="sizes= fixes"):
+        least_rows(Wanted("pooled_variance", {**groups, "sizes": {}}), Target(rmse=10))
+    with pytest.raises(ValueError, match="it takes a larger epsilon"):
         least_rows(Wanted("count", {"level": 1, "epsilon": 0.5}), Target(rmse=0.1))
     with pytest.raises(ValueError, match="no epsilon up to"):
         least_epsilon(Wanted("mean", {"bounds": (0, 1), "rows": 10}), Target(rmse=1e-30))
@@ -134,10 +139,32 @@ def test_budgets_are_checked_and_shown():
         share_budget(POOL[:1], 1, [1, 2])
     with pytest.raises(ValueError, match="weights must be"):
         share_budget(POOL[:1], 1, [0])
-    with pytest.raises(ValueError, match="budget > 0"):
+    with pytest.raises(ValueError, match="epsilon must be > 0"):
         share_budget(POOL[:1], 0)
+    for wrong in (POOL[0], "mean", 3):
+        with pytest.raises(TypeError, match="list of Wanted"):
+            share_budget(wrong, 1)
+    with pytest.raises(TypeError, match=r"wanted\[1\] must be Wanted"):
+        share_budget([POOL[0], "mean"], 1)
+    with pytest.raises(TypeError, match="target must be Target"):
+        least_epsilon(POOL[0], 0.1)
     text = str(share_budget(POOL[:2], 1))
     assert "weighted total" in text
     assert text.count("\n") == 3
-    mixed = [ALL["correlation"], ALL["proportions, add-remove"], ALL["standard deviation"], ALL["count, add-remove"]]
-    assert share_budget(mixed, 1).total > 0
+    assert "mean of x" in text
+
+
+def test_a_budget_is_of_one_guarantee():
+    with pytest.raises(ValueError, match="differ in neighbours="):
+        share_budget([ALL["mean"], ALL["mean, add-remove"]], 1)
+    with pytest.raises(ValueError, match="differ in contributions="):
+        share_budget([ALL["mean"], ALL["mean"].but(contributions=3)], 1)
+    protected = [ALL[f"{name}, add-remove"] for name in ("proportions", "standard deviation", "count")]
+    assert share_budget(protected, 1).total > 0
+    assert share_budget([ALL["correlation"], ALL["standard deviation"], ALL["histogram"]], 1).total > 0
+
+
+def test_a_budget_that_leaves_no_noise():
+    made = share_budget([POOL[2], POOL[5]], 3000)
+    assert made.total <= made.equal_total
+    assert "weighted total" in str(made)

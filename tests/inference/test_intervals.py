@@ -10,7 +10,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.inference import difference, interval, naive_wald, p_value
-from inbounds.inference.intervals import KINDS
+from inbounds.inference.result import KINDS
 from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix
 from tests.releases import cases
 
@@ -60,13 +60,35 @@ def test_little_noise_leaves_the_table_and_its_sampling_error(name):
 
 def test_an_interval_says_what_it_is():
     release = ib.proportion([1, 0] * 50, epsilon=1)
-    assert "95% for the population's value" in str(release.interval())
-    assert "records are independent" in str(release.interval())
-    assert "for the value of this table" in str(release.interval(kind="noise"))
-    assert "4 intervals" in str(ib.proportions(list("abcd") * 9, levels=list("abcd"), epsilon=1).interval())
-    persons = ib.proportion([1, 0] * 50, epsilon=1, contributions=2)
-    assert persons.interval().assumption.endswith("also those of one person")
+    made = release.interval(0.995)
+    assert ": 99.5% for the proportion of x = 1 in the population" in str(made)
+    assert made.assumption == "records are independent draws from the population"
+    assert release.value in made
+    assert 2 not in made
+    noise = ib.mean([5.0, 700.0, None], bounds=(0, 10), missing=2, epsilon=1).interval(kind="noise")
+    assert noise.what == "mean of x (x clipped to 0 to 10, missing x counted as 2)"
+    assert "of this table" in str(noise)
+    assert noise.assumption == "nothing beyond the certified law of the noise"
+    several = str(ib.proportions(list("abcd") * 9, levels=list("abcd"), epsilon=1).interval())
+    assert several.startswith(
+        "each 95% for the proportions of x in the population, one by one, not all together:\n  a  "
+    )
+    assert several.count("\n") == 5
+    persons = ib.mean([1.0, 0.0] * 50, bounds=(0, 1), epsilon=1, contributions=2)
+    assert persons.interval().assumption.startswith("records, also those of one person, are independent draws")
+    derived = ib.proportions(list("abc") * 9, levels=list("abc"), epsilon=1, repair="all-but-one", derived="a")
+    assert "of the derived share" in derived.interval().method
     assert interval(release, 0.9).to_dict()["level"] == 0.9
+
+
+@pytest.mark.parametrize("call", [ib.variance, ib.standard_deviation, ib.pooled_variance])
+def test_the_largest_variances_are_within_their_noise_intervals(call):
+    """A sample's variance exceeds a population's largest: W²/4 · n/(n-1)."""
+    table = {"x": [0.0, 1.0] * 5, "g": ["u"] * 10}
+    truth = 0.25 * 10 / 9
+    more = {"by": "g", "levels": ["u"]} if call is ib.pooled_variance else {}
+    made = call(table, "x", bounds=(0, 1), epsilon=50, neighbours="add-remove", **more).interval(0.99999, kind="noise")
+    assert (math.sqrt(truth) if call is ib.standard_deviation else truth) in made
 
 
 @pytest.mark.parametrize("level", [0, 1, 1.5, -1, float("nan"), "95%", None, True])
@@ -230,10 +252,44 @@ def test_only_like_is_compared_with_like():
     share, shares = ib.proportion([1, 0], epsilon=1), ib.proportions(["a", "b"], levels=["a", "b"], epsilon=1)
     with pytest.raises(ValueError, match="same cells"):
         difference(share, shares)
-    with pytest.raises(ValueError, match="not compared with a"):
-        difference(share, ib.mean([1.0, 0.0], bounds=(0, 1), epsilon=1))
+    mean = ib.mean([1.0, 0.0], bounds=(0, 1), epsilon=1)
+    with pytest.raises(ValueError, match="like is compared with like"):
+        difference(share, mean)
+    with pytest.raises(ValueError, match="like is compared with like"):
+        difference(*(ib.proportion(["a", "b"], level=level, epsilon=1) for level in "ab"))
+    with pytest.raises(ValueError, match="other bounds"):
+        difference(mean, ib.mean([1.0, 0.0], bounds=(0, 2), epsilon=1))
+    with pytest.raises(ValueError, match="one and the same"):
+        difference(share, share)
     assert np.shape(difference(shares, shares, method="guaranteed").lower) == (2,)
-    assert "no records in common" in difference(share, share).assumption
+    other = ib.proportion([1, 0, 0], epsilon=1)
+    assert "no records in common" in difference(share, other).assumption
+    assert "in common" not in difference(share, other, kind="noise").assumption
+    assert difference(share, other).what == "difference of the proportion of x = 1"
+    for level in (-0.5, 0, 95):
+        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
+            difference(share, other, level, method="guaranteed")
+
+
+@pytest.mark.parametrize("wrong", [None, 3.0, "{}", ib.preview("proportion", rows=9, epsilon=1)])
+def test_only_releases_are_judged(wrong):
+    release = ib.mean([1.0, 0.0], bounds=(0, 1), epsilon=1)
+    calls = [
+        lambda: interval(wrong),
+        lambda: difference(release, wrong),
+        lambda: p_value(wrong, 0.5),
+        lambda: naive_wald(wrong),
+        lambda: interval(release, variance=wrong) if wrong is not None else interval(wrong),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="must be a Release"):
+            call()
+    blank = ib.preview("proportion", rows=9, epsilon=1).asked.record
+    assert "not released" in str(blank)
+    assert "not released" in repr(blank)
+    for look in (lambda: blank.value, lambda: blank.error, blank.interval, blank.to_json):
+        with pytest.raises(ValueError, match="nothing has been released"):
+            look()
 
 
 @pytest.mark.claim("p-value")
@@ -261,3 +317,5 @@ def test_p_values_are_tails_of_the_exact_law():
         p_value(ib.mean([1.0], bounds=(0, 1), epsilon=1), 0.5)
     with pytest.raises(ValueError, match="alternative must be"):
         p_value(template, 0.5, "larger")
+    with pytest.raises(ValueError, match="no law of its own"):
+        p_value(ib.proportions(list("ab"), levels=list("ab"), epsilon=1, repair="all-but-one", derived="a"), 0.5)

@@ -57,7 +57,17 @@ def test_what_does_not_belong_together_is_refused():
     with pytest.raises(ValueError, match="one and the same share"):
         combine([*copies(0.1), ib.proportion([1] * 7, epsilon=1)])
     with pytest.raises(ValueError, match="one and the same share"):
-        combine([ib.mean([1.0], bounds=(0, 1), epsilon=1)] * 2)
+        combine([ib.mean([1.0], bounds=(0, 1), epsilon=1) for _ in range(2)])
+    with pytest.raises(ValueError, match="one and the same share"):
+        combine([ib.proportion(["a", "b"], level=level, epsilon=1) for level in "ab"])
+    with pytest.raises(ValueError, match="at the same epsilon"):
+        combine([ib.proportion([1] * N, epsilon=e) for e in (1, 2)])
+    with pytest.raises(ValueError, match="each made anew"):
+        combine(copies(0.1) * 2)
+    with pytest.raises(TypeError, match=r"releases\[1\] must be a Release"):
+        combine([*copies(0.1), 0.2])
+    with pytest.raises(TypeError, match="list of Release"):
+        combine(copies(0.1)[0])
     with pytest.raises(ValueError, match="level"):
         t_quantile(1.0, 3.0)
 

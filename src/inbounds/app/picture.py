@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inbounds.app.preview import Preview, Wanted, foreseen
+from inbounds import _check
+from inbounds.app.preview import Preview, Wanted, foreseen, sized
+from inbounds.releases.opening import DataError
 
 if TYPE_CHECKING:
     import altair
@@ -22,33 +24,38 @@ def curves(
 
     By default from a twentieth to twenty times what was asked for.
     """
+    if not isinstance(preview, Preview):
+        raise TypeError("preview must be what preview(...) gives")
     around = np.geomspace(1 / 20, 20, 17)
-    epsilons = [float(x) for x in preview.asked.epsilon * around] if epsilons is None else list(epsilons)
     size = preview.wanted.size
-    if rows is None:
-        rows = [] if size is None else sorted({max(2, round(size * float(x))) for x in around})
+    shown = [float(x) for x in preview.asked.epsilon * around]
+    if epsilons is not None:
+        shown = [_check.positive(x, "epsilons") for x in _several(epsilons, "epsilons")]
+    counts = [] if size is None else sorted({max(2, round(size * float(x))) for x in around})
+    if rows is not None:
+        counts = [_check.integer(x, "rows", least=1) for x in _several(rows, "rows")]
     found = []
     for option in preview.options:
         name = option.bounding if option.method not in ("joint", "split") else f"{option.bounding}, {option.method}"
-        for over, values in (("epsilon", epsilons), ("rows", rows)):
-            for value in values:
-                figures = _figures(_moved(option.wanted, over, value))
-                if figures:
-                    found.append({"option": name, "over": over, "value": value, **figures})
+        points = [("epsilon", x, option.wanted.but(epsilon=x)) for x in shown]
+        points += [("rows", x, sized(option.wanted, x)) for x in counts]
+        for over, value, wanted in points:
+            if figures := _figures(wanted):
+                found.append({"option": name, "over": over, "value": value, **figures})
     return found
 
 
-def _moved(wanted: Wanted, over: str, value: Any) -> Wanted:
-    if over == "rows" and wanted.keywords.get("neighbours") == "add-remove":
-        return Wanted(wanted.statistic, wanted.keywords, wanted.plausible, value, wanted.confidence)
-    return wanted.but(**{over: value})
+def _several(values: Any, name: str) -> Sequence[Any]:
+    if isinstance(values, str) or not isinstance(values, Sequence | np.ndarray):
+        raise TypeError(f"{name} must be a list of numbers, got {_check.shown(values)}")
+    return list(values)
 
 
 def _figures(wanted: Wanted) -> dict[str, float]:
-    """The errors of one point; none where no such release can be made (fewer records than groups, say)."""
+    """The errors of one point; none where a table has fewer records than the statistic needs."""
     try:
         seen = foreseen(wanted)
-    except ValueError:
+    except DataError:
         return {}
     return {"rmse": seen.typical, "worst_rmse": seen.worst, "half_width": seen.reach}
 
@@ -66,6 +73,8 @@ def plot(
     dash = alt.StrokeDash("option:N", legend=legend, scale=alt.Scale(domain=options, range=_DASHES))
     asked = {"epsilon": preview.asked.epsilon, "rows": preview.wanted.size}
     titles = {"epsilon": "ε", "rows": "number of records"}
+    # Powers of ten and their thirds: more would run into each other.
+    ticks = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=8)
     panels = []
     for over, title in titles.items():
         points = [row for row in data if row["over"] == over]
@@ -75,12 +84,20 @@ def plot(
             alt.Chart(alt.InlineData(values=points))
             .mark_line(strokeWidth=2)
             .encode(
-                x=alt.X("value:Q", title=title, scale=alt.Scale(type="log", nice=False)),
-                y=alt.Y("rmse:Q", title=f"typical RMSE of the {preview.wanted.statistic}", scale=alt.Scale(type="log")),
+                x=alt.X("value:Q", title=title, scale=alt.Scale(type="log", nice=False), axis=ticks),
+                y=alt.Y(
+                    "rmse:Q",
+                    title=f"typical RMSE of the {preview.wanted.statistic}",
+                    scale=alt.Scale(type="log"),
+                    axis=ticks,
+                ),
                 color=colour,
                 strokeDash=dash,
             )
         )
-        here = alt.Chart(alt.InlineData(values=[{"value": asked[over]}])).mark_rule(color="#666").encode(x="value:Q")
-        panels.append((lines + here).properties(width=300, height=220))
-    return alt.hconcat(*panels)
+        here = alt.Chart(alt.InlineData(values=[{"value": asked[over]}]))
+        rule = here.mark_rule(color="#666").encode(x="value:Q")
+        text = here.mark_text(align="left", dx=4, y=8, color="#444").encode(x="value:Q", text=alt.value("asked for"))
+        panels.append((lines + rule + text).properties(width=300, height=220))
+    title = f"{preview.asked.record.title}: how far off, by ε and by size"
+    return alt.hconcat(*panels).properties(title=title)

@@ -4,9 +4,11 @@ A preview runs the release function itself on a `Blank` in place of a table, so 
 and repair that the release will have. Errors are exact for one noisy number, and simulated where several are combined.
 """
 
+import difflib
+import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Release
 from inbounds.releases import matrices, scalars, vectors
-from inbounds.releases.opening import Blank, Draft, Drafted
+from inbounds.releases.opening import MOST_ROWS, Blank, Draft, Drafted
 
 if TYPE_CHECKING:
     import altair
@@ -46,7 +48,7 @@ _MATRICES = ("covariance", "correlation", "pooled_covariance")
 _POINTS = 17
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
     """A statistic as it would be asked for: the keywords of its function, but no data.
 
@@ -55,17 +57,27 @@ class Wanted:
     """
 
     statistic: str
-    keywords: Mapping[str, Any] = field(hash=False)
-    plausible: Any = field(default=None, hash=False)
+    keywords: Mapping[str, Any]
+    plausible: Any = None
     expected_rows: int | None = None
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
         _check.choice(self.statistic, "statistic", tuple(STATISTICS))
+        if not isinstance(self.keywords, Mapping):
+            raise TypeError(
+                f"keywords must be a dictionary of what {self.statistic} takes, got {_check.shown(self.keywords)}"
+            )
+        object.__setattr__(self, "keywords", dict(self.keywords))
+        _known_keywords(self.statistic, self.keywords)
         if self.expected_rows is not None:
-            _check.integer(self.expected_rows, "expected_rows", least=1)
-        if not 0 < _check.finite(self.confidence, "confidence") < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence}")
+            if self.keywords.get("neighbours", "substitute") == "substitute":
+                raise ValueError(
+                    "expected_rows= is for neighbours='add-remove'; under 'substitute' rows are public: state rows="
+                )
+            if _check.integer(self.expected_rows, "expected_rows", least=1) > MOST_ROWS:
+                raise ValueError("expected_rows must not exceed 2^31, the limit of a release")
+        object.__setattr__(self, "confidence", _check.level(self.confidence, "confidence"))
 
     @property
     def size(self) -> int | None:
@@ -89,6 +101,18 @@ class Wanted:
         except Drafted as drafted:
             return drafted.draft
         raise AssertionError("a release without data")
+
+
+def _known_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
+    """Refuse data, and names that the release function does not have."""
+    if "data" in keywords:
+        raise TypeError("a preview reads no data: give rows=, bounds= and so on, but no data=")
+    known = [name for name in inspect.signature(STATISTICS[statistic]).parameters if name != "data"]
+    for name in keywords:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"
+            raise TypeError(f"{statistic} has no keyword {name}={hint}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +183,7 @@ class Option:
 class Preview:
     """The ways to make a release, the one asked for first, and the one with the smallest typical error.
 
-    Printed it is a table.
+    Printed it is a table. It has no numbers of any data: ``asked.record`` is a record before its release.
     """
 
     wanted: Wanted
@@ -186,19 +210,35 @@ class Preview:
 
         return plot(self, **spans)
 
+    def __repr__(self) -> str:
+        best = self.recommended
+        return (
+            f"<Preview: {self.asked.record.title}, epsilon {self.asked.epsilon:g}: RMSE {self.forecast.typical:.3g}; "
+            f"{best.bounding} {best.forecast.typical:.3g} of {len(self.options)} ways; print it for all>"
+        )
+
     def __str__(self) -> str:
-        heads = ["RMSE", "bias", f"{self.wanted.confidence:.0%} ±", "worst RMSE", "worst ±"]
-        lines = [f"{self.wanted.statistic}: epsilon {self.asked.epsilon:g}, {self.asked.record.neighbours}"]
-        lines.append(f"    {'bounding':10s} {'method':6s} " + " ".join(f"{head:>10s}" for head in heads))
+        heads = ["RMSE", "bias", f"{_check.percent(self.wanted.confidence)} ±", "worst RMSE", "worst ±"]
+        record = self.asked.record
+        unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
+        size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
+        lines = [f"{record.title}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"]
+        matrix = self.wanted.statistic in _MATRICES
+        ways = f"    {'bounding':10s}{' method' if matrix else ''}"
+        lines.append(ways + "".join(f" {head:>10s}" for head in heads))
         for option in self.options:
             seen = option.forecast
             figures = (seen.typical, np.max(seen.bias), seen.reach, seen.worst, np.max(seen.worst_half_width))
             mark = "*" if option is self.recommended else ""
-            method = option.method if self.wanted.statistic in _MATRICES else ""
-            texts = " ".join(f"{float(x):>10.4g}" for x in figures)
-            lines.append(f"  {mark:2s}{option.bounding:10s} {method:6s} {texts}")
+            method = f" {option.method:6s}" if matrix else ""
+            lines.append(f"  {mark:2s}{option.bounding:10s}{method}" + "".join(f" {_short(x):>10s}" for x in figures))
         how = " (simulated)" if self.forecast.simulated else ""
         return "\n".join([*lines, f"  * smallest typical error{how}"])
+
+
+def _short(x: Any) -> str:
+    """Three digits; what is next to nothing is shown so."""
+    return f"{float(x):.3g}" if x == 0 or abs(x) >= 1e-4 else "<0.0001" if abs(x) > 1e-12 else "0"
 
 
 def preview(
@@ -212,20 +252,45 @@ def preview(
     """What releasing a statistic would cost and how far off it would be; no data are read and nothing is spent.
 
     ``keywords`` are those of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (public under
-    ``neighbours="substitute"``), ``levels``, ``bounding`` and so on. See `Wanted` for the others.
+    ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
+
+    Parameters
+    ----------
+    plausible
+        Where the truth may lie: a number or a pair (low, high) for one number (its bounds by default), shares for
+        several cells (all alike), a covariance matrix for several columns (evenly spread values, no correlation).
+    expected_rows
+        About how many records there are, where that is protected (``neighbours="add-remove"``).
+    confidence
+        Of half-widths: 0.95 for what 95% of releases keep.
 
     >>> print(preview("proportion", epsilon=0.5, rows=200, plausible=(0.05, 0.3)))
-    proportion: epsilon 0.5, substitute
-        bounding   method       RMSE       bias      95% ± worst RMSE    worst ±
-      * bit                  0.01399  1.588e-06       0.03      0.014       0.03
-        truncated            0.02189  9.931e-05    0.04484    0.02208      0.045
+    proportion of x = 1: epsilon 0.5 per record, substitute, 200 rows
+        bounding         RMSE       bias      95% ± worst RMSE    worst ±
+      * bit             0.014    <0.0001       0.03      0.014       0.03
+        truncated      0.0219    <0.0001     0.0448     0.0221      0.045
       * smallest typical error
     """
     return previewed(Wanted(statistic, keywords, plausible, expected_rows, confidence))
 
 
+def require_wanted(value: Any, name: str = "wanted") -> Wanted:
+    """A `Wanted`, or how to make one."""
+    if not isinstance(value, Wanted):
+        raise TypeError(f"{name} must be Wanted('mean', {{'bounds': ..., 'rows': ...}}), got {_check.shown(value)}")
+    return value
+
+
+def sized(wanted: Wanted, rows: int) -> Wanted:
+    """The same for another number of records, public or expected."""
+    if wanted.keywords.get("neighbours") == "add-remove":
+        return replace(wanted, expected_rows=rows)
+    return wanted.but(rows=rows)
+
+
 def previewed(wanted: Wanted) -> Preview:
     """The preview of a statistic that is wanted."""
+    require_wanted(wanted)
     return Preview(wanted, tuple(Option(one, record, foreseen(one, record)) for one, record in _ways(wanted)))
 
 

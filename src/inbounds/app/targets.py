@@ -11,8 +11,9 @@ import scipy
 
 from inbounds import _check, derive
 from inbounds._check import Array
-from inbounds.app.preview import Option, Wanted, foreseen, typical_error
-from inbounds.inference.intervals import KINDS
+from inbounds.app.preview import Option, Wanted, foreseen, require_wanted, sized, typical_error
+from inbounds.inference.result import KINDS
+from inbounds.releases.opening import DataError
 
 _MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
 _MOST_ROWS = 2**31
@@ -39,6 +40,8 @@ class Target:
         for name in ("rmse", "half_width"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.positive(getattr(self, name), name))
+        if not isinstance(self.worst, bool):
+            raise TypeError(f"worst must be True or False, got {_check.shown(self.worst)}")
         _check.choice(self.kind, "kind", KINDS)
         if self.kind == "population" and (self.rmse is not None or self.worst):
             raise ValueError("kind='population' goes with half_width= and with typical truths")
@@ -66,6 +69,9 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     >>> least_epsilon(wanted, Target(half_width=0.01))
     0.285
     """
+
+    require_wanted(wanted)
+    _require_target(target)
 
     def enough(epsilon: float) -> bool:
         return target.reached(wanted.but(epsilon=epsilon)) <= target.wanted
@@ -100,25 +106,35 @@ def least_rows(wanted: Wanted, target: Target) -> int:
 
     Under ``neighbours="add-remove"`` it is the number of records that there should be about.
     """
-    protected = wanted.keywords.get("neighbours") == "add-remove"
+    require_wanted(wanted)
+    _require_target(target)
+    if wanted.keywords.get("sizes") is not None:
+        raise ValueError("sizes= fixes the number of rows; leave it out to ask how many there should be")
 
-    def sized(rows: int) -> Wanted:
-        if protected:
-            return Wanted(wanted.statistic, wanted.keywords, wanted.plausible, rows, wanted.confidence)
-        return wanted.but(rows=rows)
+    def reached(rows: int) -> float:
+        try:
+            return target.reached(sized(wanted, rows))
+        except DataError:
+            # Fewer rows than the statistic needs.
+            return math.inf
 
-    def enough(rows: int) -> bool:
-        return target.reached(sized(rows)) <= target.wanted
-
-    low, high = 1, 4
-    while not enough(high):
+    low, high = 0, 1
+    while reached(high) > target.wanted:
         if high >= _MOST_ROWS:
-            raise ValueError(f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon")
+            raise ValueError(
+                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon; {reached(high):.4g} is left. "
+                "Where an error does not fall with rows (counts, sums, fixed denominators), it takes a larger epsilon"
+            )
         low, high = high, min(4 * high, _MOST_ROWS)
-    while high - low > max(1, low >> 10):
+    while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if reached(middle) <= target.wanted else (middle, high)
     return high
+
+
+def _require_target(value: Any) -> None:
+    if not isinstance(value, Target):
+        raise TypeError(f"target must be Target(rmse=...) or Target(half_width=...), got {_check.shown(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +159,14 @@ class Shared:
         return float(np.dot(self.weights, self.equal_rmse))
 
     def __str__(self) -> str:
-        lines = [f"{'statistic':20s} {'epsilon':>9s} {'RMSE':>10s} {'equal':>10s} {'weight':>9s}"]
-        for one, epsilon, rmse, equal, weight in zip(
-            self.wanted, self.epsilons, self.rmse, self.equal_rmse, self.weights, strict=True
+        titles = [one.but(epsilon=1).draft().record.title for one in self.wanted]
+        wide = max(map(len, titles))
+        lines = [f"{'':{wide}s} {'epsilon':>9s} {'RMSE':>10s} {'RMSE if equal':>14s} {'weight':>9s}"]
+        for title, epsilon, rmse, equal, weight in zip(
+            titles, self.epsilons, self.rmse, self.equal_rmse, self.weights, strict=True
         ):
-            lines.append(f"{one.statistic:20s} {float(epsilon):9.4g} {rmse:10.4g} {equal:10.4g} {weight:9.3g}")
-        gain = 1 - self.total / self.equal_total
+            lines.append(f"{title:{wide}s} {float(epsilon):9.4g} {rmse:10.4g} {equal:14.4g} {weight:9.3g}")
+        gain = 1 - self.total / self.equal_total if self.equal_total > 0 else 0.0
         return "\n".join(
             [*lines, f"weighted total {self.total:.4g}, equal shares {self.equal_total:.4g}: {gain:.0%} less"]
         )
@@ -157,18 +175,25 @@ class Shared:
 def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float] | None = None) -> Shared:
     """claim:share-budget. The shares of ε that make the weighted sum of typical RMSEs as small as possible.
 
-    Without ``weights`` every error counts in proportion to the width of its statistic's bounds. Errors flatten out
+    Without ``weights`` every error counts as a fraction of the width of its statistic's bounds. Errors flatten out
     where noise fills the bounds, so that the best way may be to give some statistic next to nothing: all ways to deal
     out ε in equal pieces are tried first (dynamic programming), and the best is refined.
     """
-    requests = tuple(wanted)
+    if isinstance(wanted, Wanted | str) or not isinstance(wanted, Sequence):
+        raise TypeError("wanted must be a list of Wanted, the statistics to share the budget among")
+    requests = tuple(require_wanted(one, f"wanted[{i}]") for i, one in enumerate(wanted))
     budget = _check.fraction(epsilon, "epsilon")
-    if not requests or not budget > 0:
-        raise ValueError("a budget > 0 is shared among one statistic or more")
+    if not requests:
+        raise ValueError("wanted must hold one statistic or more")
+    if not budget > 0:
+        raise ValueError(f"epsilon must be > 0, got {_check.shown(epsilon)}")
+    _one_guarantee([one.but(epsilon=budget) for one in requests])
     worth = _weights([one.but(epsilon=budget) for one in requests], weights)
     grid = np.geomspace(1e-4, 1.0, 33)
     curves = np.array([[_typical(one, budget * Fraction(float(x))) for x in grid] for one in requests])
-    best = _best_shares(curves * worth[:, None], grid)
+    # Where no noise is left, differences of nothing decide nothing.
+    costs = np.maximum(curves * worth[:, None], 1e-12 * (curves * worth[:, None]).max() + 1e-300)
+    best = _best_shares(costs, grid)
     size = len(requests)
     equal = [budget / size] * size
     equal_rmse = [_typical(one, budget / size) for one in requests]
@@ -181,6 +206,17 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float
     return Shared(requests, tuple(chosen), tuple(rmse), tuple(equal_rmse), tuple(map(float, worth)))
 
 
+def _one_guarantee(requests: Sequence[Wanted]) -> None:
+    """Refuse to add up ε of different promises."""
+    records = [one.draft().record for one in requests]
+    for name in ("neighbours", "contributions"):
+        if len({getattr(record, name) for record in records}) > 1:
+            raise ValueError(
+                f"the statistics differ in {name}=, so that their epsilons do not add up to one guarantee; give all of "
+                "them the same"
+            )
+
+
 def _typical(one: Wanted, epsilon: Fraction) -> float:
     return typical_error(one.but(epsilon=epsilon))
 
@@ -189,8 +225,8 @@ def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Arr
     if weights is None:
         return np.array([1 / _width(one) for one in requests])
     given = _check.array(list(weights), "weights")
-    if given.shape != (len(requests),) or not (given > 0).all():
-        raise ValueError(f"weights must be {len(requests)} numbers > 0, one for each statistic")
+    if given.shape != (len(requests),) or not (given > 0).all() or given.max() / given.min() > 1e12:
+        raise ValueError(f"weights must be {len(requests)} numbers > 0, one for each statistic, within a factor 1e12")
     return given
 
 

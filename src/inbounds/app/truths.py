@@ -49,9 +49,10 @@ def _shares(record: Release, plausible: Any) -> Array:
     cells = math.prod(len(axis) for axis in record.axes)
     if plausible is None:
         return np.full(cells, 1 / cells)
-    shares = _check.array(plausible, "plausible").ravel()
+    shares = _numbers(plausible).ravel()
     if len(shares) != cells or not ((shares >= 0).all() and abs(shares.sum() - 1) < 1e-6):
-        raise ValueError(f"plausible must be {cells} shares that sum to one, one for each cell")
+        labels = ", ".join(record.axes[0]) if len(record.axes) == 1 else "row by row"
+        raise ValueError(f"plausible must be {cells} shares >= 0 that sum to one, in the order of the cells: {labels}")
     return shares
 
 
@@ -60,10 +61,26 @@ def _matrix(record: Release, plausible: Any) -> Array:
     ends = _ends(record)
     if plausible is None:
         return np.diag((ends[:, 1] - ends[:, 0]) ** 2 / 12)
-    matrix = _check.array(plausible, "plausible")
+    matrix = _numbers(plausible)
     if matrix.shape != (len(ends), len(ends)) or not np.allclose(matrix, matrix.T):
         raise ValueError(f"plausible must be a symmetric covariance matrix of {len(ends)} columns")
+    most = (ends[:, 1] - ends[:, 0]) ** 2 / 2
+    if np.linalg.eigvalsh(matrix).min() < -1e-9 * most.max() or (matrix.diagonal() > most).any():
+        raise ValueError(
+            "plausible must be a covariance matrix that these bounds allow: positive semidefinite, and with variances "
+            "of at most half the squared width of a column's bounds"
+        )
     return matrix
+
+
+def _numbers(plausible: Any) -> Array:
+    """Shares or a matrix, in whatever form NumPy reads."""
+    try:
+        return _check.array(plausible, "plausible")
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+    raise ValueError("plausible must be a full table of numbers: its rows differ in length")
 
 
 def _ends(record: Release) -> Array:
@@ -106,10 +123,15 @@ def span(plausible: Any, lower: float, upper: float, far: float = 0.0) -> tuple[
     if plausible is None:
         start = lower if math.isfinite(lower) else upper - far if math.isfinite(upper) else -far
         return start, upper if math.isfinite(upper) else lower + far if math.isfinite(lower) else far
-    if isinstance(plausible, tuple | list) and len(plausible) == 2:
-        low, high = (_check.finite(x, "plausible") for x in plausible)
+    pair = plausible.tolist() if isinstance(plausible, np.ndarray) and plausible.ndim == 1 else plausible
+    if isinstance(pair, tuple | list):
+        if len(pair) != 2:
+            raise ValueError(f"plausible must be a number or a pair (low, high), got {len(pair)} numbers")
+        low, high = (_check.finite(x, "plausible") for x in pair)
     else:
-        low = high = _check.finite(plausible, "plausible")
+        low = high = _check.finite(pair, "plausible")
+    if not low <= high:
+        raise ValueError(f"plausible must be a pair (low, high), got {low:g} before {high:g}")
     if not lower <= low <= high <= upper:
         raise ValueError(f"plausible must lie within the bounds, {lower:g} to {upper:g}, got {low:g} to {high:g}")
     return low, high

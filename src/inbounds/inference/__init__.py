@@ -5,8 +5,9 @@ synthesis and `naive_wald`, the interval that ignores the noise.
 """
 
 from inbounds.inference.compare import difference, p_value
-from inbounds.inference.intervals import Interval, interval
+from inbounds.inference.intervals import interval
 from inbounds.inference.posterior import Posterior, posterior, unbiased
+from inbounds.inference.result import Interval
 from inbounds.inference.synthesis import Synthesis, combine, naive_wald
 
 __all__ = [

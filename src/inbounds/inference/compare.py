@@ -6,8 +6,8 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.inference.counts import Binomial, Sampled
-from inbounds.inference.intervals import Interval, certified_parts, noisy_counts, public_size
 from inbounds.inference.laws import law_of
+from inbounds.inference.result import Interval, certified_parts, noisy_counts, public_size, require_release
 
 if TYPE_CHECKING:
     from inbounds.record import Release
@@ -24,22 +24,36 @@ def difference(
     is for two tables without records in common. ``"guaranteed"`` takes each interval at the level 1 - (1 - level)/2 and
     the largest and smallest difference of them: wider, and good for two releases of one table, too.
     """
+    require_release(first, "first")
+    require_release(second, "second")
+    level = _check.level(level)
     _check.choice(method, "method", METHODS)
-    if np.shape(first.value) != np.shape(second.value) or first.axes != second.axes:
-        raise ValueError("two releases are compared number by number: both must have the same cells")
-    if first.statistic != second.statistic:
-        raise ValueError(f"a {first.statistic} is not compared with a {second.statistic}")
-    inner = level if method == "mover" else 1 - (1 - _check.finite(level, "level")) / 2
+    if first.statistic != second.statistic or first.title != second.title or first.axes != second.axes:
+        raise ValueError(
+            f"like is compared with like: the first is the {first.title}, the second the {second.title}, and both must "
+            "have the same cells"
+        )
+    if [(rule.lower, rule.upper) for rule in first.columns] != [(rule.lower, rule.upper) for rule in second.columns]:
+        raise ValueError("the two releases have other bounds: values were not clipped alike, so they do not compare")
+    if method == "mover" and first is second:
+        raise ValueError("method='mover' is for two independent releases; this is one and the same")
+    inner = level if method == "mover" else 1 - (1 - level) / 2
     one, two = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
-    assumption = one.assumption if one.assumption == two.assumption else f"{one.assumption}; {two.assumption}"
+    clauses = list(dict.fromkeys([one.assumption, two.assumption]))
+    what = f"difference of the {one.what}"
     if method == "guaranteed":
-        return Interval(one.lower - two.upper, one.upper - two.lower, level, kind, "guaranteed", assumption)
+        ends = (one.lower - two.upper, one.upper - two.lower)
+        how = "largest and smallest difference of two intervals"
+        return Interval(*ends, level, kind, how, "; ".join(clauses), what, first.axes)
     a, b = (np.asarray(release.value, float) for release in (first, second))
     lower = a - b - np.hypot(a - one.lower, two.upper - b)
     upper = a - b + np.hypot(one.upper - a, b - two.lower)
     if not first.axes:
         lower, upper = float(lower), float(upper)
-    return Interval(lower, upper, level, kind, "mover", f"{assumption}; the two tables have no records in common")
+    if kind == "population":
+        clauses.append("the two tables have no records in common")
+    how = "distances to the ends of both intervals, squared and added (MOVER)"
+    return Interval(lower, upper, level, kind, how, "; ".join(clauses), what, first.axes)
 
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -52,6 +66,7 @@ def p_value(release: "Release", value: float, alternative: str = "greater") -> A
     ``value``", exact in noise and sampling. ``"less"`` is its mirror; ``"two-sided"`` twice the smaller of both. One
     for each cell where there are several.
     """
+    require_release(release, "release")
     _check.choice(alternative, "alternative", ALTERNATIVES)
     value = _check.finite(value, "value")
     if not 0 <= value <= 1:
@@ -59,6 +74,10 @@ def p_value(release: "Release", value: float, alternative: str = "greater") -> A
     size = public_size(release)
     if release.statistic not in ("proportion", "proportions", "count", "histogram", "crosstab") or size is None:
         raise ValueError("p-values are for counts and shares of a public number of records")
+    if release.derived is not None:
+        raise ValueError(
+            "a share that is derived from the others has no law of its own; test the others, or use repair="
+        )
     law = law_of(certified_parts(release)[0], (0.0, float(size)), counts=True)
     family = Sampled(Binomial(size), law)
     found = []

@@ -195,6 +195,17 @@ class Law:
             return self.noise.cdf(self.lower - at)
         return 1 - self.below(self.upper, at) if y >= self.upper else self.noise.density(y - at)
 
+    def log_likelihood(self, y: float, at: Any) -> Array:
+        """The logarithm of `likelihood`; where that is too small for a number, falling on with the noise's scale."""
+        at = np.asarray(at, float)
+        found = np.maximum(self.likelihood(y, at), 0.0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(found)
+        distance = np.abs(y - at) / self.noise.scale
+        seen = found > 1e-280
+        edge = np.min(logs[seen] + distance[seen]) if seen.any() else 0.0
+        return np.asarray(np.where(seen, logs, edge - distance))
+
     @property
     def unbounded(self) -> "Law":
         """The noise alone."""

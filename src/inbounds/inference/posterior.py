@@ -12,10 +12,11 @@ import numpy as np
 import scipy
 
 from inbounds import _check, derive
+from inbounds._check import Array
 from inbounds.expected import Doubles, continuous
 from inbounds.grid.law import moments
-from inbounds.inference.intervals import KINDS, certified_parts, noisy_counts, public_size
 from inbounds.inference.laws import Law, law_of
+from inbounds.inference.result import KINDS, certified_parts, noisy_counts, public_size, require_release
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
 
@@ -38,6 +39,16 @@ class Posterior:
     kind: str
     prior: tuple[float, float]
 
+    def __str__(self) -> str:
+        place = "in the population" if self.kind == "population" else "of this table"
+        if isinstance(self.mean, np.ndarray):
+            means = ", ".join(f"{x:.6g}" for x in np.ravel(self.mean))
+            return f"posterior means {place}: {means}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior for each"
+        shown = f"posterior mean {self.mean:.6g}, median {self.median:.6g}, {_check.percent(self.level)} within"
+        return (
+            f"{shown} {self.lower:.6g} to {self.upper:.6g}, {place}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior"
+        )
+
 
 def posterior(
     release: "Release", prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
@@ -47,11 +58,10 @@ def posterior(
     ``kind="noise"``: of the statistic of this table. ``kind="population"``: of the share in the population (counts and
     shares only), where the prior is that of the share. Each number of several has a posterior of its own.
     """
-    a, b = (_check.positive(x, "prior") for x in _pair(prior))
+    require_release(release, "release")
+    a, b = (_exponent(x) for x in _pair(prior))
     _check.choice(kind, "kind", KINDS)
-    level = _check.finite(level, "level")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    level = _check.level(level)
     if _is_counted(release):
         found = _of_counts(release, a, b, kind == "population", level)
     else:
@@ -72,6 +82,13 @@ def _pair(prior: Any) -> tuple[Any, Any]:
     return prior[0], prior[1]
 
 
+def _exponent(value: Any) -> float:
+    number = _check.positive(value, "prior")
+    if not 1e-3 <= number <= 1e6:
+        raise ValueError(f"prior must have exponents between 0.001 and 1e6, got {number:g}")
+    return number
+
+
 def _is_counted(release: "Release") -> bool:
     if release.statistic in _COUNTED and release.method not in (derive.SHARES, derive.MEAN_OF_SUMS, derive.ALL_BUT_ONE):
         if public_size(release) is None:
@@ -80,7 +97,8 @@ def _is_counted(release: "Release") -> bool:
     if release.statistic in _NUMBERS and release.method == derive.DIRECT and None not in release.bounds[0]:
         return False
     raise ValueError(
-        f"a {release.statistic} by {release.method!r} has no posterior here: it needs one noisy number, with two bounds"
+        f"{release.title}, by {release.method!r}, has no posterior here: it takes one noisy number with bounds on both "
+        "sides, or counts of a public number of records"
     )
 
 
@@ -96,11 +114,19 @@ def _of_counts(release: "Release", a: float, b: float, population: bool, level: 
 def _count_posterior(
     law: Law, y: float, size: int, a: float, b: float, population: bool, level: float
 ) -> tuple[float, ...]:
+    gammaln = scipy.special.gammaln
+
+    def log_prior(k: Array) -> Array:
+        return np.asarray(gammaln(k + a) - gammaln(k + 1) + gammaln(size - k + b) - gammaln(size - k + 1))
+
     reach = math.ceil(law.noise.reach)
     k = np.arange(max(0, int(y) - reach), min(size, int(y) + reach) + 1, dtype=float)
-    gammaln = scipy.special.gammaln
-    prior = gammaln(k + a) - gammaln(k + 1) + gammaln(size - k + b) - gammaln(size - k + 1)
-    weights = law.likelihood(y, k) * np.exp(prior - prior.max())
+    logs = log_prior(k) + law.log_likelihood(y, k)
+    if max(logs[0] if k[0] > 0 else -math.inf, logs[-1] if k[-1] < size else -math.inf) > logs.max() - 40:
+        # A prior that disagrees with what was released: nothing may be left out.
+        k = np.arange(size + 1, dtype=float)
+        logs = log_prior(k) + law.log_likelihood(y, k)
+    weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     tails = ((1 - level) / 2, 0.5, (1 + level) / 2)
     if not population:
@@ -126,12 +152,14 @@ def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[fl
     law = law_of(certified_parts(release)[0], bound)
     y, width = float(release.noisy[0]), bound[1] - bound[0]
     near = y + law.noise.scale * np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40])
-    ends = np.unique(np.clip(np.concatenate([near, np.linspace(*bound, 9)]), *bound))
+    prior = scipy.special.betaincinv(a, b, np.array([1e-12, 1e-6, 1e-3, 0.05, 0.3, 0.7, 0.95, 0.999, 1 - 1e-6]))
+    places = [near, bound[0] + width * prior, np.linspace(*bound, 9), np.linspace(y, bound[0] + width * prior[4], 17)]
+    ends = np.unique(np.clip(np.concatenate(places), *bound))
     nodes, node_weights = unit_legendre(16)
     s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
     share = (s - bound[0]) / width
-    density = share ** (a - 1) * (1 - share) ** (b - 1) * law.likelihood(y, s)
-    weights = (np.diff(ends)[:, None] * node_weights).ravel() * density
+    logs = (a - 1) * np.log(share) + (b - 1) * np.log1p(-share) + law.log_likelihood(y, s)
+    weights = (np.diff(ends)[:, None] * node_weights).ravel() * np.exp(logs - logs.max())
     weights /= weights.sum()
     low, middle, high = np.interp([(1 - level) / 2, 0.5, (1 + level) / 2], np.cumsum(weights) - weights / 2, s)
     return float(weights @ s), float(middle), float(low), float(high)
@@ -143,6 +171,7 @@ def unbiased(release: "Release") -> Any:
     Clamping and truncation pull towards the middle of the bounds; this pulls back, at the price of more variance, and
     keeps the result within the bounds. Where the noise was drawn without bounds it is the noisy number itself.
     """
+    require_release(release, "release")
     parts = certified_parts(release)
     if release.method not in (derive.DIRECT, derive.PROJECTED, derive.RESCALED, derive.WHOLE):
         raise ValueError(

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds.inference.intervals import Interval, public_size
+from inbounds.inference.result import Interval, described, public_size, require_release
 
 if TYPE_CHECKING:
     from inbounds.record import Release
@@ -32,6 +32,9 @@ class Synthesis:
     freedom: Any
     epsilon: float
 
+    def __str__(self) -> str:
+        return f"epsilon {self.epsilon:g} in all; {self.interval}"
+
 
 def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
     """claim:synthesis. Releases of one and the same share (or shares) of one table, made independently.
@@ -44,12 +47,17 @@ def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
     >>> made.epsilon, made.interval.lower <= made.value <= made.interval.upper
     (1.0, True)
     """
-    copies = list(releases)
-    if len(copies) < 2:
-        raise ValueError("multiple synthesis needs two releases or more")
-    alike = {(r.statistic, r.rows, r.denominator, r.axes, tuple(c.name for c in r.columns)) for r in copies}
+    if isinstance(releases, str) or not isinstance(releases, Sequence):
+        raise TypeError("releases must be a list of Release, the copies")
+    copies = [require_release(release, f"releases[{i}]") for i, release in enumerate(releases)]
+    if len(copies) < 2 or len({id(copy) for copy in copies}) < len(copies):
+        raise ValueError("multiple synthesis needs two releases or more, each made anew")
+    alike = {(r.statistic, r.rows, r.columns, r.axes, r.method, r.certificate) for r in copies}
     if len(alike) > 1 or copies[0].statistic not in ("proportion", "proportions"):
-        raise ValueError("multiple synthesis combines releases of one and the same share (or shares) of one table")
+        raise ValueError(
+            "multiple synthesis combines releases of one and the same share (or shares) of one table, at the same "
+            "epsilon and by the same method"
+        )
     size = public_size(copies[0])
     if size is None:
         raise ValueError("multiple synthesis needs a public number of records")
@@ -61,7 +69,9 @@ def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
     if not copies[0].axes:
         figures = [float(x) for x in figures]
     point, lower, upper, within, between, freedom = figures
-    made = Interval(lower, upper, level, "population", "multiple synthesis", "copies and sample are near to normal")
+    assumption = "records are independent draws from the population; copies and sample are near to normal"
+    what, axes = described(copies[0]), copies[0].axes
+    made = Interval(lower, upper, _check.level(level), "population", "multiple synthesis", assumption, what, axes)
     return Synthesis(point, made, within, between, freedom, float(sum(r.certificate.epsilon for r in copies)))
 
 
@@ -77,9 +87,7 @@ def pooled(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
 
 def t_quantile(level: float, freedom: Any) -> Any:
     """The half-width of a t law's middle ``level``, normal for infinitely many degrees of freedom."""
-    level = _check.finite(level, "level")
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
+    level = _check.level(level)
     many = np.asarray(freedom) > 1e9
     normal = float(scipy.special.ndtri((1 + level) / 2))
     return np.where(many, normal, scipy.special.stdtrit(np.where(many, 1.0, freedom), (1 + level) / 2))
@@ -90,7 +98,7 @@ def naive_wald(release: "Release", level: float = 0.95) -> Interval:
 
     For the studies. It does not cover; `Release.interval` does.
     """
-    size = public_size(release)
+    size = public_size(require_release(release, "release"))
     if release.statistic not in ("proportion", "proportions") or size is None:
         raise ValueError("the naive Wald interval is for shares of a public number of records")
     value = np.asarray(release.value, float)
@@ -98,4 +106,6 @@ def naive_wald(release: "Release", level: float = 0.95) -> Interval:
     lower, upper = value - half, value + half
     if not release.axes:
         lower, upper = float(lower), float(upper)
-    return Interval(lower, upper, level, "population", "naive Wald", "there is no noise, and the sample is large")
+    assumption = "there is no noise, which is not so, and the sample is large"
+    what = described(release)
+    return Interval(lower, upper, _check.level(level), "population", "naive Wald", assumption, what, release.axes)

@@ -9,11 +9,11 @@ from inbounds import _check
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.record import Bound, ColumnRule, Release
 from inbounds.releases.draw import Promise
-from inbounds.tables.engine import MOST_ROWS, Cells, Request, TooManyRows, count_rows, tally
+from inbounds.tables.engine import MOST_ROWS as MOST_ROWS
+from inbounds.tables.engine import Cells, Request, TooManyRows, count_rows, tally
 from inbounds.tables.schema import (
     ELSEWHERE,
     Column,
-    DataError,
     Edges,
     Key,
     Levels,
@@ -23,6 +23,7 @@ from inbounds.tables.schema import (
     quantised,
     resolution,
 )
+from inbounds.tables.schema import DataError as DataError
 from inbounds.tables.sources import Frame, is_column, is_table, read
 
 # Name of the column where a plain list of values is given.

@@ -1,0 +1,110 @@
+"""What an interval is, and what all of inference reads from a record."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inbounds import _check
+from inbounds.privacy.certificate import Certificate
+
+if TYPE_CHECKING:
+    from inbounds.record import Release
+
+KINDS = ("population", "noise")
+_PLACES = {"population": "in the population", "noise": "of this table"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval:
+    """Lower and upper limits; arrays of the shape of the value where there are several, each at ``level`` on its own.
+
+    ``kind`` says for what (``"population"`` or ``"noise"``, the table itself), ``what`` of which statistic, ``method``
+    how it was made and ``assumption`` what has to hold. Unpacks as ``lower, upper``; ``x in interval`` asks for x
+    between them.
+    """
+
+    lower: Any
+    upper: Any
+    level: float
+    kind: str
+    method: str
+    assumption: str
+    what: str = "value"
+    axes: tuple[tuple[str, ...], ...] = ()
+
+    def __iter__(self) -> Any:
+        return iter((self.lower, self.upper))
+
+    def __contains__(self, x: Any) -> bool:
+        return bool(np.all((self.lower <= np.asarray(x)) & (np.asarray(x) <= self.upper)))
+
+    @property
+    def width(self) -> Any:
+        """Upper minus lower limit."""
+        return self.upper - self.lower
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        names = ("lower", "upper", "level", "kind", "method", "assumption", "what", "axes")
+        values = {name: getattr(self, name) for name in names}
+        return {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
+
+    def __str__(self) -> str:
+        from inbounds.record import laid_out
+
+        ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
+        texts = [f"{low:.6g} to {high:.6g}" for low, high in ends]
+        each = "each " if self.axes else ""
+        head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
+        head += ", one by one, not all together" if self.axes else ""
+        notes = f"  {self.method}; assumes {self.assumption}"
+        if not self.axes:
+            return f"{texts[0]}: {head}\n{notes}"
+        return f"{head}:{laid_out(texts, self.axes)}\n{notes}"
+
+
+def described(release: "Release") -> str:
+    """The statistic, with what was done to the records: it is of these that limits are limits."""
+    done = []
+    for rule in release.columns:
+        if rule.step is not None:
+            done.append(f"{rule.name} clipped to {float(rule.lower or 0):g} to {float(rule.upper or 0):g}")
+        if rule.missing is not None:
+            done.append(f"missing {rule.name} counted as {rule.missing}")
+    return release.title + (f" ({', '.join(done)})" if done else "")
+
+
+def require_release(value: Any, name: str) -> "Release":
+    """A release with numbers in it; whoever has its text is told how to read it."""
+    from inbounds.record import Release
+
+    if not isinstance(value, Release):
+        hint = "; read its text with Release.from_json" if isinstance(value, str) else ""
+        raise TypeError(f"{name} must be a Release, got {_check.shown(value)}{hint}")
+    if not value.released:
+        raise ValueError(f"{name} is the record of a preview: nothing has been released")
+    return value
+
+
+def certified_parts(release: "Release") -> list[Certificate]:
+    """The certificate of each noisy coordinate."""
+    certificate = release.certificate
+    return [certificate] * len(release.noisy) if isinstance(certificate, Certificate) else list(certificate.parts)
+
+
+def public_size(release: "Release") -> int | None:
+    """The number of records, or what stands for it; None where it is protected."""
+    return release.rows if release.rows is not None else release.denominator
+
+
+def noisy_counts(release: "Release") -> list[float]:
+    """The noisy counts of the cells, within 0 and the number of records; in a tree those of its leaves."""
+    part, size = certified_parts(release)[0], public_size(release)
+    noisy, tree = release.noisy, release.recipe.tree
+    if tree is not None:
+        own = {leaves[0]: i for i, leaves in enumerate(tree.leaves) if len(leaves) == 1}
+        noisy = tuple(release.noisy[own[i]] for i in range(len(tree.order)))
+    top = math.inf if size is None else float(size)
+    return [min(max(float((x - part.origin) / part.step), 0.0), top) for x in noisy]

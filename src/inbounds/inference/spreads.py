@@ -1,0 +1,177 @@
+"""Intervals of variances, covariances and correlations of normal records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from inbounds import derive
+from inbounds._check import Array
+from inbounds.inference import simulated
+from inbounds.inference.inversion import Family
+from inbounds.inference.inversion import interval as inverted
+from inbounds.inference.laws import law_of, noise_of
+from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
+from inbounds.inference.result import certified_parts
+
+if TYPE_CHECKING:
+    from inbounds.record import Release
+
+# Lower and upper limits, how they were made, and what they assume.
+Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
+INVERTED = "inversion of the exact law"
+SIMULATED = "inversion of simulated releases"
+NORMAL = ("records are normal, and hardly any lie beyond the bounds",)
+# How variances next to a correlation or covariance are varied: ends and middle of an interval of this level.
+_PLAUSIBLE = 0.9
+
+
+def _freedom(release: "Release") -> int:
+    """Degrees of freedom of the scatter: records less groups."""
+    groups = [len(rule.cells) for rule in release.columns if rule.cells]
+    return max((release.rows or 0) - (groups[-1] if groups else 1), 1)
+
+
+def one_number(release: "Release", alpha: float, population: bool) -> Made:
+    (bound,) = release.limits_of_coordinates()
+    root = release.statistic == "standard_deviation" and release.method == derive.DIRECT
+    limits = np.array(_one_spread(release, 0, bound, alpha, population, root=root))
+    limits = np.sqrt(limits) if release.method == derive.ROOT else limits
+    return *limits, INVERTED, NORMAL if population else ()
+
+
+def _one_spread(
+    release: "Release", place: int, bound: tuple[float, float], alpha: float, population: bool, *, root: bool = False
+) -> tuple[float, float]:
+    """Limits of one variance among the coordinates."""
+    part, unit = certified_parts(release)[place], float(release.units[place])
+    law = law_of(part, bound, unit)
+    y = min(max(float(release.noisy[place]) * unit, bound[0]), bound[1])
+    if not population:
+        return inverted(noise_only(law, y, *bound), y, alpha)
+    family: Family = Integrated(ChiSquare(_freedom(release), root), law, *bound)
+    return inverted(family, y, alpha)
+
+
+def matrix(release: "Release", alpha: float, population: bool) -> Made:
+    """Variances by the exact law; covariances by simulation, or by the exact law of their noise."""
+    correlation = release.method == derive.CORRELATION
+    size = derive.triangle_size(len(release.noisy))
+    bounds = release.limits_of_coordinates()
+    rows, columns = np.triu_indices(size)
+    diagonal = [int(i) for i in np.flatnonzero(rows == columns)]
+    limits = np.ones((2, size, size))
+    for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        if i == j:
+            ends = (1.0, 1.0) if correlation else _one_spread(release, place, bounds[place], alpha, population)
+        elif correlation or population:
+            ends = _pair(release, (diagonal[i], place, diagonal[j]), bounds, alpha, population, correlation=correlation)
+        else:
+            ends = _one_spread(release, place, bounds[place], alpha, population=False)
+        limits[:, i, j] = limits[:, j, i] = ends
+    by_simulation = (correlation or population) and size > 1
+    clauses = NORMAL if population else ("the variances are about those released",) if correlation else ()
+    return limits[0].ravel(), limits[1].ravel(), SIMULATED if by_simulation else INVERTED, clauses
+
+
+def _pair(
+    release: "Release",
+    places: tuple[int, int, int],
+    bounds: Sequence[tuple[float, float]],
+    alpha: float,
+    population: bool,
+    *,
+    correlation: bool,
+) -> tuple[float, float]:
+    parts = certified_parts(release)
+    units = [float(release.units[place]) for place in places]
+    noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
+    truncated = parts[0].bounding == "truncated"
+    reach = [bounds[place] for place in places]
+    how = simulated.pair_noise(noises, reach, truncated=truncated)
+    freedom = _freedom(release)
+    scatter = simulated.Scatter.drawn(freedom, np.random.default_rng(4), sampled=population)
+    values = [float(release.noisy[place]) * unit for place, unit in zip(places, units, strict=True)]
+    clipped = [float(np.clip(y, *bound)) for y, bound in zip(values, reach, strict=True)]
+
+    def figure(variances: tuple[float, float], rho: float) -> Array:
+        noisy = how.noisy(scatter.at(variances, rho))
+        return simulated.correlation_of(*noisy) if correlation else noisy[1]
+
+    seen = [np.array([x]) for x in clipped]
+    observed = float(simulated.correlation_of(seen[0], seen[1], seen[2])[0]) if correlation else clipped[1]
+    plausible = [_plausible(release, places[k], bounds[places[k]], population) for k in (0, 2)]
+    return simulated.pair_limits(figure, observed, (plausible[0], plausible[1]), alpha, covariance=not correlation)
+
+
+def _plausible(release: "Release", place: int, bound: tuple[float, float], population: bool) -> list[float]:
+    """Variances that a released one may stand for: the middle and the ends of a short interval, none of them 0."""
+    low, high = _one_spread(release, place, bound, 1 - _PLAUSIBLE, population)
+    middle = min(max(float(release.noisy[place] * release.units[place]), low), high)
+    least = 1e-6 * max(bound[1], 1e-300)
+    return sorted({max(x, least) for x in (low, middle, high)})
+
+
+def of_sums(release: "Release", alpha: float, population: bool) -> Made:
+    """Variances, covariances and correlations from noisy counts and sums."""
+    numeric = [rule for rule in release.columns if rule.step is not None]
+    halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
+    size = len(halves)
+    cells = np.array([float(x) for x in release.noisy]).reshape(-1, 1 + size + size * (size + 1) // 2)
+    model = _SumsModel(release.method, cells, halves, noise_of(certified_parts(release)[0]), population)
+    limits = np.ones((2, size, size))
+    for i in range(size):
+        for j in range(i, size):
+            if i == j and release.method == derive.CORRELATION_OF_SUMS:
+                continue
+            limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
+    limits = np.sqrt(limits) if release.method == derive.ROOT_OF_SUMS else limits
+    about = "groups have about the sizes and means released"
+    return limits[0].ravel(), limits[1].ravel(), SIMULATED, (*NORMAL, about) if population else (about,)
+
+
+@dataclass(frozen=True, slots=True)
+class _SumsModel:
+    method: str
+    cells: Array
+    halves: Array
+    noise: Any
+    population: bool
+
+    def _sums(self, columns: list[int]) -> tuple[simulated.Sums, Array]:
+        """The simulation for one or two columns, and their own noisy coordinates."""
+        size, groups = len(self.halves), len(self.cells)
+        triangle = np.zeros((size, size), dtype=int)
+        triangle[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
+        pairs = [(a, b) for x, a in enumerate(columns) for b in columns[x:]]
+        places = [0, *(1 + c for c in columns), *(1 + size + triangle[a, b] for a, b in pairs)]
+        chosen = self.cells[:, places]
+        rng = np.random.default_rng(5)
+        sizes = np.maximum(np.rint(chosen[:, 0]), 2.0)
+        means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
+        scatter = simulated.Scatter.drawn([int(n) - 1 for n in sizes], rng, sampled=self.population)
+        shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
+        noise = simulated.unit_noise(self.noise, len(places), rng, groups).reshape(simulated.DRAWS, groups, len(places))
+        made = simulated.Sums(self.method, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
+        return made, chosen
+
+    def variance(self, column: int, alpha: float) -> tuple[float, float]:
+        """Limits of one variance."""
+        model, chosen = self._sums([column])
+        observed = float(simulated.sums_figure(self.method, chosen, self.halves[[column]]))
+        # Of a sample it can be larger than of a population: two records attain twice as much.
+        largest = float(self.halves[column] ** 2) * (1 if self.population else 2)
+        return simulated.limits(lambda v: model.figure((v,)), observed, 0.0, largest, alpha)
+
+    def pair(self, i: int, j: int, alpha: float) -> tuple[float, float]:
+        """Limits of one covariance or correlation, over plausible variances."""
+        model, chosen = self._sums([i, j])
+        observed = float(simulated.sums_figure(self.method, chosen, self.halves[[i, j]]))
+        plausible = []
+        for column in (i, j):
+            low, high = self.variance(column, 1 - _PLAUSIBLE)
+            least = 1e-6 * float(self.halves[column] ** 2)
+            plausible.append(sorted({max(x, least) for x in (low, (low + high) / 2, high)}))
+        covariance = self.method != derive.CORRELATION_OF_SUMS
+        return simulated.pair_limits(model.figure, observed, (plausible[0], plausible[1]), alpha, covariance=covariance)
