@@ -56,9 +56,9 @@ def shares():
             found = {}
             for truncated in (False, True):
                 scale = scale_of(epsilon, truncated=truncated)
-                law = Law(DiscreteLaplace(scale), 0, n, truncated)
+                law = Law(DiscreteLaplace(scale), 0, n, (0, n) if truncated else None)
                 found[truncated] = enumerated(n, law, released_pmf(n, scale, truncated=truncated), SHARES)
-            optimal, filled = tulap_width(n, epsilon, 0.05, SHARES, points=101 if n <= 500 else 51)
+            optimal, filled = tulap_width(n, epsilon, 0.05, SHARES, points=161 if n <= 200 else 401)
             ours, best = found[False][:, 1].mean(), (optimal / filled).mean()
             print(
                 f"{n:6d} {epsilon:6.2f} {found[False][:, 0].min():8.4f} {found[True][:, 0].min():10.4f}"

@@ -167,11 +167,17 @@ def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[
 def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator) -> Array:
     """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
     law = part.mechanism
-    if law.scale.steps >= _COARSE:
+    if not is_coarse(part):
         return continuous(part, unit).sample(at, _DRAWS, rng=rng)
     index = law.locate(Fraction(float(at)) / unit)
     drawn = law.draw_alike(index, SeededEntropy(seed), _DRAWS)
     return np.asarray((float(law.origin) + float(law.step) * drawn) * float(unit))
+
+
+def is_coarse(part: Certificate) -> bool:
+    """Whether a grid shows: few steps to a scale, or few between the bounds."""
+    law = part.mechanism
+    return bool(law.scale.steps < _COARSE) or (law.span is not None and law.span < 8 * _COARSE)
 
 
 def _truncated_matrix(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator) -> Array:

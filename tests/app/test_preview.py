@@ -47,7 +47,7 @@ def test_a_wrong_scale_would_be_seen():
 @pytest.mark.parametrize("truncated", [False, True])
 @pytest.mark.parametrize("scale", [0.02, 0.3, 5.0])
 def test_half_widths_hold_what_they_say(scale, truncated):
-    law, at = Law(Laplace(scale), 0.0, 1.0, truncated), np.array([0.0, 0.02, 0.3, 0.5, 1.0])
+    law, at = Law(Laplace(scale), 0.0, 1.0, (0.0, 1.0) if truncated else None), np.array([0.0, 0.02, 0.3, 0.5, 1.0])
     drawn = ib.Mechanism(ib.Laplace(scale), "truncated" if truncated else "bit", bounds=(0, 1))
     for s, t in zip(at, _half_widths(law, at, 0.9), strict=True):
         inside = float(drawn.cdf(min(s + t, 1.0), at=s)) - (float(drawn.cdf(s - t, at=s)) if s - t > 0 else 0.0)

@@ -41,22 +41,27 @@ def tulap_width(n, epsilon, alpha, shares, points=101):
     """Expected width of the UMAU interval of Awan and Slavković (2020), and how often it is not empty.
 
     For each share the most powerful unbiased test accepts between two ends whose tails add up to alpha and leave the
-    mean of the count where it is. The expected width is the integral of the probability of acceptance (Pratt).
+    mean of the count where it is. The expected width is the integral of the probability of acceptance (Pratt), over
+    points that lie closer together near 0 and 1, where intervals are short.
     """
     q, k = math.exp(-epsilon), np.arange(n + 1)
-    edges = np.linspace(0, 1, points)
-    tested = (edges[1:] + edges[:-1]) / 2
-    reach = n + 60 / epsilon + 50
+    tested = np.clip(np.sin(np.linspace(0, np.pi / 2, points)) ** 2, 1e-7, 1 - 1e-7)
+    reach = 60 / epsilon + 50
     ends = []
     for share in tested:
         pmf = binomial(n, share)
+        kept = np.flatnonzero(pmf > 1e-18)
+        pmf, near = pmf[kept], k[kept]
 
-        def quantile(u, pmf=pmf):
-            return optimize.brentq(lambda z: pmf @ tulap_cdf(z - k, q) - u, -reach, n + reach, xtol=1e-7)
+        def cdf(z, pmf=pmf, near=near):
+            return pmf @ tulap_cdf(z - near, q)
 
-        def moved(tail, pmf=pmf, quantile=quantile, share=share):
+        def quantile(u, cdf=cdf, near=near):
+            return optimize.brentq(lambda z: cdf(z) - u, near[0] - reach, near[-1] + reach, xtol=1e-7)
+
+        def moved(tail, pmf=pmf, near=near, quantile=quantile, share=share):
             low, high = quantile(tail), quantile(1 - alpha + tail)
-            return (pmf * (k - n * share)) @ (tulap_cdf(high - k, q) - tulap_cdf(low - k, q))
+            return (pmf * (near - n * share)) @ (tulap_cdf(high - near, q) - tulap_cdf(low - near, q))
 
         tail = optimize.brentq(moved, 1e-9, alpha - 1e-9, xtol=1e-6)
         ends.append((quantile(tail), quantile(1 - alpha + tail)))
@@ -64,7 +69,8 @@ def tulap_width(n, epsilon, alpha, shares, points=101):
     widths, filled = [], []
     for share in shares:
         pmf = binomial(n, share)
-        widths.append(np.mean((tulap_cdf(high[:, None] - k, q) - tulap_cdf(low[:, None] - k, q)) @ pmf))
+        accepted = (tulap_cdf(high[:, None] - k, q) - tulap_cdf(low[:, None] - k, q)) @ pmf
+        widths.append(np.trapezoid(accepted, tested))
         filled.append(pmf @ (tulap_cdf(high.max() - k, q) - tulap_cdf(low.min() - k, q)))
     return np.array(widths), np.array(filled)
 

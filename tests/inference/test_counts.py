@@ -20,7 +20,7 @@ def scale_of(epsilon, *, truncated):
 
 
 def all_intervals(n, scale, alpha=0.05, *, truncated=False):
-    law = Law(DiscreteLaplace(scale), 0, n, truncated)
+    law = Law(DiscreteLaplace(scale), 0, n, (0, n) if truncated else None)
     return np.array([interval(sampled(Binomial(n), law, y), y, alpha) for y in range(n + 1)])
 
 
@@ -32,7 +32,7 @@ def all_intervals(n, scale, alpha=0.05, *, truncated=False):
 def test_the_law_of_a_sampled_noisy_count_is_that_of_brute_force(n, epsilon, truncated):
     scale = scale_of(epsilon, truncated=truncated)
     cdf = np.cumsum(released_pmf(n, scale, truncated=truncated), axis=0)
-    family = Sampled(Binomial(n), Law(DiscreteLaplace(scale), 0, n, truncated))
+    family = Sampled(Binomial(n), Law(DiscreteLaplace(scale), 0, n, (0, n) if truncated else None))
     for p in (0.0, 1e-4, 0.1, 0.35, 0.9, 1.0):
         for y in {0, 1, n // 3, n - 1, n}:
             expected = cdf[y] @ binomial(n, p)
@@ -115,13 +115,16 @@ def test_mean_width_against_the_optimal_interval(n, epsilon):
 @pytest.mark.parametrize("truncated", [False, True])
 def test_a_share_of_a_public_number_lies_within_clopper_and_pearson(truncated):
     n, scale = 40, 1.5
-    law = Law(DiscreteLaplace(scale), 0, n, truncated)
+    law = Law(DiscreteLaplace(scale), 0, n, (0, n) if truncated else None)
     family = Sampled(Binomial(n), law)
     for y in range(n + 1):
         lower, upper = interval(family, y, 0.05)
         if not truncated:
             assert lower >= lower_bound(family, y, 0.025) - 1e-9
             assert upper <= upper_bound(family, y, 0.025) + 1e-9
+        narrower = interval(family, y, 0.2)
+        assert narrower[0] >= lower - 1e-9
+        assert narrower[1] <= upper + 1e-9
         wider = interval(family, y, 0.01)
         assert wider[0] <= lower + 1e-9
         assert wider[1] >= upper - 1e-9
@@ -165,3 +168,13 @@ def test_a_wide_zero_sum_noise_is_looked_up_on_a_coarser_lattice():
     fine, scale = ZeroSum(1999.0, 5), 40_000.0
     t = np.arange(-3, 4)
     assert ZeroSum(scale, 5).cdf(t * scale) == pytest.approx(fine.cdf(t * 1999.0), abs=3e-4)
+
+
+def test_the_smallest_tails_keep_their_digits():
+    n, scale = 1000, 1.0
+    family = Sampled(Binomial(n), Law(DiscreteLaplace(scale), 0, n))
+    q = math.exp(-1 / scale)
+    k = np.arange(n + 1)
+    tail = np.where(k >= 200, 1 - q ** (k - 200 + 1.0) / (1 + q), q ** np.maximum(200 - k, 0.0) / (1 + q))
+    assert family.at_least_exactly(200, 0.1) == pytest.approx(binomial(n, 0.1) @ tail, rel=1e-9)
+    assert 0 < family.at_least_exactly(200, 0.1) < 1e-19

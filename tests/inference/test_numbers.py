@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from inbounds.expected import truncated_laplace
 from inbounds.inference import simulated
 from inbounds.inference.inversion import interval
-from inbounds.inference.laws import Laplace, Law, SupNorm
+from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
 from inbounds.inference.numbers import ChiSquare, Integrated, NoiseOnly, NormalMixture, noise_only
 
 
@@ -42,7 +42,7 @@ def test_sup_norm_noise_of_one_dimension_is_laplace():
 @pytest.mark.parametrize("freedom", [1, 2, 5, 40, 999])
 def test_a_noisy_variance_of_normal_records(freedom, scale, root, truncated):
     """The same probability as an integral over u of the quantiles of the chi-squared law."""
-    law = Law(Laplace(scale), 0.0, 9.0, truncated)
+    law = Law(Laplace(scale), 0.0, 9.0, (0.0, 9.0) if truncated else None)
     family = Integrated(ChiSquare(freedom, root), law, 0.0, 9.0)
     chi, theta = stats.chi2(freedom), 1.3
 
@@ -83,7 +83,7 @@ def test_a_noisy_mean_with_an_uncertain_standard_error():
 @pytest.mark.parametrize("scale", [0.01, 0.1, 1.0, 30.0])
 def test_noise_alone_is_covered_exactly(scale, truncated):
     """For each true value the probability of all released values whose interval has it, on a fine grid."""
-    law = Law(Laplace(scale), 0.0, 1.0, truncated)
+    law = Law(Laplace(scale), 0.0, 1.0, (0.0, 1.0) if truncated else None)
     y = np.concatenate([[0.0], (np.arange(2000) + 0.5) / 2000, [1.0]])
     made = np.array([interval(noise_only(law, v, 0.0, 1.0), v, 0.05) for v in y])
     assert (made[:, 0] >= 0).all()
@@ -165,3 +165,16 @@ def test_truncated_variables_from_uniform_ones():
 
     law = Mechanism(PublicLaplace(0.5), "truncated", bounds=(0, 1))
     assert drawn == pytest.approx(law.quantile(u, at=0.9), abs=1e-9)
+
+
+def test_discrete_noise_and_binomial_numbers_from_uniform_ones():
+    u = (np.arange(200_000) + 0.5) / 200_000
+    noisy = simulated._released(u, np.full(u.shape, 50.0), Law(DiscreteLaplace(1.3), 0.0)) - 50
+    q = math.exp(-1 / 1.3)
+    for j in (-4, -1, 0, 1, 4):
+        assert np.mean(noisy == j) == pytest.approx((1 - q) / (1 + q) * q ** abs(j), abs=2e-5)
+    for size, share in ((1, 0.0), (7, 0.01), (40, 0.5), (300, 0.998), (9, 1.0), (5000, 0.4)):
+        drawn = simulated._binomial(u, size, share)
+        for k in {0, 1, size // 2, size}:
+            tolerance = 2e-5 if size < 1000 else 2e-3
+            assert np.mean(drawn <= k) == pytest.approx(stats.binom.cdf(k, size, share), abs=tolerance)

@@ -80,9 +80,10 @@ def p_value(release: "Release", value: float, alternative: str = "greater") -> A
         )
     law = law_of(certified_parts(release)[0], (0.0, float(size)), counts=True)
     family = Sampled(Binomial(size), law)
+    mirror = Sampled(Binomial(size), law.mirrored(float(size)))
     found = []
     for y in noisy_counts(release):
-        greater, less = 1 - family.below(y, value), family.at_most(y, value)
+        greater, less = family.at_least_exactly(y, value), mirror.at_least_exactly(size - y, 1 - value)
         tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
         found.append(min(max(tails[alternative], 0.0), 1.0))
     return np.array(found).reshape([len(axis) for axis in release.axes]) if release.axes else found[0]

@@ -20,6 +20,7 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law
+from inbounds.laws.noise import unit_legendre
 
 # From this standard deviation on, in records, steps of one record are too small to shorten an interval by 0.3%.
 _SMOOTH = 50.0
@@ -127,20 +128,33 @@ class Sampled:
     def at_most(self, y: float, theta: float) -> float:
         if y >= self.law.upper:
             return 1.0
-        return 0.0 if y < self.law.lower else self._inside(y, theta)
+        return 0.0 if y < self.law.lower else self.inside(y, theta)
 
     def below(self, y: float, theta: float) -> float:
         if self.law.noise.step:
             return self.at_most(y - 1, theta)
-        return 0.0 if y <= self.law.lower else self._inside(y, theta)
+        return 0.0 if y <= self.law.lower else self.inside(y, theta)
 
-    def beyond(self, theta: float) -> tuple[float, float] | None:
-        if not self.law.truncated:
-            return None
-        free = Sampled(self.sampling, self.law.unbounded)
-        return free.below(self.law.lower, theta), 1 - free.at_most(self.law.upper, theta)
+    @property
+    def truncated(self) -> bool:
+        return self.law.cut is not None
 
-    def _inside(self, y: float, theta: float) -> float:
+    def atoms(self, theta: float) -> tuple[float, float]:
+        return self.at_most(self.law.lower, theta), 1 - self.below(self.law.upper, theta)
+
+    def centre(self, theta: float) -> float:
+        return self.sampling.mean(theta)
+
+    def at_least_exactly(self, y: float, theta: float) -> float:
+        """P(S ≥ y) as a sum of positive terms, so that the smallest keep their digits; clamped binomial counts only."""
+        if y <= self.law.lower or self.law.cut is not None or not isinstance(self.sampling, Binomial):
+            return 1 - self.below(y, theta)
+        k = np.arange(self.sampling.size + 1.0)
+        with np.errstate(under="ignore"):
+            return float(np.exp(self.sampling.log_pmf(self.sampling.log_base(k), k, theta)) @ self.law.noise.cdf(k - y))
+
+    def inside(self, y: float, theta: float) -> float:
+        """P(S ≤ y) for a y between the bounds, but for an atom at the upper one."""
         floor = math.floor(y)
         sampled = self.sampling.cdf(floor, theta)
         if self._wide(y):
@@ -159,7 +173,7 @@ class Sampled:
         if not isinstance(noise, Laplace | DiscreteLaplace) or noise.scale < 4:
             return False
         # So far from the bounds that truncation takes nothing away from any count within reach.
-        if self.law.truncated and min(y - self.law.lower, self.law.upper - y) < 2 * noise.reach:
+        if self.law.cut is not None and min(y - self.law.cut[0], self.law.cut[1] - y) < 2 * noise.reach:
             return False
         return self.sampling.deviation(max(y, 1.0)) < _MILD * noise.scale
 
@@ -198,3 +212,65 @@ def sampled(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
     # Rates from which neither noise nor sampling comes down to y.
     far = y + law.noise.reach
     return Sampled(sampling, law, step, highest=far + 10 * math.sqrt(far) + 60)
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """A noisy mean of values within bounds, whatever their law, as a family in the mean of the population.
+
+    claim:largest-variance. In units of one record at the upper bound, with 0 the lower bound. Of all laws with a mean,
+    that on the two bounds has the largest variance, and the sum is binomial. Between whole records its tails are taken
+    as straight lines, which no other law of the values was found to exceed by more than a hair: with little noise a
+    jump at the next record would speak against means that are all right.
+    """
+
+    records: Sampled
+
+    @property
+    def lowest(self) -> float:
+        return 0.0
+
+    @property
+    def highest(self) -> float:
+        return 1.0
+
+    @property
+    def first(self) -> float:
+        return self.records.first
+
+    @property
+    def last(self) -> float:
+        return self.records.last
+
+    @property
+    def step(self) -> int:
+        return 0
+
+    @property
+    def truncated(self) -> bool:
+        return self.records.truncated
+
+    def at_most(self, y: float, theta: float) -> float:
+        return self._line(y, theta, -1.0) if self.first <= y < self.last else self.records.at_most(y, theta)
+
+    def below(self, y: float, theta: float) -> float:
+        return 0.0 if y <= self.first else self._line(min(y, self.last), theta, 1.0)
+
+    def atoms(self, theta: float) -> tuple[float, float]:
+        return self._line(self.first, theta, 1.0), 1 - self._line(self.last, theta, -1.0)
+
+    def centre(self, theta: float) -> float:
+        return self.records.centre(theta)
+
+    def _line(self, y: float, theta: float, sign: float) -> float:
+        """P(records + sign · uniform(0, 1) + noise ≤ y)."""
+        # With little noise the integrand has a step, and takes more nodes.
+        scale = self.records.law.noise.scale
+        nodes, weights = _unit_nodes(3 if scale >= 2 else 12 if scale >= 0.25 else 48)
+        return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
+
+
+@lru_cache(maxsize=4)
+def _unit_nodes(count: int) -> tuple[list[float], Array]:
+    nodes, weights = unit_legendre(count)
+    return nodes.tolist(), weights

@@ -9,10 +9,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy
 
 from inbounds import _check, derive
 from inbounds.inference import simulated, spreads
-from inbounds.inference.counts import Binomial, Poisson, Sampled, sampled
+from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
@@ -105,10 +106,9 @@ def _counted(release: "Release", alpha: float, population: bool) -> Made:
     limits = np.array([found[y] for y in counts]).T * worth
     if release.method == derive.ALL_BUT_ONE and release.derived is not None:
         place = release.axes[0].index(release.derived)
-        noise = noise_of(part, counts=True)
-        ends = simulated.share_limits(np.array(counts), None, noise, size, alpha, sampled=population)
+        ends = simulated.share_limits(np.array(counts), None, law, size, alpha, sampled=population)
         limits = np.insert(limits, place, ends, axis=1)
-        clauses = (*clauses, "the other shares are about those released, for the derived one")
+        clauses = (*clauses, "the other shares are to each other as released, for the derived one")
         return limits[0], limits[1], f"{INVERTED}; of the derived share {SIMULATED}", clauses
     return limits[0], limits[1], INVERTED, clauses
 
@@ -123,10 +123,10 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
 
 
 def _shares_of_sum(release: "Release", alpha: float, population: bool) -> Made:
-    noise = noise_of(certified_parts(release)[0], counts=True)
+    law = law_of(certified_parts(release)[0], (0.0, math.inf), counts=True)
     counts = np.array([float(x) for x in release.noisy])
-    ends = [simulated.share_limits(counts, i, noise, None, alpha, sampled=population) for i in range(len(counts))]
-    return *np.array(ends).T, SIMULATED, ("the other counts are about those released",)
+    ends = [simulated.share_limits(counts, i, law, None, alpha, sampled=population) for i in range(len(counts))]
+    return *np.array(ends).T, SIMULATED, ("the other counts are to each other as released",)
 
 
 # Means
@@ -146,9 +146,10 @@ def _averaged(release: "Release", alpha: float, population: bool) -> Made:
         )
     # In records that lie at the upper bound, as if all of them lay at one or the other.
     worth = (bound[1] - bound[0]) / size
-    law = Law(noise_of(part, 1 / worth), 0.0, float(size), truncated=part.bounding == "truncated")
+    cut = (0.0, float(size)) if part.bounding == "truncated" else None
+    law = Law(noise_of(part, 1 / worth), 0.0, float(size), cut)
     y = (released - bound[0]) / worth
-    limits = np.array(inverted(Sampled(Binomial(size), law, step=0), y, alpha))
+    limits = np.array(inverted(Averaged(Sampled(Binomial(size), law, step=0)), y, alpha))
     return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
 
 
@@ -179,17 +180,29 @@ def _treated(rule: "ColumnRule") -> tuple[Any, ...]:
 
 
 def _standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Standard errors of a mean and their weights, over the variances that a released one may stand for."""
-    ends = np.unique(
-        np.clip(released + law.noise.scale * np.array([-12, -4, -1.5, 0, 1.5, 4, 12]), law.lower, law.upper)
-    )
+    """Standard errors of a mean and their weights: over the sample variances that a released one may stand for, and
+    over the population's that a sample's may (chi-squared, which makes a normal law Student's)."""
+    ends = np.unique(np.clip(released + law.noise.scale * _AROUND, law.lower, law.upper))
     ends = ends if len(ends) > 1 else np.array([law.lower, law.upper])
     nodes, node_weights = unit_legendre(6)
     variances = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
     weights = (np.diff(ends)[:, None] * node_weights).ravel() * law.likelihood(released, variances)
-    # Errors far below that of the noise do not show, and would only need finer panels.
-    deviations = np.maximum(np.sqrt(variances / rows), 0.05 * scale)
-    return tuple(map(float, deviations)), tuple(map(float, weights / weights.sum()))
+    levels, level_weights = unit_legendre(24)
+    inflated = (rows - 1) / (2 * scipy.special.gammaincinv((rows - 1) / 2, levels))
+    squares = np.outer(variances, inflated).ravel() / rows
+    weights = np.outer(weights / weights.sum(), level_weights).ravel()
+    # Errors far below that of the noise do not show, and would only need finer panels; equal parts stand for the rest.
+    deviations = np.maximum(np.sqrt(squares), 0.05 * scale)
+    order = np.argsort(deviations)
+    part = np.minimum((np.cumsum(weights[order]) * _PARTS).astype(int), _PARTS - 1)
+    mass = np.bincount(part, weights[order], _PARTS)
+    mean_square = np.bincount(part, weights[order] * deviations[order] ** 2, _PARTS) / np.maximum(mass, 1e-300)
+    kept = mass > 0
+    return tuple(np.sqrt(mean_square[kept]).tolist()), tuple((mass[kept] / mass.sum()).tolist())
+
+
+_AROUND = np.array([-12.0, -4.0, -1.5, 0.0, 1.5, 4.0, 12.0])
+_PARTS = 32
 
 
 def _mean_of_sums(release: "Release", alpha: float, population: bool) -> Made:

@@ -6,9 +6,10 @@ Blaker (2000) adds to the smaller tail the largest *attainable* opposite tail th
 the sum exceeds α. That set covers with probability at least 1 - α for every θ too, lies inside the other, and is much
 shorter where bounds hold atoms: there the opposite tail cannot be attained, so that all of α goes to one side.
 
-Truncation has no atoms. Near a bound equal tails would speak against every θ once a released value is close to it, and
-leave nothing. There a θ is kept where L(θ) > α τ(θ) and U(θ) > α (1 - τ(θ)), with a share τ that rises from 0 at the
-lowest θ over ½ away from the bounds to 1 at the highest: it covers as well, and is never empty.
+Truncation has no atoms, and once a released value is close to a bound equal tails speak against every θ and leave
+nothing. There θ is kept where the released value is not among the α farthest from it: where P(|S - centre(θ)| ≥
+|y - centre(θ)| | θ) > α. That covers as well, has the same tails away from the bounds, and is never empty, since no
+value is farther from θ than nothing (Awan and Slavković 2020 use it for unbounded noise).
 
 H. Blaker, Confidence curves and improved exact confidence intervals for discrete distributions,
 Can. J. Stat. 28 (2000).
@@ -40,10 +41,15 @@ class Family(Protocol):
     def last(self) -> float: ...
     @property
     def step(self) -> int: ...
+    @property
+    def truncated(self) -> bool: ...
     def at_most(self, y: float, theta: float) -> float: ...
     def below(self, y: float, theta: float) -> float: ...
-    def beyond(self, theta: float) -> tuple[float, float] | None:
-        """For truncation: what the noise alone would put below and above the bounds. None for other laws."""
+    def atoms(self, theta: float) -> tuple[float, float]:
+        """No more than P(S = first) and P(S = last)."""
+
+    def centre(self, theta: float) -> float:
+        """The value that θ stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +84,16 @@ class _Mirrored:
     def below(self, y: float, theta: float) -> float:
         return 1 - self.family.at_most(-y, -theta)
 
-    def beyond(self, theta: float) -> tuple[float, float] | None:
-        masses = self.family.beyond(-theta)
-        return None if masses is None else (masses[1], masses[0])
+    @property
+    def truncated(self) -> bool:
+        return self.family.truncated
+
+    def atoms(self, theta: float) -> tuple[float, float]:
+        first, last = self.family.atoms(-theta)
+        return last, first
+
+    def centre(self, theta: float) -> float:
+        return -self.family.centre(-theta)
 
 
 def interval(family: Family, y: float, alpha: float) -> tuple[float, float]:
@@ -88,7 +101,7 @@ def interval(family: Family, y: float, alpha: float) -> tuple[float, float]:
 
     Covers with at least that probability at every θ; ends are moved outwards by about 1e-12 of the range searched.
     """
-    limit = _lower_limit if family.beyond(family.lowest) is None else _shared_limit
+    limit = _nearest_limit if family.truncated else _lower_limit
     lower = limit(family, y, alpha)
     upper = -limit(_Mirrored(family), -y, alpha)
     return lower, max(lower, upper)
@@ -109,22 +122,24 @@ def _tail_root(family: Family, y: float, tail: float) -> float:
     return _crossing(lambda theta: 1 - family.below(y, theta) - tail, family.lowest, family.highest)
 
 
-def _shared_limit(family: Family, y: float, alpha: float) -> float:
-    """The lower limit with a share of alpha for each tail that depends on θ."""
+def _nearest_limit(family: Family, y: float, alpha: float) -> float:
+    """The least θ from which y is not among the alpha farthest values."""
 
     def excess(theta: float) -> float:
-        return 1 - family.below(y, theta) - alpha * (1 - _share_below(family, theta, alpha))
+        opposite = 2 * family.centre(theta) - y
+        return 1 - family.below(y, theta) + _between(family, opposite, theta) - alpha
 
-    return _crossing(excess, family.lowest, family.highest)
+    at = _crossing(lambda theta: family.centre(theta) - y, family.lowest, family.highest)
+    return _crossing(excess, family.lowest, at)
 
 
-def _share_below(family: Family, theta: float, alpha: float) -> float:
-    """The share τ of alpha for the lower tail: next to nothing where alpha of the noise would fall below the bounds."""
-    below, above = family.beyond(theta) or (0.0, 0.0)
-    room_below, room_above = max(1 - below / alpha, 0.0), max(1 - above / alpha, 0.0)
-    place = (theta - family.lowest) / (family.highest - family.lowest)
-    # Where noise reaches over both bounds from anywhere, the share goes by the place of θ alone.
-    return (room_below + 1e-3 * place) / (room_below + room_above + 1e-3)
+def _between(family: Family, x: float, theta: float) -> float:
+    """P(S ≤ x), for integers a straight line between them: without jumps, and no smaller."""
+    if not family.step:
+        return family.at_most(x, theta)
+    floor = math.floor(x)
+    below, above = family.at_most(floor, theta), family.at_most(floor + 1, theta)
+    return below + (x - floor) * (above - below)
 
 
 def _lower_limit(family: Family, y: float, alpha: float) -> float:
@@ -139,7 +154,7 @@ def _lower_limit(family: Family, y: float, alpha: float) -> float:
         # Any opposite tail can be attained but those smaller than an atom at the lower bound.
         if not math.isfinite(family.first):
             return start
-        return _crossing(lambda theta: upper_tail(theta) - family.at_most(family.first, theta), start, stop)
+        return _crossing(lambda theta: upper_tail(theta) - family.atoms(theta)[0], start, stop)
     smaller = _last_not_above(family, start, tail)
     if smaller is not None and family.at_most(smaller, start) + tail > alpha:
         return start

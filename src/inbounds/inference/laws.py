@@ -152,12 +152,15 @@ def _zero_sum_table(scale: float, cells: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A noise between bounds (±inf where open): P(released ≤ y | true value ``at``) and P(released < y | ``at``)."""
+    """A noise kept within bounds (±inf where open), given a true value ``at``.
+
+    Truncated noise is renormalised to ``cut``; then, or without a cut, values beyond [lower, upper] are clamped.
+    """
 
     noise: Noise
     lower: float = -math.inf
     upper: float = math.inf
-    truncated: bool = False
+    cut: tuple[float, float] | None = None
 
     def at_most(self, y: float, at: Any) -> Array:
         """P(released ≤ y)."""
@@ -176,24 +179,36 @@ class Law:
     def inside(self, y: Any, at: Any) -> Array:
         """P(released ≤ y) for y between the bounds, but for an atom at the upper one."""
         at = np.asarray(at, float)
-        if not self.truncated:
+        if self.cut is None:
             return self.noise.cdf(y - at)
-        at = np.clip(at, self.lower, self.upper)
-        start = self.noise.cdf(self.lower - self.noise.step - at) if math.isfinite(self.lower) else np.zeros_like(at)
-        end = self.noise.cdf(self.upper - at) if math.isfinite(self.upper) else np.ones_like(at)
-        return np.clip((self.noise.cdf(y - at) - start) / (end - start), 0.0, 1.0)
+        start, total, at = self._kept(at)
+        return np.clip((self.noise.cdf(y - at) - start) / total, 0.0, 1.0)
+
+    def _kept(self, at: Array) -> tuple[Array, Array, Array]:
+        """For truncation: the probability below the cut, that within it, and the true value moved into it."""
+        low, high = self.cut or (-math.inf, math.inf)
+        at = np.clip(at, low, high)
+        start = self.noise.cdf(low - self.noise.step - at) if math.isfinite(low) else np.zeros_like(at)
+        end = self.noise.cdf(high - at) if math.isfinite(high) else np.ones_like(at)
+        return start, end - start, at
+
+    def mirrored(self, about: float) -> "Law":
+        """The law of ``about`` minus what is released."""
+        cut = None if self.cut is None else (about - self.cut[1], about - self.cut[0])
+        return Law(self.noise, about - self.upper, about - self.lower, cut)
 
     def likelihood(self, y: float, at: Any) -> Array:
         """Density of y, or its probability where it is an integer or an atom."""
         at = np.asarray(at, float)
-        if self.truncated:
-            at = np.clip(at, self.lower, self.upper)
-            start = self.noise.cdf(self.lower - self.noise.step - at) if math.isfinite(self.lower) else 0.0
-            end = self.noise.cdf(self.upper - at) if math.isfinite(self.upper) else 1.0
-            return self.noise.density(y - at) / (end - start)
-        if y <= self.lower:
-            return self.noise.cdf(self.lower - at)
-        return 1 - self.below(self.upper, at) if y >= self.upper else self.noise.density(y - at)
+        low, high = self.cut or (-math.inf, math.inf)
+        if y <= self.lower and (self.noise.step or low < self.lower):
+            return self.at_most(self.lower, at)
+        if y >= self.upper and (self.noise.step or high > self.upper):
+            return 1 - self.below(self.upper, at)
+        if self.cut is None:
+            return self.noise.density(y - at)
+        _, total, at = self._kept(at)
+        return np.asarray(self.noise.density(y - at) / total)
 
     def log_likelihood(self, y: float, at: Any) -> Array:
         """The logarithm of `likelihood`; where that is too small for a number, falling on with the noise's scale."""
@@ -205,15 +220,6 @@ class Law:
         seen = found > 1e-280
         edge = np.min(logs[seen] + distance[seen]) if seen.any() else 0.0
         return np.asarray(np.where(seen, logs, edge - distance))
-
-    @property
-    def unbounded(self) -> "Law":
-        """The noise alone."""
-        return Law(self.noise)
-
-    def within(self, lower: float, upper: float) -> "Law":
-        """The same, clamped to bounds: post-processing of what was released."""
-        return Law(self.noise, max(lower, self.lower), min(upper, self.upper), self.truncated)
 
 
 def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False) -> Noise:
@@ -230,5 +236,14 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False) -> N
 
 
 def law_of(part: Certificate, bounds: tuple[float, float], unit: float = 1.0, *, counts: bool = False) -> Law:
-    """The law of one released coordinate within its bounds."""
-    return Law(noise_of(part, unit, counts=counts), *bounds, truncated=part.bounding == "truncated")
+    """The law of one released coordinate within its bounds.
+
+    Truncation is to the ends of the certificate's own grid; bounds that lie closer clamp what was released.
+    """
+    noise = noise_of(part, unit, counts=counts)
+    if part.bounding != "truncated":
+        return Law(noise, *bounds)
+    ends = (-math.inf if part.first is None else part.first, math.inf if part.last is None else part.last)
+    if not counts:
+        ends = tuple((float(part.origin) + end * float(part.step)) * unit for end in ends)  # type: ignore[assignment]
+    return Law(noise, *bounds, cut=ends)

@@ -48,11 +48,15 @@ class NoiseOnly:
     def below(self, y: float, theta: float) -> float:
         return float(self.law.below(y, theta))
 
-    def beyond(self, theta: float) -> tuple[float, float] | None:
-        if not self.law.truncated:
-            return None
-        free = self.law.unbounded
-        return float(free.below(self.law.lower, theta)), 1 - float(free.at_most(self.law.upper, theta))
+    @property
+    def truncated(self) -> bool:
+        return self.law.cut is not None
+
+    def atoms(self, theta: float) -> tuple[float, float]:
+        return self.at_most(self.law.lower, theta), 1 - self.below(self.law.upper, theta)
+
+    def centre(self, theta: float) -> float:
+        return theta
 
 
 def noise_only(law: Law, y: float, lowest: float, highest: float) -> NoiseOnly:
@@ -148,18 +152,23 @@ class Integrated:
     def at_most(self, y: float, theta: float) -> float:
         if y >= self.law.upper:
             return 1.0
-        return 0.0 if y < self.law.lower else self._expected(self.law, y, theta)
+        return 0.0 if y < self.law.lower else self._expected(y, theta)
 
     def below(self, y: float, theta: float) -> float:
-        return 0.0 if y <= self.law.lower else self._expected(self.law, y, theta)
+        return 0.0 if y <= self.law.lower else self._expected(y, theta)
 
-    def beyond(self, theta: float) -> tuple[float, float] | None:
-        if not self.law.truncated:
-            return None
-        free = self.law.unbounded
-        return self._expected(free, self.law.lower, theta), 1 - self._expected(free, self.law.upper, theta)
+    @property
+    def truncated(self) -> bool:
+        return self.law.cut is not None
 
-    def _expected(self, law: Law, y: float, theta: float) -> float:
+    def atoms(self, theta: float) -> tuple[float, float]:
+        return self.at_most(self.law.lower, theta), 1 - self.below(self.law.upper, theta)
+
+    def centre(self, theta: float) -> float:
+        return theta
+
+    def _expected(self, y: float, theta: float) -> float:
+        law = self.law
         if theta <= 0 and isinstance(self.sampling, ChiSquare):
             return float(law.inside(y, 0.0))
         ends = self.sampling.panels(theta)

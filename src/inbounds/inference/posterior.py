@@ -13,7 +13,7 @@ import scipy
 
 from inbounds import _check, derive
 from inbounds._check import Array
-from inbounds.expected import Doubles, continuous
+from inbounds.expected import Doubles, continuous, is_coarse
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of
 from inbounds.inference.result import KINDS, certified_parts, noisy_counts, public_size, require_release
@@ -156,13 +156,23 @@ def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[fl
     places = [near, bound[0] + width * prior, np.linspace(*bound, 9), np.linspace(y, bound[0] + width * prior[4], 17)]
     ends = np.unique(np.clip(np.concatenate(places), *bound))
     nodes, node_weights = unit_legendre(16)
-    s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
-    share = (s - bound[0]) / width
-    logs = (a - 1) * np.log(share) + (b - 1) * np.log1p(-share) + law.log_likelihood(y, s)
+    if min(a, b) < 1:
+        # A prior without limit at a bound is smooth in its own quantiles.
+        ends = np.unique(np.concatenate([scipy.special.betainc(a, b, (ends - bound[0]) / width), _TAILS, 1 - _TAILS]))
+        quantiles = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
+        s = bound[0] + width * scipy.special.betaincinv(a, b, quantiles)
+        logs = law.log_likelihood(y, s)
+    else:
+        s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
+        share = (s - bound[0]) / width
+        logs = (a - 1) * np.log(share) + (b - 1) * np.log1p(-share) + law.log_likelihood(y, s)
     weights = (np.diff(ends)[:, None] * node_weights).ravel() * np.exp(logs - logs.max())
     weights /= weights.sum()
     low, middle, high = np.interp([(1 - level) / 2, 0.5, (1 + level) / 2], np.cumsum(weights) - weights / 2, s)
     return float(weights @ s), float(middle), float(low), float(high)
+
+
+_TAILS = np.array([0.0, 1e-6, 1e-4, 1e-2, 0.1])
 
 
 def unbiased(release: "Release") -> Any:
@@ -186,7 +196,7 @@ def unbiased(release: "Release") -> Any:
 
 def _inverted(part: Certificate, released: float, unit: float) -> float:
     law = part.mechanism
-    if law.step * 512 < part.spread or law.first is None:
+    if not is_coarse(part) or law.first is None:
         wide = continuous(part)
         low, high = wide.bounds
         low, high = (max(low, released - 60 * wide.noise.scale), min(high, released + 60 * wide.noise.scale))

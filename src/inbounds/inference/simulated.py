@@ -19,10 +19,18 @@ import scipy
 from inbounds import derive
 from inbounds._check import Array
 from inbounds.expected import truncated_laplace
-from inbounds.inference.laws import Noise, SupNorm
+from inbounds.inference.laws import Law, Noise, SupNorm
 
 DRAWS = 4000
 _HALVINGS = 18
+
+
+def enough_draws(alpha: float) -> None:
+    """Refuse levels for whose tails there are fewer than ten draws."""
+    if alpha / 2 * DRAWS < 10 * (1 - 1e-9):
+        raise ValueError(
+            f"intervals of this release are simulated, up to level {1 - 20 / DRAWS:g}; ask for a lower one"
+        )
 
 
 def limits(
@@ -215,6 +223,7 @@ def mean_limits(count: float, total: float, noise: Noise, alpha: float, *, sampl
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
     no larger than the 1 - alpha quantile of that (Fieller 1954).
     """
+    enough_draws(alpha)
     rng = np.random.default_rng(2)
     z = unit_noise(noise, 2, rng) * noise.scale
     sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
@@ -227,44 +236,77 @@ def mean_limits(count: float, total: float, noise: Noise, alpha: float, *, sampl
 
     centre = float(np.clip(total / count, -1, 1)) if count > 0 else 0.0
     if not kept(centre):
-        return -1.0, 1.0
+        # At a low level even the best mean may be spoken against; without a count nothing is known.
+        return (centre, centre) if count > 0 else (-1.0, 1.0)
     lower = -1.0 if kept(-1.0) else _boundary(kept, -1.0, centre)
     upper = 1.0 if kept(1.0) else _boundary(kept, 1.0, centre)
     return lower, upper
 
 
 def share_limits(
-    counts: Array, place: int | None, noise: Noise, size: int | None, alpha: float, *, sampled: bool
+    counts: Array, place: int | None, law: Law, size: int | None, alpha: float, *, sampled: bool
 ) -> tuple[float, float]:
-    """Limits for a share of counts that have noise of their own and are clamped at 0.
+    """Limits for a share of counts that have noise of their own and are kept at 0 or above.
 
-    With a ``place``, it is that count over the sum of all; without, what the counts leave of ``size``. Clamping moves
-    the other counts up; how much is simulated at the counts released.
+    With a ``place``, it is that count over the sum of all; without, what the counts leave of ``size``. Bounding moves
+    small counts up, so the other counts matter: for every share that is tried they add up to the rest, divided among
+    them like those released, and their number (where it is protected) is that which explains the sum released.
     """
+    enough_draws(alpha)
     rng = np.random.default_rng(3)
-    total = size if size is not None else max(round(float(counts.sum())), 1)
     others = counts if place is None else np.delete(counts, place)
-    moved = np.zeros(DRAWS)
-    for count in others:
-        moved += np.maximum(count + noise.scale * rng.laplace(0.0, 1.0, DRAWS), 0.0) - count
-    own = noise.scale * rng.laplace(0.0, 1.0, DRAWS)
-    u = rng.random(DRAWS)
+    weights = others / others.sum() if others.sum() > 0 else np.full(len(others), 1 / len(others))
+    u = rng.random((DRAWS, len(others) + 1))
+    records = rng.random(DRAWS)
+    observed_sum = float(counts.sum())
+    left = (size or 0) - observed_sum if place is None else float(counts[place])
+    observed = max(left, 0.0) / (float(size or 1) if place is None else max(observed_sum, 1e-12))
 
     def simulate(share: float) -> Array:
-        having = _binomial(u, total, share) if sampled else np.full(DRAWS, total * share)
+        total = float(size) if size is not None else _explained(share, weights, observed_sum, law)
+        having = _binomial(records, max(round(total), 1), share) if sampled else np.full(DRAWS, round(total * share))
+        rest = np.rint((total - having)[:, None] * weights)
+        noisy = _released(u[:, 1:], rest, law).sum(axis=1)
         if place is None:
-            return np.asarray(np.maximum(having - moved, 0.0) / total)
-        noisy = np.maximum(having + own, 0.0)
-        return np.asarray(noisy / np.maximum(noisy + np.maximum(total - having + moved, 0.0), 1e-12))
+            return np.asarray(np.maximum(total - noisy, 0.0) / total)
+        own = _released(u[:, :1], having[:, None], law)[:, 0]
+        return np.asarray(own / np.maximum(own + noisy, 1e-12))
 
-    left = total - float(counts.sum()) if place is None else float(counts[place])
-    observed = max(left, 0.0) / (total if place is None else max(float(counts.sum()), 1e-12))
     return limits(simulate, min(observed, 1.0), 0.0, 1.0, alpha)
 
 
+def _released(u: Array, at: Array, law: Law) -> Array:
+    """Noisy counts of 0 or more from uniform variables: clamped, or truncated, on the integers."""
+    scale = law.noise.scale
+    if law.cut is not None:
+        return np.rint(truncated_laplace(u, at, scale, -0.499, np.inf))
+    q = math.exp(-1 / scale)
+    # P(noise ≥ j) = q^j/(1 + q) on either side: the largest j that the uniform variable allows.
+    tail = np.maximum(np.where(u < 0.5, u, 1 - u) * (1 + q), 1e-300)
+    noise = np.where(u < 0.5, -1.0, 1.0) * np.maximum(np.floor(-scale * np.log(tail)), 0.0)
+    return np.asarray(np.maximum(at + noise, 0.0))
+
+
+def _explained(share: float, weights: Array, observed: float, law: Law) -> float:
+    """The number of records whose noisy counts would add up to what was released, on average."""
+    total = max(observed, 1.0)
+    for _ in range(6):
+        true = np.concatenate([[share * total], (1 - share) * total * weights])
+        excess = law.noise.scale / 2 * np.exp(-true / law.noise.scale)
+        if law.cut is not None:
+            excess = law.noise.scale * np.exp(-true / law.noise.scale) / (2 - np.exp(-true / law.noise.scale))
+        total = max(observed - float(excess.sum()), 1.0)
+    return total
+
+
 def _binomial(u: Array, size: int, share: float) -> Array:
-    """Binomial numbers that move up with the share: by the normal law with its skewness (Cornish and Fisher)."""
-    deviation = math.sqrt(max(size * share * (1 - share), 1e-12))
+    """Binomial numbers that move up with the share: from their law where they are few, else by Cornish and Fisher."""
+    deviation = math.sqrt(max(size * share * (1 - share), 0.0))
+    if deviation < 12:
+        centre = size * share
+        k = np.arange(max(0, int(centre - 10 * deviation - 40)), min(size, int(centre + 10 * deviation + 40)) + 1.0)
+        upper = scipy.special.betainc(np.maximum(size - k, 1e-300), k + 1, 1 - share)
+        return np.asarray(k[np.minimum(np.searchsorted(np.where(k >= size, 1.0, upper), u), len(k) - 1)])
     z = scipy.special.ndtri(u)
-    skew = (1 - 2 * share) / (6 * deviation) if deviation > 0.5 else 0.0
+    skew = (1 - 2 * share) / (6 * deviation)
     return np.clip(np.rint(size * share + deviation * (z + skew * (z**2 - 1))), 0, size)

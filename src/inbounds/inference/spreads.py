@@ -69,10 +69,24 @@ def matrix(release: "Release", alpha: float, population: bool) -> Made:
             ends = _pair(release, (diagonal[i], place, diagonal[j]), bounds, alpha, population, correlation=correlation)
         else:
             ends = _one_spread(release, place, bounds[place], alpha, population=False)
+            if certified_parts(release)[place].bounding == "truncated":
+                ends = _beyond_the_cut(ends, bounds[place], _largest(release, int(i), int(j)))
         limits[:, i, j] = limits[:, j, i] = ends
     by_simulation = (correlation or population) and size > 1
     clauses = NORMAL if population else ("the variances are about those released",) if correlation else ()
     return limits[0].ravel(), limits[1].ravel(), SIMULATED if by_simulation else INVERTED, clauses
+
+
+def _largest(release: "Release", i: int, j: int) -> float:
+    """The largest covariance that two columns of this many records can have."""
+    widths = [float((rule.upper or 0) - (rule.lower or 0)) for rule in release.columns if rule.step is not None]
+    return widths[i] * widths[j] * (release.rows or 0) / (4 * _freedom(release))
+
+
+def _beyond_the_cut(ends: tuple[float, float], cut: tuple[float, float], largest: float) -> tuple[float, float]:
+    """A covariance beyond what the noisy variances allow has the law of one at the cut: it is kept with it."""
+    near = 1e-6 * (cut[1] - cut[0])
+    return -largest if ends[0] <= cut[0] + near else ends[0], largest if ends[1] >= cut[1] - near else ends[1]
 
 
 def _pair(
@@ -89,6 +103,7 @@ def _pair(
     noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
     truncated = parts[0].bounding == "truncated"
     reach = [bounds[place] for place in places]
+    simulated.enough_draws(alpha)
     how = simulated.pair_noise(noises, reach, truncated=truncated)
     freedom = _freedom(release)
     scatter = simulated.Scatter.drawn(freedom, np.random.default_rng(4), sampled=population)
@@ -115,6 +130,7 @@ def _plausible(release: "Release", place: int, bound: tuple[float, float], popul
 
 def of_sums(release: "Release", alpha: float, population: bool) -> Made:
     """Variances, covariances and correlations from noisy counts and sums."""
+    simulated.enough_draws(alpha)
     numeric = [rule for rule in release.columns if rule.step is not None]
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
