@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from inbounds.inference.counts import Binomial, Poisson, Sampled, sampled
+from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled
 from inbounds.inference.inversion import interval, lower_bound, upper_bound
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, ZeroSum
 from tests.inference.peers import binomial, released_pmf, tulap_width
@@ -178,3 +178,29 @@ def test_the_smallest_tails_keep_their_digits():
     tail = np.where(k >= 200, 1 - q ** (k - 200 + 1.0) / (1 + q), q ** np.maximum(200 - k, 0.0) / (1 + q))
     assert family.at_least_exactly(200, 0.1) == pytest.approx(binomial(n, 0.1) @ tail, rel=1e-9)
     assert 0 < family.at_least_exactly(200, 0.1) < 1e-19
+
+
+@pytest.mark.claim("largest-variance")
+@pytest.mark.parametrize("truncated", [False, True])
+@pytest.mark.parametrize(("n", "epsilon", "p"), [(50, 0.5, 0.1), (50, 0.1, 0.01), (100, 1.0, 0.5), (20, 30.0, 0.3)])
+def test_noisy_means_of_records_at_the_bounds_are_covered_exactly(n, epsilon, p, truncated):
+    """The released means whose interval has p lie between two ends, found by halving; their exact probability."""
+    law = Law(Laplace(scale_of(epsilon, truncated=truncated)), 0.0, float(n), (0.0, float(n)) if truncated else None)
+    plain = Sampled(Binomial(n), law, step=0)
+
+    def keeps(y):
+        lower, upper = interval(Averaged(plain), y, 0.05)
+        return lower <= p <= upper
+
+    def end(inside, outside):
+        if keeps(outside):
+            return outside
+        for _ in range(45):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if keeps(middle) else (inside, middle)
+        return inside
+
+    low, high = end(n * p, 0.0), end(n * p, float(n))
+    assert high - low < n
+    covered = plain.at_most(high, p) - plain.below(low, p)
+    assert 0.95 - 1e-9 <= covered < 0.99

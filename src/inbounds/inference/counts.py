@@ -133,6 +133,8 @@ class Sampled:
     def below(self, y: float, theta: float) -> float:
         if self.law.noise.step:
             return self.at_most(y - 1, theta)
+        if y > self.law.upper:
+            return 1.0
         return 0.0 if y <= self.law.lower else self.inside(y, theta)
 
     @property
@@ -203,8 +205,16 @@ def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Ar
     return k, sampling.log_base(k), law.inside(y, k) - (k <= y)
 
 
+def without_cut(law: Law, y: float, sampling: float) -> Law:
+    """The law without truncation where y lies so far within the cut that it makes no difference to any tail of y."""
+    if law.cut is None or min(y - law.cut[0], law.cut[1] - y) < 2 * law.noise.reach + sampling:
+        return law
+    return Law(law.noise, law.lower, law.upper)
+
+
 def sampled(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
     """The family for a released y; its steps are looked at where they matter."""
+    law = without_cut(law, y, 10 * sampling.deviation(y))
     spread = math.hypot(sampling.deviation(y), math.sqrt(2) * law.noise.scale)
     step = 1 if law.noise.step and spread < _SMOOTH else 0
     if isinstance(sampling, Binomial):
@@ -254,7 +264,9 @@ class Averaged:
         return self._line(y, theta, -1.0) if self.first <= y < self.last else self.records.at_most(y, theta)
 
     def below(self, y: float, theta: float) -> float:
-        return 0.0 if y <= self.first else self._line(min(y, self.last), theta, 1.0)
+        if y > self.last:
+            return 1.0
+        return 0.0 if y <= self.first else self._line(y, theta, 1.0)
 
     def atoms(self, theta: float) -> tuple[float, float]:
         return self._line(self.first, theta, 1.0), 1 - self._line(self.last, theta, -1.0)

@@ -13,7 +13,7 @@ import scipy
 
 from inbounds import _check, derive
 from inbounds.inference import simulated, spreads
-from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled
+from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
@@ -147,9 +147,9 @@ def _averaged(release: "Release", alpha: float, population: bool) -> Made:
     # In records that lie at the upper bound, as if all of them lay at one or the other.
     worth = (bound[1] - bound[0]) / size
     cut = (0.0, float(size)) if part.bounding == "truncated" else None
-    law = Law(noise_of(part, 1 / worth), 0.0, float(size), cut)
-    y = (released - bound[0]) / worth
-    limits = np.array(inverted(Averaged(Sampled(Binomial(size), law, step=0)), y, alpha))
+    y, sampling = (released - bound[0]) / worth, Binomial(size)
+    law = without_cut(Law(noise_of(part, 1 / worth), 0.0, float(size), cut), y, 10 * sampling.deviation(y))
+    limits = np.array(inverted(Averaged(Sampled(sampling, law, step=0)), y, alpha))
     return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
 
 

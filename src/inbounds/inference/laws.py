@@ -174,7 +174,9 @@ class Law:
         if self.noise.step:
             return self.at_most(y - self.noise.step, at)
         at = np.asarray(at, float)
-        return np.zeros_like(at) if y <= self.lower else self.inside(min(y, self.upper), at)
+        if y > self.upper:
+            return np.ones_like(at)
+        return np.zeros_like(at) if y <= self.lower else self.inside(y, at)
 
     def inside(self, y: Any, at: Any) -> Array:
         """P(released ≤ y) for y between the bounds, but for an atom at the upper one."""

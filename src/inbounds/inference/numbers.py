@@ -155,6 +155,8 @@ class Integrated:
         return 0.0 if y < self.law.lower else self._expected(y, theta)
 
     def below(self, y: float, theta: float) -> float:
+        if y > self.law.upper:
+            return 1.0
         return 0.0 if y <= self.law.lower else self._expected(y, theta)
 
     @property
