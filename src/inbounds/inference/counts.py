@@ -278,7 +278,7 @@ class Averaged:
         """P(records + sign · uniform(0, 1) + noise ≤ y)."""
         # With little noise the integrand has a step, and takes more nodes.
         scale = self.records.law.noise.scale
-        nodes, weights = _unit_nodes(3 if scale >= 2 else 12 if scale >= 0.25 else 48)
+        nodes, weights = _unit_nodes(3 if scale >= 2 else 6 if scale >= 0.5 else 48)
         return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
 
 
