@@ -109,7 +109,7 @@ def test_mean_width_against_the_optimal_interval(n, epsilon):
     pmf = released_pmf(n, 1 / epsilon)
     ours = np.array([binomial(n, p) @ pmf.T @ (upper - lower) for p in shares])
     optimal, filled = tulap_width(n, epsilon, 0.05, shares, points=61)
-    assert ours.mean() <= 1.05 * (optimal / filled).mean()
+    assert ours.mean() <= 1.04 * (optimal / filled).mean()
 
 
 @pytest.mark.parametrize("truncated", [False, True])
