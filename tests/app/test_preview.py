@@ -1,14 +1,18 @@
 """Previews: the very law of the release, errors as simulated, and no data anywhere."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import inbounds as ib
 from inbounds.app.preview import STATISTICS, Wanted, _half_widths, foreseen, previewed
+from inbounds.app.truths import coordinates
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
 from tests.app.plans import ROWS, simulated, table, wanted
+from tests.inference.peers import released_pmf
 
 ALL = wanted()
 
@@ -24,6 +28,18 @@ def test_a_preview_has_the_very_law_of_the_release(name):
         fields += ["certificate", "bounds"]
     for field in fields:
         assert getattr(draft, field) == getattr(released, field), field
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALL.items() if np.ndim(one.plausible) or "add-remove" in name])
+def test_the_coordinates_of_a_plausible_truth_give_it_back(name):
+    one = ALL[name].but(epsilon=1)
+    record = one.draft().record
+    if record.method in ("direct", "root of a released variance") and not record.axes:
+        pytest.skip("one number is its own coordinate")
+    value, truth = replace(record, noisy=coordinates(record, one.plausible, one.size)).value, np.array(one.plausible)
+    if one.statistic == "correlation":
+        truth = truth / np.sqrt(np.outer(truth.diagonal(), truth.diagonal()))
+    assert value == pytest.approx(truth * (ROWS if one.statistic == "histogram" else 1), rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -147,6 +163,37 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
 def test_bad_previews_say_what_is_wrong(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ib.preview(**call)
+
+
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize(("rows", "epsilon"), [(2, 0.001), (7, 0.001), (50, 0.002), (3, 2.0)])
+def test_few_records_and_wide_noise_are_counted_one_by_one(rows, epsilon, bounding):
+    """A grid of few points shows, however wide the noise: against the sum over all of them."""
+    seen = ib.preview("count", level=1, rows=rows, epsilon=epsilon, bounding=bounding, plausible=1)
+    pmf = released_pmf(rows, float(seen.asked.record.certificate.spread), truncated=bounding == "truncated")[:, 1]
+    errors = np.arange(rows + 1) - 1
+    assert seen.forecast.rmse == pytest.approx(math.sqrt(pmf @ errors**2), rel=1e-6)
+    assert seen.forecast.bias == pytest.approx(abs(pmf @ errors), rel=1e-5)
+    assert pmf[np.abs(errors) <= seen.forecast.half_width].sum() >= 0.95 - 1e-6
+
+
+def test_repaired_shares_of_few_records_too():
+    options = {"levels": ["a", "b"], "epsilon": 0.001, "bounding": "truncated", "repair": "rescale"}
+    release = replace(ib.proportions(["a", "a", "b"], **options), noisy=(Fraction(2), Fraction(1)))
+    law = released_pmf(3, float(release.certificate.spread), truncated=True)
+    first, second = np.meshgrid(np.arange(4), np.arange(4), indexing="ij")
+    shares = np.where(first + second > 0, first / np.maximum(first + second, 1), 0.5)
+    exact = math.sqrt((np.outer(law[:, 2], law[:, 1]) * (shares - 2 / 3) ** 2).sum())
+    assert release.error.rmse[0] == pytest.approx(exact, rel=0.05)
+
+
+def test_averages_over_a_range_see_the_bounds_as_they_are():
+    """Bias lives within a few scales of the bounds: its average is next to nothing for many records."""
+    seen = ib.preview("mean", bounds=(0, 1), epsilon=1, rows=10_000).forecast
+    law = ib.Mechanism(ib.Laplace(1e-4), "bit", bounds=(0, 1))
+    s = np.concatenate([np.linspace(0, 0.01, 20_001), np.linspace(0.01, 0.5, 2_001)[1:]])
+    assert seen.bias == pytest.approx(2 * np.trapezoid(np.abs(law.bias(s)), s), rel=0.02)
+    assert seen.rmse == pytest.approx(math.sqrt(2 * np.trapezoid(law.mse(s), s)), rel=1e-3)
 
 
 @pytest.mark.parametrize("matrix", [[[-1, 0], [0, 1]], [[1, 5], [5, 1]], [[1e9, 0], [0, 1]], [[1, 0], [0]]])
