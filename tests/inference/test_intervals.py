@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import inbounds as ib
 from inbounds.inference import difference, interval, naive_wald, p_value
@@ -93,6 +94,31 @@ def test_the_largest_variances_are_within_their_noise_intervals(call):
     made = replace(release, noisy=(count, total, squares)).interval(kind="noise")
     truth = 0.25 * 10 / 9
     assert (math.sqrt(truth) if call is ib.standard_deviation else truth) in made
+
+
+def test_a_count_in_the_population_is_a_share_of_the_records():
+    """The interval of an expected count is n times that of the share with the same noise; also of each cell."""
+    count, share = ib.count([1] * 80, level=1, epsilon=1), ib.proportion([1] * 80, epsilon=1)
+    lower, upper = replace(share, noisy=(Fraction(20, 80),)).interval()
+    assert tuple(replace(count, noisy=(Fraction(20),)).interval()) == pytest.approx((80 * lower, 80 * upper))
+    table = replace(ib.histogram(list("ab") * 40, levels=list("ab"), epsilon=2), noisy=(Fraction(20), Fraction(60)))
+    assert table.interval().lower[0] == pytest.approx(80 * lower)
+    assert table.interval().upper[0] == pytest.approx(80 * upper)
+
+
+def test_without_noise_a_variance_has_the_chi_squared_interval():
+    """(n - J) s²/χ² at both ends: n - 1 degrees of freedom, or records less groups."""
+    table = {"x": [0.1, 0.9, 0.4, 0.6] * 10, "g": ["u", "v"] * 20}
+    for call, more, freedom in (
+        (ib.variance, {}, 39),
+        (ib.standard_deviation, {}, 39),
+        (ib.pooled_variance, {"by": "g", "levels": ["u", "v"]}, 38),
+    ):
+        release = call(table, "x", bounds=(0, 1), epsilon=1_000_000, **more)
+        root = call is ib.standard_deviation
+        square = release.value**2 if root else release.value
+        ends = [freedom * square / stats.chi2.ppf(level, freedom) for level in (0.975, 0.025)]
+        assert tuple(release.interval()) == pytest.approx(np.sqrt(ends) if root else ends, rel=1e-3)
 
 
 def test_simulated_intervals_go_as_far_as_their_draws():

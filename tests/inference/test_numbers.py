@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+import inbounds as ib
 from inbounds.expected import truncated_laplace
 from inbounds.inference import simulated
 from inbounds.inference.inversion import interval
@@ -178,3 +179,14 @@ def test_discrete_noise_and_binomial_numbers_from_uniform_ones():
         for k in {0, 1, size // 2, size}:
             tolerance = 2e-5 if size < 1000 else 2e-3
             assert np.mean(drawn <= k) == pytest.approx(stats.binom.cdf(k, size, share), abs=tolerance)
+
+
+@pytest.mark.parametrize("truncated", [False, True])
+def test_the_number_of_records_that_explains_a_noisy_sum(truncated):
+    """Bounding moves small counts up: from the mean of the noisy sum the true number is found again."""
+    share, weights, total, scale = 0.8, np.array([0.5, 0.3, 0.2]), 100, 10.0
+    law = ib.Mechanism(ib.Laplace(scale), "truncated" if truncated else "bit", bounds=(0, math.inf))
+    true = total * np.array([share, *(1 - share) * weights])
+    cut = (0.0, math.inf) if truncated else None
+    found = simulated._explained(share, weights, float(law.mean(true).sum()), Law(DiscreteLaplace(scale), 0.0, cut=cut))
+    assert found == pytest.approx(total, abs=2)

@@ -292,9 +292,10 @@ def _explained(share: float, weights: Array, observed: float, law: Law) -> float
     total = max(observed, 1.0)
     for _ in range(6):
         true = np.concatenate([[share * total], (1 - share) * total * weights])
-        excess = law.noise.scale / 2 * np.exp(-true / law.noise.scale)
-        if law.cut is not None:
-            excess = law.noise.scale * np.exp(-true / law.noise.scale) / (2 - np.exp(-true / law.noise.scale))
+        far = true / law.noise.scale
+        # The bias at a distance from the one bound there is, clamped or truncated.
+        bias = np.exp(-far) / 2 if law.cut is None else (1 + far) * np.exp(-far) / (2 - np.exp(-far))
+        excess = law.noise.scale * bias
         total = max(observed - float(excess.sum()), 1.0)
     return total
 
