@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.app.preview import STATISTICS, Wanted, _half_widths, foreseen, previewed
+from inbounds.app.forecast import _half_widths
+from inbounds.app.preview import STATISTICS, Wanted, foreseen, previewed
 from inbounds.app.truths import coordinates
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
 from tests.app.plans import ROWS, simulated, table, wanted

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
-from inbounds.app.preview import Preview, Wanted, foreseen, sized
+from inbounds.app.forecast import foreseen
+from inbounds.app.preview import Preview
+from inbounds.app.wanted import Wanted, sized
 from inbounds.releases.opening import DataError
 
 if TYPE_CHECKING:

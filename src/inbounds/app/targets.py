@@ -11,7 +11,9 @@ import scipy
 
 from inbounds import _check, derive
 from inbounds._check import Array
-from inbounds.app.preview import Option, Wanted, foreseen, require_wanted, sized, typical_error
+from inbounds.app.forecast import foreseen, typical_error
+from inbounds.app.preview import Option
+from inbounds.app.wanted import Wanted, require_wanted, sized
 from inbounds.inference.result import KINDS
 from inbounds.releases.opening import DataError
 

@@ -1,0 +1,251 @@
+"""How far off a release will be: exact for one noisy number, simulated where several are combined."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from inbounds import derive
+from inbounds._check import Array
+from inbounds.app import truths
+from inbounds.app.wanted import Wanted
+from inbounds.expected import Doubles, continuous, is_coarse, root_error
+from inbounds.grid.law import moments
+from inbounds.inference.laws import Law, law_of, noise_of
+from inbounds.laws.noise import unit_legendre
+from inbounds.privacy.certificate import Certificate
+from inbounds.record import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """How far off a release will be: root mean squared error, bias and half-width.
+
+    The half-width is what the distance between released and true value exceeds with probability 1 - confidence. Without
+    ``worst_`` they are those of a plausible truth: averaged over its range for one number (the bias in size), at it for
+    several. ``worst_`` are the largest over the range, which is that of the bounds if none was stated. Arrays for
+    several numbers. ``simulated`` marks what was found by drawing from the certified law.
+    """
+
+    rmse: Any
+    bias: Any
+    half_width: Any
+    worst_rmse: Any
+    worst_bias: Any
+    worst_half_width: Any
+    confidence: float
+    simulated: bool
+
+    @property
+    def typical(self) -> float:
+        """One figure for all numbers: the root of their mean squared errors."""
+        return float(np.sqrt(np.mean(np.square(self.rmse))))
+
+    @property
+    def worst(self) -> float:
+        """The like for worst cases."""
+        return float(np.sqrt(np.mean(np.square(self.worst_rmse))))
+
+    @property
+    def reach(self) -> float:
+        """The largest half-width."""
+        return float(np.max(self.half_width))
+
+
+def foreseen(wanted: Wanted, record: Release | None = None) -> Forecast:
+    """The errors of one way to make a release."""
+    record = wanted.draft().record if record is None else record
+    if record.method in truths.SCALAR and not record.axes:
+        return _one_number(wanted, record)
+    if record.method == derive.DIRECT and isinstance(record.certificate, Certificate):
+        return _many_alike(wanted, record)
+    return _several(wanted, record)
+
+
+def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
+    """The record that a release would have if it came out at the plausible truth."""
+    if record.method in truths.SCALAR and not record.axes:
+        low, high = _span(wanted, record)
+        value = (low + high) / 2
+        law = record.mechanism
+        noisy = value**2 if record.method == derive.ROOT else value
+        return replace(record, noisy=(law.value(law.locate(Fraction(noisy))),))
+    return replace(record, noisy=truths.coordinates(record, wanted.plausible, wanted.size))
+
+
+def _span(wanted: Wanted, record: Release) -> tuple[float, float]:
+    """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
+    ((lower, upper),) = record.limits_of_coordinates()
+    if record.method == derive.ROOT:
+        lower, upper = math.sqrt(lower), math.sqrt(upper)
+    return truths.span(wanted.plausible, lower, upper, 40 * float(record.mechanism.scale.steps * record.mechanism.step))
+
+
+def typical_error(wanted: Wanted) -> float:
+    """The typical RMSE alone, which is faster."""
+    record = wanted.draft().record
+    if record.method != derive.DIRECT or record.axes:
+        return foreseen(wanted, record).typical
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    points, weights = _spread_out(*_span(wanted, record), float(part.spread))
+    rmse, _ = _moments_at(part, points)
+    return float(np.sqrt(weights @ rmse**2))
+
+
+def _one_number(wanted: Wanted, record: Release) -> Forecast:
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    scale = math.sqrt(float(part.spread)) if record.method == derive.ROOT else float(part.spread)
+    points, weights = _spread_out(*_span(wanted, record), scale)
+    found = _of_roots if record.method == derive.ROOT else _of_points
+    rmse, bias, half = found(part, points, wanted.confidence)
+    return Forecast(
+        rmse=float(np.sqrt(weights @ rmse**2)),
+        bias=float(weights @ np.abs(bias)),
+        half_width=float(weights @ half),
+        worst_rmse=float(rmse.max()),
+        worst_bias=float(np.abs(bias).max()),
+        worst_half_width=float(half.max()),
+        confidence=wanted.confidence,
+        simulated=False,
+    )
+
+
+def _spread_out(low: float, high: float, scale: float) -> tuple[Array, Array]:
+    """Points of a range and their weights in an average over it: closer together within a few scales of its ends.
+
+    The ends and the middle are among them, with no weight, for the largest values.
+    """
+    if not high > low:
+        return np.array([low]), np.ones(1)
+    steps = scale * np.array([0.0, 1.0, 3.0, 8.0, 20.0])
+    middle = (low + high) / 2
+    ends = np.unique(np.concatenate([np.minimum(low + steps, middle), np.maximum(high - steps, middle)]))
+    nodes, node_weights = unit_legendre(3)
+    points = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
+    weights = (np.diff(ends)[:, None] * node_weights).ravel() / (high - low)
+    return np.concatenate([points, [low, middle, high]]), np.concatenate([weights, np.zeros(3)])
+
+
+def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
+    """RMSE, bias and half-width of one number with noise of its own, for each of several true values."""
+    rmse, bias = _moments_at(part, points)
+    if not is_coarse(part):
+        return rmse, bias, _half_widths(law_of(part, continuous(part).bounds), points, level)
+    law = part.mechanism
+    low, high = -math.inf if law.first is None else law.first, math.inf if law.last is None else law.last
+    at = np.array([law.locate(Fraction(float(x))) for x in points], float)
+    return rmse, bias, _half_widths(law_of(part, (low, high), counts=True), at, level) * float(law.step)
+
+
+def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
+    """RMSE and bias at true values: on a coarse grid in its own steps."""
+    if not is_coarse(part):
+        found = continuous(part).moments(points)
+        return np.sqrt(found.mse), found.bias
+    law, step = part.mechanism, float(part.step)
+    at = [law.locate(Fraction(float(x))) for x in points]
+    if law.scale.steps >= 512 and law.first is not None and law.last is not None:
+        # Few points and a wide noise: all of them, since sums of powers next to one lose their digits.
+        y, k = np.arange(law.first, law.last + 1.0), np.array(at, float)
+        exact = law_of(part, (float(law.first), float(law.last)), counts=True)
+        errors, chances = y[:, None] - k, np.array([exact.likelihood(float(x), k) for x in y])
+        return np.sqrt((chances * errors**2).sum(axis=0)) * step, (chances * errors).sum(axis=0) * step
+    powers = Doubles(float(law.scale.steps))
+    figures = np.array([moments(powers, law.bounding, law.first, law.last, k) for k in at]) * [step, step**2]
+    return np.sqrt(np.maximum(figures[:, 1], 0.0)), figures[:, 0]
+
+
+def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
+    """The like for the root of a noisy variance."""
+    wide = continuous(part)
+    errors = np.array([root_error(wide, float(x) ** 2) for x in points])
+    law = law_of(part, wide.bounds)
+
+    def missed(t: Array) -> Array:
+        above = np.where((points + t) ** 2 >= law.upper, 1.0, law.inside((points + t) ** 2, points**2))
+        below = np.where(points - t <= 0, 0.0, law.inside(np.maximum(points - t, 0) ** 2, points**2))
+        return 1 - (above - below)
+
+    return errors[:, 0], errors[:, 1], _solved(missed, np.full(len(points), math.sqrt(law.upper)), 1 - level)
+
+
+def _half_widths(law: Law, at: Array, level: float) -> Array:
+    """claim:half-width. The t that |released - true| exceeds with probability 1 - level, for each true value."""
+    alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
+    if law.cut is not None:
+
+        def missed(t: Array) -> Array:
+            above = np.where(at + t >= law.upper, 1.0, law.inside(at + t, at))
+            below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
+            return 1 - (above - below)
+
+        found = _solved(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
+    else:
+        # Tails of both sides, or of the one that is left where the other bound is nearer than that.
+        tails = np.array([alpha / 2, alpha])
+        both, one = _solved(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
+        near, far = np.minimum(at - law.lower, law.upper - at), np.maximum(at - law.lower, law.upper - at)
+        found = np.where(both <= near, both, np.minimum(np.maximum(near, one), far))
+    return np.ceil(found - 1e-5) if step else found
+
+
+def _solved(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
+    """Where falling functions come down to alpha, by halving."""
+    low, high = np.zeros_like(most), most.copy()
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        enough = missed(middle) <= alpha
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
+
+
+def _many_alike(wanted: Wanted, record: Release) -> Forecast:
+    """Counts, each with noise of its own."""
+    part = record.certificate
+    assert isinstance(part, Certificate)
+    size = wanted.size if wanted.size is not None else record.denominator
+    noisy = truths.coordinates(record, wanted.plausible, size)
+    law, different, unit = part.mechanism, sorted(set(noisy)), float(record.units[0])
+    ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
+    middle = sum(ends) / 2 if len(ends) == 2 else 40 * float(part.spread)
+    points = np.array([*map(float, different), *ends, middle])
+    found = [np.abs(x) * unit for x in _of_points(part, points, wanted.confidence)]
+    place, shape = [different.index(x) for x in noisy], [len(axis) for axis in record.axes]
+    rmse, bias, half = (x[place].reshape(shape) for x in found)
+    worst = [float(x[len(different) :].max()) for x in found]
+    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=False)
+
+
+def _several(wanted: Wanted, record: Release) -> Forecast:
+    """Numbers made of several noisy ones: simulated at a plausible truth.
+
+    Worst half-widths of matrices are those of their noise; of a projection what a worst error allows (Chebyshev); of
+    others the width of the bounds, which their worst error is.
+    """
+    errors, (worst_rmse, worst_bias) = at_plausible_truth(record, wanted).simulated_errors()
+    figures = [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))]
+    figures.append(np.quantile(np.abs(errors), wanted.confidence, axis=0))
+    worst_half = worst_rmse
+    if record.method in (derive.PROJECTED, derive.WHOLE):
+        top = float(record.limits_of_coordinates()[0][1])
+        worst_half = np.minimum(worst_rmse / math.sqrt(1 - wanted.confidence), top)
+    if record.method == derive.MATRIX:
+        worst_half = derive.symmetric(_noise_widths(record, wanted.confidence))
+    figures += [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
+    shape = [len(axis) for axis in record.axes]
+    shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in figures]
+    rmse, bias, half, *worst = shaped
+    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=True)
+
+
+def _noise_widths(record: Release, level: float) -> Array:
+    """Half-widths of each coordinate's noise."""
+    whole = record.certificate
+    parts = [whole] * len(record.units) if isinstance(whole, Certificate) else list(whole.parts)
+    laws = [Law(noise_of(part, float(unit))) for part, unit in zip(parts, record.units, strict=True)]
+    return np.array([_half_widths(law, np.zeros(1), level)[0] for law in laws])
