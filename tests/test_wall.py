@@ -25,7 +25,21 @@ ALLOWED = {
     # Repairs are used by `derive`, so that they may not see the record themselves.
     "after": {"_check", "after", "grid", "laws"},
     # What a steward touches: previews run the release functions, without data.
-    "app": {"_check", "app", "derive", "expected", "grid", "inference", "laws", "privacy", "record", "releases"},
+    "app": {
+        "_check",
+        "app",
+        "derive",
+        "expected",
+        "grid",
+        "inference",
+        "laws",
+        "privacy",
+        "record",
+        "releases",
+        "studies",
+    },
+    # Simulations with known truth: no table, no record, no release.
+    "studies": {"_check", "after", "grid", "inference", "laws", "privacy", "studies"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"app", "laws", "privacy", "record", "releases"},
 }

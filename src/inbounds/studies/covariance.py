@@ -1,0 +1,208 @@
+"""Studies of covariance matrices (the paper's first study): the matrix is given, only its release is random.
+
+Split mechanisms (``truncated``, ``bit``) share ε equally among the elements: variances first, within [0, their largest
+value], then every covariance within ±√(S_jj* S_kk*). ``joint`` draws sup-norm noise for all of them together. From
+three columns on the result is made positive semidefinite by a repair.
+
+A correlation next to a released variance of zero is not defined; what that means is the option ``undefined``:
+``"omit"`` leaves such repetitions out of the measures (their share is one of them), ``"zero"`` counts them as 0.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._check import Array
+from inbounds.after import matrix
+from inbounds.studies import noise
+from inbounds.studies.engine import Draws, Setting
+from inbounds.studies.scales import CALIBRATIONS, truncated_scale
+
+MECHANISMS = ("truncated", "bit", "joint")
+UNDEFINED = ("omit", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A scenario: a covariance matrix of columns with public bounds.
+
+    >>> Matrix("r", ((1.0, 0.5), (0.5, 1.0)), ((-3, 3), (-3, 3))).quantities
+    ('S11', 'S22', 'S12', 'r')
+    """
+
+    name: str
+    matrix: tuple[tuple[float, ...], ...]
+    bounds: tuple[tuple[float, float], ...]
+    columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        size = len(self.matrix)
+        if size < 2 or any(len(row) != size for row in self.matrix):
+            raise ValueError("matrix must be square, with two columns or more")
+        rows = tuple(
+            tuple(_check.finite(x, f"matrix[{j}][{k}]") for k, x in enumerate(row)) for j, row in enumerate(self.matrix)
+        )
+        array = np.array(rows)
+        if not (array == array.T).all() or not (np.diagonal(array) > 0).all():
+            raise ValueError("matrix must be symmetric, with variances > 0")
+        if np.linalg.eigvalsh(array)[0] < -1e-12 * np.trace(array):
+            raise ValueError("matrix must be positive semidefinite: no data have such covariances")
+        if len(self.bounds) != size:
+            raise ValueError(f"bounds must be one pair for each of the {size} columns, got {len(self.bounds)}")
+        bounds = tuple(_check.bounds(pair, f"bounds[{j}]", bounded=True) for j, pair in enumerate(self.bounds))
+        for j, (low, high) in enumerate(bounds):
+            if rows[j][j] > (high - low) ** 2 / 4:
+                raise ValueError(
+                    f"matrix[{j}][{j}] is more than values within bounds[{j}] can have, {(high - low) ** 2 / 4:g}"
+                )
+        columns = tuple(self.columns) or tuple(str(j + 1) for j in range(size))
+        if len(columns) != size or len(set(columns)) < size:
+            raise ValueError(f"columns must name each of the {size} columns once")
+        for field, value in (("matrix", rows), ("bounds", bounds), ("columns", columns)):
+            object.__setattr__(self, field, value)
+
+    @property
+    def elements(self) -> tuple[tuple[int, int], ...]:
+        """Variances first, then covariances."""
+        size = len(self.matrix)
+        return (*((j, j) for j in range(size)), *((j, k) for j in range(size) for k in range(j + 1, size)))
+
+    @property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        return self.elements[len(self.matrix) :]
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        between = "" if all(len(name) == 1 for name in self.columns) else ","
+        names = [f"S{self.columns[j]}{between}{self.columns[k]}" for j, k in self.elements]
+        alone = len(self.pairs) == 1
+        return (*names, *("r" if alone else f"r{self.columns[j]}{between}{self.columns[k]}" for j, k in self.pairs))
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        return tuple(high - low for low, high in self.bounds)
+
+    def truths(self) -> tuple[float, ...]:
+        rows = self.matrix
+        correlations = [rows[j][k] / (rows[j][j] * rows[k][k]) ** 0.5 for j, k in self.pairs]
+        return (*(rows[j][k] for j, k in self.elements), *correlations)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How to simulate one setting of a matrix: it is called by the engine."""
+
+    scenario: Matrix
+    n: int
+    epsilon: float
+    mechanism: str
+    honest: bool
+    repair: str
+    undefined: str
+
+    def __call__(self, size: int, data: np.random.Generator, noise_: np.random.Generator) -> Draws:  # noqa: ARG002
+        draw = self._joint if self.mechanism == "joint" else self._split
+        columns = self._repaired(draw(size, noise_))
+        return Draws(np.column_stack([*columns, *self._correlations(columns)]))
+
+    def _sensitivity(self, j: int, k: int) -> float:
+        return self.scenario.widths[j] * self.scenario.widths[k] / self.n
+
+    def largest(self, j: int) -> float:
+        """The largest variance that values within the bounds can have (n even)."""
+        return self.scenario.widths[j] ** 2 * self.n / (4 * (self.n - 1))
+
+    def _split(self, size: int, rng: np.random.Generator) -> list[Array]:
+        """Element after element, each with its share of ε."""
+        elements = self.scenario.elements
+        found: list[Array] = []
+        for j, k in elements:
+            reach = np.full(size, self.largest(j)) if j == k else np.sqrt(found[j] * found[k])
+            lower = np.zeros(size) if j == k else -reach
+            scale = self._scale(self._sensitivity(j, k), reach - lower, len(elements))
+            at = np.full(size, self.scenario.matrix[j][k])
+            found.append(noise.bounded(self.mechanism, at, scale, lower, reach, rng))
+        return found
+
+    def _scale(self, sensitivity: float, width: Array, shares: int) -> Array | float:
+        if self.honest:
+            alike = width[0] == width[-1] and (width == width[0]).all()
+            return truncated_scale(sensitivity, width[0] if alike else width, self.epsilon / shares)
+        return shares * sensitivity / self.epsilon
+
+    def _joint(self, size: int, rng: np.random.Generator) -> list[Array]:
+        """claim:study-joint. One sup-norm draw for all elements, in units of what one record may move each of them."""
+        elements, roots = self.scenario.elements, range(len(self.scenario.matrix))
+        draws = noise.supnorm(len(elements), size, rng) / self.epsilon
+        found = [
+            self.scenario.matrix[j][k] + self._sensitivity(j, k) * draws[:, place]
+            for place, (j, k) in enumerate(elements)
+        ]
+        variances = [np.clip(found[j], 0.0, self.largest(j)) for j in roots]
+        limits = [np.sqrt(variances[j] * variances[k]) for j, k in self.scenario.pairs]
+        covariances = [np.clip(x, -limit, limit) for x, limit in zip(found[len(roots) :], limits, strict=True)]
+        return [*variances, *covariances]
+
+    def _repaired(self, columns: list[Array]) -> list[Array]:
+        """Two columns within their bounds need no repair."""
+        size = len(self.scenario.matrix)
+        if size == 2:
+            return columns
+        full = np.empty((len(columns[0]), size, size))
+        for (j, k), values in zip(self.scenario.elements, columns, strict=True):
+            full[:, j, k] = full[:, k, j] = values
+        mended = matrix.repaired(full, self.repair)
+        return [mended[:, j, k] for j, k in self.scenario.elements]
+
+    def _correlations(self, columns: list[Array]) -> list[Array]:
+        otherwise = 0.0 if self.undefined == "zero" else np.nan
+        made = []
+        for (j, k), covariance in zip(self.scenario.pairs, columns[len(self.scenario.matrix) :], strict=True):
+            limit = np.sqrt(columns[j] * columns[k])
+            made.append(np.divide(covariance, limit, out=np.full_like(limit, otherwise), where=limit > 0))
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Covariance:
+    """A design for covariance matrices: every combination of its lists is a setting."""
+
+    scenarios: tuple[Matrix, ...]
+    n: tuple[int, ...]
+    epsilon: tuple[float, ...]
+    mechanisms: tuple[str, ...] = ("joint",)
+    repairs: tuple[str, ...] = ("clip",)
+    calibrations: tuple[str, ...] = ("honest",)
+    undefined: str = "omit"
+
+    def __post_init__(self) -> None:
+        for i, n in enumerate(self.n):
+            _check.integer(n, f"n[{i}]", least=2)
+        for i, epsilon in enumerate(self.epsilon):
+            _check.positive(epsilon, f"epsilon[{i}]")
+        words = {"mechanisms": MECHANISMS, "repairs": matrix.REPAIRS, "calibrations": CALIBRATIONS}
+        for name, options in words.items():
+            for i, word in enumerate(getattr(self, name)):
+                _check.choice(word, f"{name}[{i}]", options)
+        _check.choice(self.undefined, "undefined", UNDEFINED)
+
+    def settings(self, study: str) -> Iterator[Setting]:
+        """All settings."""
+        lists = self.scenarios, self.n, self.epsilon, self.calibrations, self.mechanisms, self.repairs
+        for scenario, n, epsilon, calibration, mechanism, repair in product(*lists):
+            # The paper's scale is honest but for truncation.
+            honest = mechanism == "truncated" and calibration == "honest"
+            run = Run(scenario, n, epsilon, mechanism, honest, repair, self.undefined)
+            labels: dict[str, Any] = {"study": study, "scenario": scenario.name, "n": n, "epsilon": epsilon}
+            labels |= {"neighbours": "substitute", "calibration": calibration, "mechanism": mechanism}
+            labels |= {"repair": repair if len(scenario.matrix) > 2 else "none", "estimator": "none"}
+            key = "/".join(str(value) for name, value in labels.items() if name != "calibration")
+            limits = [(0.0, run.largest(j)) if j == k else (np.nan, np.nan) for j, k in scenario.elements]
+            limits += [(-1.0, 1.0)] * len(scenario.pairs)
+            yield Setting(
+                tuple(labels.items()), scenario.quantities, scenario.truths(), tuple(limits), scenario.name, key, run
+            )

@@ -1,0 +1,219 @@
+"""Settings × repetitions → a tidy table, the same for any number of workers.
+
+A `Setting` is one point of a design: labels, the true values, and a function that simulates many repetitions at once.
+Its random numbers depend on the seed and on its own keys alone, so that settings can be run in any order, on any number
+of threads, left out, or taken over from an interrupted run, without changing a digit anywhere. Settings with the same
+``sample`` key see the same samples: what differs between them is what was done to these, as in the paper.
+
+This is floating point with seeded generators, for theory: nothing here is ever released.
+"""
+
+import hashlib
+import math
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._check import Array
+from inbounds.studies.measures import MEASURES, Summary, summarise
+
+# Repetitions drawn at a time: small enough for the memory next to the processor.
+BLOCK = 10_000
+MOST_REPETITIONS = 1_000_000
+_WORTH_THREADS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """What repetitions gave: estimates, one row each and one column for each quantity, and ends of intervals.
+
+    An estimate that is not defined is NaN; so are both ends where an estimator has no interval for a quantity.
+    """
+
+    estimates: Array
+    lower: Array | None = None
+    upper: Array | None = None
+
+
+class Simulate(Protocol):
+    """So many repetitions: ``data`` draws samples, ``noise`` everything else."""
+
+    def __call__(self, size: int, data: np.random.Generator, noise: np.random.Generator, /) -> Draws: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One point of a design.
+
+    ``labels`` are its columns in the table, ``limits`` the least and largest possible value of each quantity (NaN where
+    there is none), ``sample`` and ``noise`` the keys of its random numbers. ``simulate`` should be a frozen dataclass:
+    its ``repr`` then says what was simulated, which is how an interrupted run is recognised.
+    """
+
+    labels: tuple[tuple[str, Any], ...]
+    quantities: tuple[str, ...]
+    truths: tuple[float, ...]
+    limits: tuple[tuple[float, float], ...]
+    sample: str
+    noise: str
+    simulate: Simulate
+
+    @property
+    def identity(self) -> str:
+        """A short text that is another one when anything that is simulated is; labels do not count."""
+        work = self.quantities, self.truths, self.limits, self.sample, self.noise, self.simulate
+        return hashlib.blake2b(repr(work).encode(), digest_size=12).hexdigest()
+
+
+Progress = Callable[[int, int], None]
+Finished = Callable[[Setting, Summary], None]
+
+
+def generators(setting: Setting, seed: int, block: int) -> tuple[np.random.Generator, np.random.Generator]:
+    """The generators of a setting's samples and of its noise, for one block of repetitions."""
+    keys = ("sample", setting.sample), ("noise", setting.noise)
+    return tuple(_generator(f"{kind}/{key}/{block}", seed) for kind, key in keys)  # type: ignore[return-value]
+
+
+def _generator(key: str, seed: int) -> np.random.Generator:
+    digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
+    return np.random.Generator(np.random.SFC64([seed, *np.frombuffer(digest, "<u4").tolist()]))
+
+
+def simulated(setting: Setting, repetitions: int, seed: int) -> Summary:
+    """claim:study-stream. All repetitions of one setting, in blocks with generators of their own, summarised."""
+    starts = range(0, repetitions, BLOCK)
+    made = [
+        setting.simulate(min(BLOCK, repetitions - start), *generators(setting, seed, block))
+        for block, start in enumerate(starts)
+    ]
+    columns = [_stacked([getattr(draws, name) for draws in made]) for name in ("estimates", "lower", "upper")]
+    return summarise(columns[0], columns[1], columns[2], np.array(setting.truths), np.array(setting.limits))  # type: ignore[arg-type]
+
+
+def _stacked(parts: Sequence[Array | None]) -> Array | None:
+    arrays = [part for part in parts if part is not None]
+    if not arrays:
+        return None
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def run(
+    settings: Sequence[Setting],
+    repetitions: int,
+    *,
+    seed: int = 1,
+    workers: int | None = None,
+    known: dict[str, Summary] | None = None,
+    finished: Finished | None = None,
+    progress: Progress | None = None,
+) -> list[Summary]:
+    """claim:study-reproducible. Summaries of all settings, in their order.
+
+    ``known`` are summaries of an earlier run by `Setting.identity`; ``finished`` is told each new one as soon as it is
+    there, in order, from this thread; ``progress`` hears how many of how many are done. An interrupt stops what has not
+    begun and is passed on.
+    """
+    repetitions = require_repetitions(repetitions)
+    seed = _check.integer(seed, "seed", least=0)
+    threads = _check.integer(_workers(repetitions) if workers is None else workers, "workers", least=1)
+    require_distinct(settings)
+    identities = [setting.identity for setting in settings]
+    # Settings that differ in their labels alone are simulated once.
+    work = dict(zip(reversed(identities), reversed(settings), strict=True))
+    done = {identity: summary for identity, summary in (known or {}).items() if identity in work}
+    waiting = [(identity, work[identity]) for identity in dict.fromkeys(identities) if identity not in done]
+
+    def note(identity: str, summary: Summary) -> None:
+        done[identity] = summary
+        if finished:
+            finished(work[identity], summary)
+        if progress:
+            progress(len(done), len(work))
+
+    if progress:
+        progress(len(done), len(work))
+    if threads == 1:
+        for identity, setting in waiting:
+            note(identity, simulated(setting, repetitions, seed))
+    else:
+        _threaded(waiting, repetitions, seed, threads, note)
+    return [done[identity] for identity in identities]
+
+
+def require_repetitions(value: object) -> int:
+    """A number of repetitions that has a spread and fits the memory."""
+    repetitions = _check.integer(value, "repetitions", least=2)
+    if repetitions > MOST_REPETITIONS:
+        raise ValueError(f"repetitions must be at most {MOST_REPETITIONS:,}, got {repetitions:,}")
+    return repetitions
+
+
+def _workers(repetitions: int) -> int:
+    """All cores, or one where arrays are so short that threads would only wait for each other."""
+    return os.cpu_count() or 1 if repetitions >= _WORTH_THREADS else 1
+
+
+def _threaded(
+    waiting: Sequence[tuple[str, Setting]],
+    repetitions: int,
+    seed: int,
+    threads: int,
+    note: Callable[[str, Summary], None],
+) -> None:
+    """A few settings ahead of the one that is noted next; NumPy lets go of the interpreter while it computes."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="study")
+    ahead: deque[tuple[str, Future[Summary]]] = deque()
+
+    def settle() -> None:
+        identity, future = ahead.popleft()
+        note(identity, future.result())
+
+    try:
+        for identity, setting in waiting:
+            ahead.append((identity, pool.submit(simulated, setting, repetitions, seed)))
+            if len(ahead) > 4 * threads:
+                settle()
+        while ahead:
+            settle()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def require_distinct(settings: Sequence[Setting]) -> None:
+    """Labels tell settings apart in the table, so no two may have the same."""
+    seen: set[tuple[tuple[str, Any], ...]] = set()
+    for setting in settings:
+        if setting.labels in seen:
+            text = ", ".join(f"{name} {value}" for name, value in setting.labels)
+            raise ValueError(f"a study must not have one setting twice: {text}")
+        seen.add(setting.labels)
+
+
+def columns(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions: int) -> dict[str, list[Any]]:
+    """The tidy table by columns: a row for each setting, quantity and measure, with its Monte-Carlo standard error."""
+    names = dict.fromkeys(name for setting in settings for name, _ in setting.labels)
+    table: dict[str, list[Any]] = {name: [] for name in (*names, *_FIGURES)}
+    for setting, summary in zip(settings, summaries, strict=True):
+        labels = dict(setting.labels)
+        found = [
+            (quantity, truth, measure, values[place], errors[place])
+            for place, (quantity, truth) in enumerate(zip(setting.quantities, setting.truths, strict=True))
+            for measure, (values, errors) in zip(MEASURES, summary, strict=True)
+            if not math.isnan(values[place])
+        ]
+        for name in names:
+            table[name] += [labels.get(name)] * len(found)
+        for name, column in zip(_FIGURES, zip(*found, strict=True), strict=False):
+            table[name] += column
+        table["repetitions"] += [repetitions] * len(found)
+    return table
+
+
+_FIGURES = ("quantity", "truth", "measure", "value", "standard_error", "repetitions")
