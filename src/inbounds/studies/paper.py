@@ -38,8 +38,13 @@ def proportions(*, ours: bool = True) -> list[Setting]:
     calibrations = BOTH if ours else ("paper",)
     repairs = ("rescale", "all-but-one", "tree")
 
-    def design(scenario: Shares, repairs: tuple[str, ...], estimator: str = "wald") -> Proportions:
-        lists = (scenario,), SHARE_SIZES, EPSILONS, BOUNDINGS, repairs, (estimator,), calibrations
+    def design(
+        scenario: Shares,
+        repairs: tuple[str, ...],
+        estimator: str = "wald",
+        mechanisms: tuple[str, ...] = BOUNDINGS,
+    ) -> Proportions:
+        lists = (scenario,), SHARE_SIZES, EPSILONS, mechanisms, repairs, (estimator,), calibrations
         return Proportions(*lists, neighbours="add-remove")
 
     made = [
@@ -48,7 +53,8 @@ def proportions(*, ours: bool = True) -> list[Setting]:
     ]
     if not ours:
         return made
-    made += design(SHARES, ("all-but-one raw", "tree last")).settings("proportions", original=False)
+    made += design(SHARES, ("all-but-one raw",)).settings("proportions", original=False)
+    made += design(SHARES, ("tree",), mechanisms=("unbounded",)).settings("proportions", original=False)
     made += design(CROSSED, ("tree",)).settings("proportions", original=False)
     for mechanism, repair, estimators in (
         ("bit", "rescale", ("wald", "synthesis", "exact")),

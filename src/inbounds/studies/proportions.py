@@ -5,13 +5,13 @@ estimator makes intervals of what came out.
 
 mechanisms  ``truncated``, ``bit``, ``unbounded``: Laplace noise for each share; ``joint``: noise that keeps the sum
 repairs     ``rescale``, ``all-but-one`` (``all-but-one raw`` leaves the derived share as it falls, below zero too),
-            ``project``, ``tree`` with nested groups (``tree last`` repairs only after all of it was made to agree)
+            ``project``, ``tree`` with nested groups (negative nodes are repaired on the way down)
 estimators  ``wald``: q ± z√(q(1-q)/n), as if there were no noise; ``synthesis``: copies at ε/m combined; ``exact``:
             each share's interval from its noisy count by the exact law (noise on whole counts)
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -34,7 +34,7 @@ from inbounds.studies import noise
 from inbounds.studies.engine import Draws, Setting
 from inbounds.studies.scales import CALIBRATIONS, share_scale
 
-REPAIRS = ("rescale", "all-but-one", "all-but-one raw", "project", "tree", "tree last")
+REPAIRS = ("rescale", "all-but-one", "all-but-one raw", "project", "tree")
 ESTIMATORS = ("wald", "synthesis", "exact")
 NEIGHBOURS = ("add-remove", "substitute")
 _LEVEL = 0.95
@@ -115,8 +115,7 @@ class Run:
         if self.mechanism == "joint":
             noisy = (counts + noise.zero_sum(self.scale * self.n, counts.shape[1], len(counts), rng)) / self.n
             return self._repaired(noisy)
-        tree = self.repair in ("tree", "tree last")
-        true = counts @ _members(self.scenario.tree()).T if tree else counts
+        true = counts @ _members(self.scenario.tree()).T if self.repair == "tree" else counts
         return self._repaired(noise.bounded(self.mechanism or "", true / self.n, self.scale, 0.0, 1.0, rng))
 
     def _repaired(self, noisy: Array) -> Array:
@@ -129,9 +128,7 @@ class Run:
         if self.repair == "all-but-one raw":
             return np.column_stack([1 - noisy[:, 1:].sum(axis=1), noisy[:, 1:]])
         tree = self.scenario.tree()
-        last = self.repair == "tree last"
-        leaves = leaves_of(tree, consistent(tree, noisy, 1.0, weights="hay", repair=not last))
-        return rescale(np.clip(leaves, 0.0, 1.0)) if last else leaves
+        return leaves_of(tree, consistent(tree, noisy, 1.0, weights="hay"))
 
     def _wald(self, values: Array) -> Draws:
         """A share below zero has no variance, and an interval that is a point."""
@@ -242,7 +239,7 @@ class Proportions:
         self, scenario: Shares, n: int, epsilon: float, calibration: str, mechanism: str, repair: str, estimator: str
     ) -> Run:
         moves = 1 if self.neighbours == "add-remove" else 2
-        if repair.startswith("tree"):
+        if repair == "tree":
             moves *= scenario.tree().depth
         copies = self.copies if estimator == "synthesis" else 1
         if estimator == "exact" and mechanism == "truncated" and calibration == "honest":
@@ -276,8 +273,8 @@ class Proportions:
 def fits(mechanism: str, repair: str, estimator: str) -> bool:
     """Whether three words of a design go together; combinations that do not are left out.
 
-    Noise that keeps the sum needs no tree; exact intervals come from counts of the shares themselves; a share that is
-    derived has no count of its own.
+    Noise that keeps the sum needs no tree; exact intervals come from counts of the shares themselves, and a share that
+    is derived has none.
     """
     if mechanism == "joint" and repair not in ("rescale", "project"):
         return False
@@ -286,6 +283,4 @@ def fits(mechanism: str, repair: str, estimator: str) -> bool:
 
 def nested(groups: Any) -> Groups:
     """Lists within lists, as files have them, as tuples."""
-    return tuple(
-        nested(member) if isinstance(member, Sequence) and not isinstance(member, str) else member for member in groups
-    )
+    return tuple(nested(member) if isinstance(member, list | tuple) else member for member in groups)

@@ -1,0 +1,113 @@
+"""The paper's findings, judged: each is a list of conditions on figures of the two studies, or on exact formulas.
+
+A condition holds, does not, or cannot be told from the repetitions there are (less than three standard errors from its
+limit); then the figure still leans one way. The verdict is computed: *reproduced* if no condition fails or leans to
+failing, *not* if none holds or leans to holding, *partly* otherwise; *undecided* if none can be told. Limits for words
+such as "minimal" or "about" are in the text of the condition.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from inbounds.studies.evidence import Measured
+
+VERDICTS = ("reproduced", "partly", "not", "undecided", "not run")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One condition: its words, the figure that decides it, whether it holds (None: cannot be told), how it leans."""
+
+    text: str
+    figure: Measured
+    holds: bool | None
+    leans: bool
+
+    def __str__(self) -> str:
+        words = {True: "holds", False: "does not hold", None: "too close to tell"}
+        return f"{self.text}: {self.figure}, {words[self.holds]}"
+
+
+def said(text: str, figure: Measured, holds: bool) -> Part:
+    """A condition that is decided without doubt."""
+    return Part(text, figure, holds, holds)
+
+
+def above(text: str, figure: Measured, limit: float) -> Part:
+    """The figure is above a limit."""
+    return Part(text, figure, figure.above(limit), figure.value > limit)
+
+
+def below(text: str, figure: Measured, limit: float) -> Part:
+    """The figure is below a limit."""
+    return Part(text, figure, figure.below(limit), figure.value < limit)
+
+
+def within(text: str, figure: Measured, limit: float) -> Part:
+    """The figure is within ±limit."""
+    return Part(text, figure, abs(figure).below(limit), abs(figure.value) < limit)
+
+
+def everywhere(text: str, figures: Iterable[Measured], limit: float, shown: Measured | None = None) -> Part:
+    """No figure is clearly below a limit, and one at least is clearly above; the least is shown."""
+    listed = list(figures)
+    answers = [figure.above(limit) for figure in listed]
+    holds = False if any(answer is False for answer in answers) else True if any(answers) else None
+    least = min(listed, key=lambda figure: figure.value)
+    return Part(text, shown or least, holds, holds is not False)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A finding of the paper: where it stands, its words in short, how to judge it.
+
+    ``judge`` takes the evidence of its study; statements about the laws alone need none. ``reference`` is the verdict
+    of a separate computation at the paper's scale, and ``remark`` what explains the outcome.
+    """
+
+    id: str
+    where: str
+    words: str
+    judge: Callable[..., Sequence[Part]]
+    reference: str
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with its conditions at one calibration, and the verdict."""
+
+    claim: Claim
+    calibration: str
+    parts: tuple[Part, ...]
+
+    @property
+    def verdict(self) -> str:
+        return verdict(self.parts)
+
+    @property
+    def decisive(self) -> Part | None:
+        """The first condition that does not hold, or leans to it; or else the first that does."""
+        failing = [part for part in self.parts if not part.leans]
+        holding = [part for part in self.parts if part.holds]
+        return next(iter(failing + holding + list(self.parts)), None)
+
+    @property
+    def why(self) -> str:
+        """What does not hold, in words; where all does, what was looked at."""
+        shown = [part for part in self.parts if not part.leans] or list(self.parts)
+        return "; ".join(map(str, shown))
+
+
+def verdict(parts: Sequence[Part]) -> str:
+    """claim:study-verdict. From conditions to a word.
+
+    >>> verdict([])
+    'not run'
+    """
+    if not parts:
+        return "not run"
+    if all(part.holds is None for part in parts):
+        return "undecided"
+    answers = [part.leans if part.holds is None else part.holds for part in parts]
+    return "reproduced" if all(answers) else "partly" if any(answers) else "not"
