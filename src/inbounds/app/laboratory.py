@@ -1,7 +1,11 @@
 """Running a study from the command line: tables, figures, and the claims page."""
 
-from collections.abc import Callable
+import csv
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +16,15 @@ if TYPE_CHECKING:
     import polars
 
 REPETITIONS = 10_000
-_PAPER = ("covariance", "proportions")
+STUDIES = ("covariance", "proportions")
+# A study file with long lists would have hundreds; its table has all of it.
+_MOST_FIGURES = 24
+
+Say = Callable[[str], None]
+
+
+def _silent(text: str) -> None:
+    """Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,40 +39,42 @@ class Order:
     figures: bool = True
 
 
-Say = Callable[[str], None]
-
-
-def _silent(text: str) -> None:
-    """Nobody listens."""
-
-
 def conduct(what: str, order: Order, *, progress: Any = None, say: Say = _silent) -> dict[str, Any]:
     """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
-    if what in (*_PAPER, "paper"):
-        return _paper(_PAPER if what == "paper" else (what,), order, progress, say)
+    if what in (*STUDIES, "paper"):
+        return _paper(STUDIES if what == "paper" else (what,), order, progress, say)
     if not what.endswith(".toml"):
         raise ValueError(f"{what!r} is not a study; use covariance, proportions, paper, or a file that ends in .toml")
-    found = file.load(Path(what))
-    repetitions = order.repetitions or found.repetitions or REPETITIONS
-    seed = order.seed if order.seed is not None else found.seed
-    table = _simulated(found.name, found.settings, repetitions, 1 if seed is None else seed, order, progress, say)
-    return {"table": str(order.folder / f"{found.name}.csv"), "rows": len(table)}
+    own = file.load(Path(what))
+    table = _simulated(own.name, own.settings, own, order, progress, say)
+    drawn = []
+    if order.figures:
+        from inbounds.studies import figures
+
+        drawn = _drawn(list(islice(figures.of_own(own.kind, table, own.name), _MOST_FIGURES)), order, progress, say)
+    return _written(order, [own.name], drawn)
 
 
-def _paper(names: tuple[str, ...], order: Order, progress: Any, say: Say) -> dict[str, Any]:
-    repetitions = REPETITIONS if order.repetitions is None else order.repetitions
-    seed = 1 if order.seed is None else order.seed
-    written: dict[str, Any] = {}
+def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[str, Any]:
+    drawn = []
     for name in names:
         settings = paper.covariance(undefined=order.undefined) if name == "covariance" else paper.proportions()
-        _simulated(name, settings, repetitions, seed, order, progress, say)
-    return written
+        table = _simulated(name, settings, None, order, progress, say)
+        if order.figures:
+            from inbounds.studies import figures
+
+            drawn += _drawn(list(figures.of_paper(name, table)), order, progress, say)
+    verdicts = write_claims(order.folder)
+    say("findings of the paper: " + ", ".join(f"{count} {word}" for word, count in verdicts.items()))
+    return _written(order, names, drawn) | {"claims": str(order.folder / "claims.html"), "verdicts": verdicts}
 
 
 def _simulated(
-    name: str, settings: Any, repetitions: int, seed: int, order: Order, progress: Any, say: Say
+    name: str, settings: Sequence[Setting], own: file.StudyFile | None, order: Order, progress: Any, say: Say
 ) -> "polars.DataFrame":
-    settings = list[Setting](settings)
+    """Run and keep the table, and a note of how it was made."""
+    repetitions = _first(order.repetitions, own and own.repetitions, REPETITIONS)
+    seed = _first(order.seed, own and own.seed, 1)
     repetitions = require_repetitions(repetitions)
     table = keep.conduct(
         name,
@@ -72,5 +86,68 @@ def _simulated(
         progress=progress,
         resumed=lambda count: say(f"{name}: {count} settings taken over from an interrupted run"),
     )
-    say(f"{name}: {len(settings):,} settings, {repetitions:,} repetitions, {len(table):,} rows in {order.folder}")
+    how = {"study": name, "repetitions": repetitions, "seed": seed, "inbounds": version("inbounds")}
+    how |= {"undefined": order.undefined} if name == "covariance" and own is None else {}
+    (order.folder / f"{name}.json").write_text(json.dumps(how, indent=1) + "\n", "utf-8")
+    say(f"{name}: {len(settings):,} settings, {repetitions:,} repetitions, {len(table):,} rows")
     return table
+
+
+def _first(*choices: Any) -> Any:
+    """The first that was made."""
+    return next(choice for choice in choices if choice is not None)
+
+
+def _drawn(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list[str]:
+    from inbounds.studies import figures
+
+    paths = []
+    for place, figure in enumerate(charts):
+        if progress:
+            progress(place, len(charts), "drawing")
+        paths += [str(path) for path in figures.save(figure, order.folder / "figures")]
+    say(f"{len(charts)} figures in {order.folder / 'figures'}")
+    return paths
+
+
+def _written(order: Order, names: Sequence[str], drawn: list[str]) -> dict[str, Any]:
+    return {"tables": [str(order.folder / f"{name}.csv") for name in names], "figures": drawn}
+
+
+def write_claims(folder: Path) -> dict[str, int]:
+    """Judge all findings from the tables that are in a folder; claims.csv and claims.html; how many of each verdict."""
+    from inbounds.studies import claims, page
+
+    tables = {name: keep.read(folder, name) for name in STUDIES}
+    rows = claims.rows(claims.judged(tables))
+    with (folder / "claims.csv").open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    page.write(rows, _figures_of(folder), _how(folder), folder / "claims.html")
+    verdicts: dict[str, int] = {}
+    for row in rows:
+        verdicts[row["verdict"]] = verdicts.get(row["verdict"], 0) + 1
+    return verdicts
+
+
+def _figures_of(folder: Path) -> list[tuple[str, str]]:
+    """Figures of the paper's studies that are in the folder, the paper's scale first."""
+    found = [
+        path
+        for pattern in ("fig*-paper.svg", "fig*-honest.svg", "ours-*.svg")
+        for path in sorted((folder / "figures").glob(pattern))
+    ]
+    return [(path.stem.replace("-", " "), path.relative_to(folder).as_posix()) for path in found]
+
+
+def _how(folder: Path) -> str:
+    """How the tables in a folder were made, in words."""
+    texts = []
+    for name in STUDIES:
+        path = folder / f"{name}.json"
+        if path.exists():
+            how = json.loads(path.read_text("utf-8"))
+            rule = f", undefined r: {how['undefined']}" if "undefined" in how else ""
+            texts.append(f"{name}: {how['repetitions']:,} repetitions, seed {how['seed']}{rule}")
+    return f"Simulated by inbounds {version('inbounds')} ({'; '.join(texts)})." if texts else ""

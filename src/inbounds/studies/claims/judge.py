@@ -94,9 +94,9 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """What does not hold, in words; where all does, what was looked at."""
+        """What does not hold, one condition a line; where all does, what was looked at."""
         shown = [part for part in self.parts if not part.leans] or list(self.parts)
-        return "; ".join(map(str, shown))
+        return "\n".join(map(str, shown))
 
 
 def verdict(parts: Sequence[Part]) -> str:

@@ -1,0 +1,270 @@
+"""Figures of studies: the same panels as in the paper, and two that show what we would do instead.
+
+Colours are Okabe and Ito's; every line also has a dash or a mark of its own, so that figures can be read in grey. The
+figures of the paper are not part of its source: panels follow its captions and its text.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+_BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
+_SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
+_MEASURES = {"bias": "bias", "rmse": "RMSE", "coverage": "coverage of 95% intervals"}
+_NAMES = {"bit": "BIT", "truncated": "truncated", "unbounded": "unbounded", "joint": "joint"}
+_SCALES = {"paper": "at the paper's scale", "honest": "at the scale that keeps ε"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart and the name of its files."""
+
+    name: str
+    title: str
+    chart: Any
+
+
+def save(figure: Figure, folder: Path) -> tuple[Path, Path]:
+    """NAME.svg and NAME.png, from one rendering."""
+    import vl_convert
+
+    folder.mkdir(parents=True, exist_ok=True)
+    svg = vl_convert.vegalite_to_svg(figure.chart.to_json())
+    paths = folder / f"{figure.name}.svg", folder / f"{figure.name}.png"
+    paths[0].write_text(svg, "utf-8")
+    paths[1].write_bytes(vl_convert.svg_to_png(svg, scale=2))
+    return paths
+
+
+def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
+    """The figures of one of the paper's studies, at both scales, and ours."""
+    for calibration, words in _SCALES.items():
+        if name == "covariance":
+            title = f"Fig. 1. Sanitised components of S, {words}"
+            yield Figure(f"fig1-components-{calibration}", title, components(table, title, calibration=calibration))
+            continue
+        for number, file, what, repair, estimator, sums in (
+            ("Fig. 2", "fig2-rescaling", "Re-scaled shares", "rescale", "wald", False),
+            ("Fig. 3", "fig3-synthesis", "Re-scaled shares, multiple synthesis (m = 5)", "rescale", "synthesis", False),
+            ("Fig. 4", "fig4-all-but-one", "All-but-one approach", "all-but-one raw", "wald", False),
+            ("Fig. 5", "fig5-histogram", "Universal histogram", "tree", "wald", False),
+            ("Fig. S1", "figS1-rescaling-sums", "Sums of re-scaled shares", "rescale", "wald", True),
+            ("Fig. S2", "figS2-histogram-sums", "Sums of shares, universal histogram", "tree", "wald", True),
+        ):
+            title = f"{number}. {what}, {words}"
+            labels = {"scenario": "p", "neighbours": "add-remove", "calibration": calibration}
+            labels |= {"repair": repair, "estimator": estimator}
+            yield Figure(f"{file}-{calibration}", title, shares(table, title, sums=sums, **labels))
+    if name == "covariance":
+        title = "The whole matrix in one draw, against element by element: RMSE at ε = 1"
+        yield Figure("ours-covariance", title, joint_matrix(table, title))
+    else:
+        title = "Four ways at the same ε (a record substituted): RMSE, coverage and width, means of four shares"
+        yield Figure("ours-proportions", title, ways(table, title))
+
+
+def of_own(kind: str, table: pl.DataFrame, name: str) -> Iterator[Figure]:
+    """Figures of a study of one's own: one for each scenario, calibration, repair and estimator."""
+    released = table.filter(pl.col("epsilon").is_not_null())
+    keys = ["scenario", "neighbours", "calibration", "repair", "estimator"]
+    if kind == "covariance":
+        keys = ["scenario", "calibration", "epsilon", "repair"]
+    for place, labels in enumerate(released.select(keys).unique(maintain_order=True).to_dicts(), start=1):
+        if kind == "covariance":
+            title = f"{labels['scenario']}, ε = {labels['epsilon']:g}, {_SCALES[labels['calibration']]}"
+            chart = components(table, title, **labels)
+        else:
+            title = f"{labels['scenario']}: {labels['repair']}, {labels['estimator']}, {_SCALES[labels['calibration']]}"
+            chart = shares(table, title, **labels)
+        yield Figure(f"{name}-{place}", title, chart)
+
+
+def shares(table: pl.DataFrame, title: str, *, sums: bool | None = None, **labels: Any) -> Any:
+    """Bias, RMSE and coverage over n, next to those of the samples; one column for each mechanism and ε."""
+    released = _where(table, **labels)
+    original = _where(table, scenario=labels["scenario"], mechanism="original")
+    quantities = [q for q in released["quantity"].unique(maintain_order=True) if sums is None or ("+" in q) == sums]
+    columns = _columns(released)
+    rows = []
+    for column, (mechanism, epsilon) in columns.items():
+        part = _where(released, mechanism=mechanism, epsilon=epsilon)
+        for series, frame in (("released", part), ("original", original)):
+            kept = frame.filter(pl.col("measure").is_in(list(_MEASURES)), pl.col("quantity").is_in(quantities))
+            rows += [row | {"series": series, "column": column} for row in kept.select(*_DRAWN).to_dicts()]
+    marks_of = alt.Scale(domain=quantities, range=(_SHAPES * len(quantities))[: len(quantities)])
+    shape = alt.Shape("quantity:N", title=None, scale=marks_of, legend=_legend("circle"))
+    colour, dash = _styled(["original", "released"], [_VERMILION, _BLUE], [[4, 3], [1, 0]])
+    lines: list[Any] = []
+    for measure, name in _MEASURES.items():
+        # One data object for all layers of a row of panels.
+        data = alt.InlineData(values=[row for row in rows if row["measure"] == measure])
+        base = alt.Chart(data).encode(
+            x=alt.X("n:Q", title="n" if measure == "coverage" else None, axis=alt.Axis(tickCount=4)),
+            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=measure == "rmse")),
+            color=colour,
+            detail="quantity:N",
+        )
+        marks: list[Any] = [
+            base.mark_line(strokeWidth=1.3).encode(strokeDash=dash),
+            base.mark_point(size=22, filled=True, opacity=0.9).encode(shape=shape),
+        ]
+        if measure != "rmse":
+            level = 0.0 if measure == "bias" else 0.95
+            marks.insert(0, alt.Chart(data).mark_rule(color="#999").encode(y=alt.datum(level)))
+        lines.append(_panels(alt.layer(*marks), list(columns), header=measure == "bias"))
+    return _finished(alt.vconcat(*lines, spacing=4), title)
+
+
+def components(table: pl.DataFrame, title: str, **labels: Any) -> Any:
+    """Mean and percentiles of elements and correlations over n, with the true value; columns: matrix and mechanism."""
+    kept = (
+        _where(table, **labels).filter(pl.col("mechanism") != "joint")
+        if "epsilon" not in labels
+        else _where(table, **labels)
+    )
+    wide = kept.pivot("measure", index=["scenario", "mechanism", "n", "quantity", "truth"], values="value")
+    several = kept["scenario"].n_unique() > 1
+    order = []
+    rows = []
+    for row in wide.to_dicts():
+        mechanism = _NAMES[row["mechanism"]]
+        column = f"{row['scenario']}, {mechanism}" if several else mechanism
+        order.append(column)
+        rows.append({key.replace(".", "_"): value for key, value in row.items()} | {"column": column})
+    lines: list[Any] = []
+    for quantity in kept["quantity"].unique(maintain_order=True):
+        data = [row for row in rows if row["quantity"] == quantity]
+        last = quantity == kept["quantity"][-1]
+        base = alt.Chart(alt.InlineData(values=data)).encode(
+            x=alt.X("n:Q", title="n" if last else None, axis=alt.Axis(tickCount=4))
+        )
+        outer = base.mark_area(opacity=0.25, color=_BLUE).encode(y=alt.Y("q2_5:Q", title=quantity), y2="q97_5:Q")
+        inner = base.mark_area(opacity=0.45, color=_BLUE).encode(y="q25:Q", y2="q75:Q")
+        mean = base.mark_line(color="black", strokeWidth=1.4, point=alt.OverlayMarkDef(size=14, color="black")).encode(
+            y="mean:Q"
+        )
+        truth = base.mark_line(color=_VERMILION, strokeDash=[5, 3], strokeWidth=1.4).encode(y="truth:Q")
+        lines.append(_panels(alt.layer(outer, inner, truth, mean), list(dict.fromkeys(order)), header=not lines))
+    subtitle = "black: mean; dark band: 25 to 75%; light band: 2.5 to 97.5%; dashed: the true value"
+    return _finished(alt.vconcat(*lines, spacing=4), [title, subtitle])
+
+
+def joint_matrix(table: pl.DataFrame, title: str) -> Any:
+    """RMSE of S11, S12 and r over n: truncated and BIT element by element, and one joint draw, all at true ε = 1."""
+    kept = _where(table, calibration="honest", measure="rmse").filter(pl.col("quantity").is_in(["S11", "S12", "r"]))
+    rows = [
+        row
+        | {
+            "series": {"joint": "joint (ours)"}.get(row["mechanism"], f"{_NAMES[row['mechanism']]}, split"),
+            "column": row["scenario"],
+        }
+        for row in kept.select("n", "quantity", "mechanism", "scenario", "value").to_dicts()
+    ]
+    series = ["truncated, split", "BIT, split", "joint (ours)"]
+    lines: list[Any] = []
+    for quantity in ("S11", "S12", "r"):
+        data = [row for row in rows if row["quantity"] == quantity]
+        lines.append(_series(data, series, f"RMSE of {quantity}", last=quantity == "r", header=not lines, log=True))
+    return _finished(alt.vconcat(*lines, spacing=4), title)
+
+
+def ways(table: pl.DataFrame, title: str) -> Any:
+    """RMSE, coverage and width, means of the four shares, for what can be done at one and the same ε."""
+    named = {
+        ("bit", "rescale", "wald"): "BIT, re-scaled, naive",
+        ("bit", "rescale", "synthesis"): "BIT, re-scaled, 5 copies",
+        ("bit", "rescale", "exact"): "BIT, re-scaled, exact (ours)",
+        ("joint", "project", "exact"): "joint, projected, exact (ours)",
+    }
+    kept = _where(table, neighbours="substitute").filter(~pl.col("quantity").str.contains("+", literal=True))
+    means = kept.group_by("n", "epsilon", "mechanism", "repair", "estimator", "measure", maintain_order=True).agg(
+        pl.col("value").mean()
+    )
+    rows = []
+    for row in means.to_dicts():
+        key = row["mechanism"], row["repair"], row["estimator"]
+        if key in named:
+            rows.append(
+                {
+                    "n": row["n"],
+                    "value": row["value"],
+                    "measure": row["measure"],
+                    "series": named[key],
+                    "column": f"ε = {row['epsilon']:g}",
+                }
+            )
+    lines: list[Any] = []
+    for measure, name in {"rmse": "RMSE", "coverage": "coverage", "width": "width of intervals"}.items():
+        data = [row for row in rows if row["measure"] == measure]
+        lines.append(
+            _series(
+                data, list(named.values()), name, last=measure == "width", header=not lines, log=measure != "coverage"
+            )
+        )
+    return _finished(alt.vconcat(*lines, spacing=4), title)
+
+
+_DRAWN = ("n", "quantity", "measure", "value")
+_STYLES = [_VERMILION, _ORANGE, _BLUE, _GREEN, _PURPLE], [[2, 2], [6, 3], [1, 0], [8, 2, 2, 2], [4, 1]]
+
+
+def _where(table: pl.DataFrame, **labels: Any) -> pl.DataFrame:
+    return table.filter(*(pl.col(name) == value for name, value in labels.items()))
+
+
+def _columns(released: pl.DataFrame) -> dict[str, tuple[str, float]]:
+    """Titles of panels: mechanisms side by side for each ε."""
+    pairs = released.select("mechanism", "epsilon").unique(maintain_order=True).rows()
+    mechanisms = list(dict.fromkeys(mechanism for mechanism, _ in pairs))
+    ordered = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1]))
+    return {f"{_NAMES[mechanism]}, ε = {epsilon:g}": (mechanism, epsilon) for mechanism, epsilon in ordered}
+
+
+def _legend(symbol: str = "stroke") -> alt.Legend:
+    size = 400 if symbol == "stroke" else 60
+    return alt.Legend(orient="bottom", symbolType=symbol, symbolSize=size, columns=8)
+
+
+def _styled(names: Sequence[str], colours: Sequence[str], dashes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """A colour and a dash for every series, in one legend."""
+    colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=_legend())
+    return colour, alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=_legend())
+
+
+def _series(
+    data: list[dict[str, Any]], names: Sequence[str], title: str, *, last: bool, header: bool, log: bool
+) -> Any:
+    """Lines over n, one for each name, in panels."""
+    colour, dash = _styled(names, _STYLES[0][: len(names)], _STYLES[1][: len(names)])
+    lines = (
+        alt.Chart(alt.InlineData(values=data))
+        .mark_line(strokeWidth=1.8)
+        .encode(
+            x=alt.X("n:Q", title="n" if last else None, axis=alt.Axis(tickCount=5)),
+            y=alt.Y("value:Q", title=title, scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False)),
+            color=colour,
+            strokeDash=dash,
+        )
+    )
+    return _panels(lines, list(dict.fromkeys(row["column"] for row in data)), header=header, width=210)
+
+
+def _panels(chart: Any, columns: Sequence[str], *, header: bool, width: int = 115) -> Any:
+    """One row of panels with a shared y axis."""
+    titles = alt.Header(title=None, labelFontSize=11) if header else alt.Header(title=None, labels=False)
+    return chart.properties(width=width, height=125).facet(
+        column=alt.Column("column:N", sort=list(columns), header=titles), spacing=6
+    )
+
+
+def _finished(chart: Any, title: str | list[str]) -> Any:
+    heading: Any = {"text": title} if isinstance(title, str) else {"text": title[0], "subtitle": title[1:]}
+    return (
+        chart.properties(title=alt.TitleParams(**heading, anchor="start"))
+        .configure_axis(grid=False, labelFontSize=9)
+        .configure_view(stroke="#ccc")
+    )
