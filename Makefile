@@ -43,6 +43,7 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 	.venv-peers/bin/python bench/repairs.py --peers
 	$(BIN)/python bench/forecasts.py
 	$(BIN)/python bench/intervals.py
+	$(BIN)/python bench/studies.py
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers

@@ -15,6 +15,8 @@ import typer
 
 from inbounds._check import choice
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="inbounds",
     help="Differentially private statistics that stay in their bounds, and say what staying there costs.",
@@ -93,12 +95,11 @@ def _progress(what: str) -> Iterator[Any]:
 def main() -> None:
     """Run the command; a mistake is one line, never a traceback."""
     try:
-        app(standalone_mode=False)
-    except KeyboardInterrupt:
-        _say("interrupted; what was finished is kept: run the same command again to go on")
-        sys.exit(130)
-    except typer.Abort:
-        sys.exit(130)
+        # The exit status, where a command left early; an interrupt is 130.
+        status = app(standalone_mode=False)
+        if status == _INTERRUPTED:
+            _say("interrupted; what was finished is kept: run the same command again to go on")
+        sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError) as error:
         _say(f"inbounds: {error}")
         sys.exit(2)
@@ -106,7 +107,8 @@ def main() -> None:
         # Click's own usage errors know their exit status and how to show themselves.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):
             raise
-        _say(f"inbounds: {error.format_message()}")
+        text = error.format_message()
+        _say(text if text.startswith("Usage") else f"inbounds: {text}")
         sys.exit(error.exit_code)
 
 

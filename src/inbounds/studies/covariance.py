@@ -19,7 +19,7 @@ from inbounds import _check
 from inbounds._check import Array
 from inbounds.after import matrix
 from inbounds.studies import noise
-from inbounds.studies.engine import Draws, Setting
+from inbounds.studies.engine import Draws, NoSample, Setting
 from inbounds.studies.scales import CALIBRATIONS, truncated_scale
 
 MECHANISMS = ("truncated", "bit", "joint")
@@ -104,9 +104,9 @@ class Run:
     repair: str
     undefined: str
 
-    def __call__(self, size: int, data: np.random.Generator, noise_: np.random.Generator) -> Draws:  # noqa: ARG002
+    def __call__(self, samples: Array, noise_: np.random.Generator, /) -> Draws:
         draw = self._joint if self.mechanism == "joint" else self._split
-        columns = self._repaired(draw(size, noise_))
+        columns = self._repaired(draw(len(samples), noise_))
         return Draws(np.column_stack([*columns, *self._correlations(columns)]))
 
     def _sensitivity(self, j: int, k: int) -> float:
@@ -204,5 +204,5 @@ class Covariance:
             limits = [(0.0, run.largest(j)) if j == k else (np.nan, np.nan) for j, k in scenario.elements]
             limits += [(-1.0, 1.0)] * len(scenario.pairs)
             yield Setting(
-                tuple(labels.items()), scenario.quantities, scenario.truths(), tuple(limits), scenario.name, key, run
+                tuple(labels.items()), scenario.quantities, scenario.truths(), tuple(limits), NoSample(), key, run
             )

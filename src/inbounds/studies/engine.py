@@ -1,9 +1,10 @@
 """Settings × repetitions → a tidy table, the same for any number of workers.
 
-A `Setting` is one point of a design: labels, the true values, and a function that simulates many repetitions at once.
-Its random numbers depend on the seed and on its own keys alone, so that settings can be run in any order, on any number
-of threads, left out, or taken over from an interrupted run, without changing a digit anywhere. Settings with the same
-``sample`` key see the same samples: what differs between them is what was done to these, as in the paper.
+A `Setting` is one point of a design: labels, the true values, how samples are drawn, and a function that simulates many
+repetitions at once. Its random numbers depend on the seed and on its own keys alone, so that settings can be run in any
+order, on any number of threads, left out, or taken over from an interrupted run, without changing a digit anywhere.
+Settings with the same ``sample`` see the same samples: what differs between them is what was done to these, as in the
+paper.
 
 This is floating point with seeded generators, for theory: nothing here is ever released.
 """
@@ -12,9 +13,10 @@ import hashlib
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,10 +43,16 @@ class Draws:
     upper: Array | None = None
 
 
-class Simulate(Protocol):
-    """So many repetitions: ``data`` draws samples, ``noise`` everything else."""
+class Sample(Hashable, Protocol):
+    """So many samples, one row each."""
 
-    def __call__(self, size: int, data: np.random.Generator, noise: np.random.Generator, /) -> Draws: ...
+    def __call__(self, size: int, rng: np.random.Generator, /) -> Array: ...
+
+
+class Simulate(Protocol):
+    """What is made of so many samples; ``samples`` has no columns in a study that draws none."""
+
+    def __call__(self, samples: Array, noise: np.random.Generator, /) -> Draws: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +60,15 @@ class Setting:
     """One point of a design.
 
     ``labels`` are its columns in the table, ``limits`` the least and largest possible value of each quantity (NaN where
-    there is none), ``sample`` and ``noise`` the keys of its random numbers. ``simulate`` should be a frozen dataclass:
-    its ``repr`` then says what was simulated, which is how an interrupted run is recognised.
+    there is none), ``noise`` the key of its random numbers but for samples. ``sample`` and ``simulate`` should be
+    frozen dataclasses: their ``repr`` then says what was simulated, which is how an interrupted run is recognised.
     """
 
     labels: tuple[tuple[str, Any], ...]
     quantities: tuple[str, ...]
     truths: tuple[float, ...]
     limits: tuple[tuple[float, float], ...]
-    sample: str
+    sample: Sample
     noise: str
     simulate: Simulate
 
@@ -75,10 +83,27 @@ Progress = Callable[[int, int], None]
 Finished = Callable[[Setting, Summary], None]
 
 
-def generators(setting: Setting, seed: int, block: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """The generators of a setting's samples and of its noise, for one block of repetitions."""
-    keys = ("sample", setting.sample), ("noise", setting.noise)
-    return tuple(_generator(f"{kind}/{key}/{block}", seed) for kind, key in keys)  # type: ignore[return-value]
+@dataclass(frozen=True, slots=True)
+class NoSample:
+    """For studies of what is done to given numbers."""
+
+    def __call__(self, size: int, rng: np.random.Generator, /) -> Array:  # noqa: ARG002
+        return np.empty((size, 0))
+
+
+def drawn(setting: Setting, size: int, seed: int, block: int) -> Draws:
+    """One block of repetitions."""
+    return setting.simulate(
+        _samples(setting.sample, size, seed, block), _generator(f"noise/{setting.noise}/{block}", seed)
+    )
+
+
+# Many settings see the same samples. A cache of a few blocks is enough, as designs go through sizes one by one.
+@lru_cache(maxsize=64)
+def _samples(sample: Sample, size: int, seed: int, block: int) -> Array:
+    made = sample(size, _generator(f"sample/{sample!r}/{block}", seed))
+    made.flags.writeable = False
+    return made
 
 
 def _generator(key: str, seed: int) -> np.random.Generator:
@@ -89,10 +114,7 @@ def _generator(key: str, seed: int) -> np.random.Generator:
 def simulated(setting: Setting, repetitions: int, seed: int) -> Summary:
     """claim:study-stream. All repetitions of one setting, in blocks with generators of their own, summarised."""
     starts = range(0, repetitions, BLOCK)
-    made = [
-        setting.simulate(min(BLOCK, repetitions - start), *generators(setting, seed, block))
-        for block, start in enumerate(starts)
-    ]
+    made = [drawn(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
     columns = [_stacked([getattr(draws, name) for draws in made]) for name in ("estimates", "lower", "upper")]
     return summarise(columns[0], columns[1], columns[2], np.array(setting.truths), np.array(setting.limits))  # type: ignore[arg-type]
 
@@ -120,10 +142,8 @@ def run(
     there, in order, from this thread; ``progress`` hears how many of how many are done. An interrupt stops what has not
     begun and is passed on.
     """
-    repetitions = require_repetitions(repetitions)
-    seed = _check.integer(seed, "seed", least=0)
-    threads = _check.integer(_workers(repetitions) if workers is None else workers, "workers", least=1)
-    require_distinct(settings)
+    require_order(settings, repetitions, seed, workers)
+    threads = _workers(repetitions) if workers is None else workers
     identities = [setting.identity for setting in settings]
     # Settings that differ in their labels alone are simulated once.
     work = dict(zip(reversed(identities), reversed(settings), strict=True))
@@ -145,6 +165,15 @@ def run(
     else:
         _threaded(waiting, repetitions, seed, threads, note)
     return [done[identity] for identity in identities]
+
+
+def require_order(settings: Sequence[Setting], repetitions: object, seed: object, workers: object) -> None:
+    """All that could be wrong with an order, before anything is made."""
+    require_repetitions(repetitions)
+    _check.integer(seed, "seed", least=0)
+    if workers is not None:
+        _check.integer(workers, "workers", least=1)
+    require_distinct(settings)
 
 
 def require_repetitions(value: object) -> int:

@@ -5,13 +5,14 @@ when the same study is run into the same folder again, and gives the same table,
 """
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inbounds.studies.engine import Progress, Setting, columns, run
+from inbounds.studies.engine import Progress, Setting, columns, require_order, run
 from inbounds.studies.measures import MEASURES, Summary
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # Raised when the same settings and seed would give other numbers.
 _REVISION = 1
+# A run that is killed loses no more than what it did in so many seconds.
+_MOMENT = 1.0
 
 
 @dataclass(slots=True)
@@ -31,21 +34,31 @@ class Journal:
     path: Path
     header: dict[str, Any]
     known: dict[str, Summary] = field(default_factory=dict)
+    _waiting: list[tuple[str, Summary]] = field(default_factory=list)
+    _written: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        lines = self.path.read_text("utf-8").split("\n")[:-1] if self.path.exists() else []
+        lines = self.path.read_text("utf-8", errors="replace").split("\n")[:-1] if self.path.exists() else []
         if lines and _parsed(lines[0]) == self.header:
             for entry in map(_parsed, lines[1:]):
-                if entry is not None:
+                if isinstance(entry, dict) and set(entry) == {"setting", "summary"}:
                     self.known[entry["setting"]] = tuple((tuple(v), tuple(e)) for v, e in entry["summary"])
         kept = [json.dumps(self.header)]
         kept += [_line(identity, summary) for identity, summary in self.known.items()]
         _replace(self.path, ("\n".join(kept) + "\n").encode())
 
     def note(self, setting: Setting, summary: Summary) -> None:
-        """One more finished setting, on the disk before the next begins."""
+        """One more finished setting: on the disk within a moment, or with `flush`."""
+        self._waiting.append((setting.identity, summary))
+        if time.monotonic() > self._written + _MOMENT:
+            self.flush()
+
+    def flush(self) -> None:
+        """Everything on the disk."""
         with self.path.open("a", encoding="utf-8") as file:
-            file.write(_line(setting.identity, summary) + "\n")
+            file.writelines(_line(identity, summary) + "\n" for identity, summary in self._waiting)
+        self._waiting.clear()
+        self._written = time.monotonic()
 
     def close(self) -> None:
         """All is done and written elsewhere."""
@@ -88,21 +101,26 @@ def conduct(
     if folder is None:
         summaries = run(settings, repetitions, seed=seed, workers=workers, progress=progress)
         return frame(settings, summaries, repetitions)
+    require_order(settings, repetitions, seed, workers)
     folder.mkdir(parents=True, exist_ok=True)
     header = {"study": name, "repetitions": repetitions, "seed": seed, "measures": list(MEASURES)}
     header |= {"inbounds": version("inbounds"), "revision": _REVISION}
     journal = Journal(folder / f"{name}.unfinished", header)
     if journal.known and resumed:
         resumed(len(journal.known))
-    summaries = run(
-        settings,
-        repetitions,
-        seed=seed,
-        workers=workers,
-        known=journal.known,
-        finished=journal.note,
-        progress=progress,
-    )
+    try:
+        summaries = run(
+            settings,
+            repetitions,
+            seed=seed,
+            workers=workers,
+            known=journal.known,
+            finished=journal.note,
+            progress=progress,
+        )
+    except BaseException:
+        journal.flush()
+        raise
     table = frame(settings, summaries, repetitions)
     write(table, folder, name)
     journal.close()

@@ -13,7 +13,8 @@ width        mean width of the intervals                                        
 Binomial standard errors are √(p(1-p)/R) at p = (x + ½)/(R + 1), so that none is zero.
 """
 
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,65 +39,89 @@ Summary: TypeAlias = tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
 def summarise(estimates: Array, lower: Array | None, upper: Array | None, truths: Array, limits: Array) -> Summary:
     """claim:study-measures. All measures of repetitions × quantities."""
-    undefined = np.isnan(estimates)
-    missing = undefined.any(axis=0)
-    found = _of_estimates(estimates, truths, limits)
+    # Sums run along memory.
+    by_quantity = np.ascontiguousarray(estimates.T)
+    count = by_quantity.shape[1]
+    undefined = np.isnan(by_quantity)
+    missing = undefined.any(axis=1)
+    found = _of_estimates(by_quantity, truths, limits)
     for place in np.flatnonzero(missing):
         # Few quantities are ever undefined; these are done one by one without the repetitions that are.
-        kept = estimates[~undefined[:, place], place][:, None]
-        alone = _of_estimates(kept, truths[[place]], limits[[place]]) if len(kept) > 1 else np.full((2, 11, 1), np.nan)
-        found[:, :, place] = alone[:, :, 0]
-    shares = np.stack(_share(undefined.sum(axis=0), len(estimates)))
+        kept = by_quantity[[place]][:, ~undefined[place]]
+        enough = kept.shape[1] > 1
+        found[:, :, place] = _of_estimates(kept, truths[[place]], limits[[place]])[:, :, 0] if enough else np.nan
+    lacking = undefined.sum(axis=1) if missing.any() else np.zeros(len(truths))
+    shares = np.array(_share(lacking, count))
     covered = np.full((2, 2, len(truths)), np.nan)
     if lower is not None and upper is not None:
-        covered[:, 0] = _share(((lower <= truths) & (truths <= upper)).sum(axis=0), len(estimates))
-        width = upper - lower
-        covered[:, 1] = width.mean(axis=0), width.std(axis=0) / np.sqrt(len(width))
+        hits = (lower <= truths) & (truths <= upper)
+        covered[:, 0] = _share(np.count_nonzero(hits, axis=0), count)
+        covered[:, 1] = _mean(np.ascontiguousarray((upper - lower).T))
         covered[:, :, np.isnan(covered[0, 1])] = np.nan
     values, errors = np.concatenate([found, shares[:, None], covered], axis=1)
-    return tuple((tuple(v.tolist()), tuple(e.tolist())) for v, e in zip(values, errors, strict=True))
+    return tuple(zip(map(tuple, values.tolist()), map(tuple, errors.tolist()), strict=True))
+
+
+def _mean(values: Array) -> tuple[Array, Array]:
+    """Means along the last axis, with their standard errors."""
+    mean = values.mean(axis=1)
+    about = values - mean[:, None]
+    return mean, np.sqrt(_dot(about, about)) / values.shape[1]
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("qr,qr->q", a, b))
 
 
 def _of_estimates(estimates: Array, truths: Array, limits: Array) -> Array:
-    """Everything up to at_upper: values and standard errors × measures × quantities."""
-    count = len(estimates)
-    off = estimates - truths
-    bias = off.mean(axis=0)
-    about = off - bias
-    squares = about * about
-    variance = squares.mean(axis=0)
-    sd, error = np.sqrt(variance), off * off
-    rmse = np.sqrt(error.mean(axis=0))
+    """Everything up to at_upper, of quantities × repetitions: values and standard errors × measures × quantities."""
+    count = estimates.shape[1]
+    off = estimates - truths[:, None]
+    bias = off.mean(axis=1)
+    about = off - bias[:, None]
+    sd, of_sd = _root_mean_square(about)
+    rmse, of_rmse = _root_mean_square(off)
     of_mean = sd / np.sqrt(count)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        of_sd, of_rmse = (
-            np.where(root > 0, square.std(axis=0) / (2 * root), 0.0) / np.sqrt(count)
-            for root, square in ((sd, squares), (rmse, error))
-        )
     percentiles, of_percentiles = _percentiles(estimates)
-    ends = [_share((estimates == limits[:, side]).sum(axis=0), count, limits[:, side]) for side in (0, 1)]
-    values = [bias + truths, bias, sd, rmse, *percentiles, *(share for share, _ in ends)]
-    errors = [of_mean, of_mean, of_sd, of_rmse, *of_percentiles, *(deviation for _, deviation in ends)]
+    values = [bias + truths, bias, sd, rmse, *percentiles]
+    errors = [of_mean, of_mean, of_sd, of_rmse, *of_percentiles]
+    for side in (0, 1):
+        share, deviation = _share(np.count_nonzero(estimates == limits[:, [side]], axis=1), count)
+        some = ~np.isnan(limits[:, side])
+        values.append(np.where(some, share, np.nan))
+        errors.append(np.where(some, deviation, np.nan))
     return np.array([values, errors])
+
+
+def _root_mean_square(values: Array) -> tuple[Array, Array]:
+    """The root of the mean square, with its standard error by the delta method."""
+    squares = values * values
+    mean, error = _mean(squares)
+    root = np.sqrt(mean)
+    return root, np.divide(error, 2 * root, out=np.zeros_like(root), where=root > 0)
 
 
 def _percentiles(estimates: Array) -> tuple[Array, Array]:
     """Percentiles and their standard errors: half the distance between the order statistics a deviation away."""
-    count = len(estimates)
-    levels = np.array(PERCENTILES) / 100
-    middle = np.ceil(levels * count - 1e-9).astype(int) - 1
-    away = np.maximum(np.rint(np.sqrt(count * levels * (1 - levels))).astype(int), 1)
-    places = np.clip([middle - away, middle, middle + away], 0, count - 1)
-    columns = np.ascontiguousarray(estimates.T)
-    columns.partition(np.unique(places), axis=1)
+    places, wanted = _places(estimates.shape[1])
+    # A copy: what is partitioned must not be what was given.
+    columns = estimates.copy()
+    columns.partition(wanted, axis=1)
     low, at, high = (columns[:, place].T for place in places)
     return at, (high - low) / 2
 
 
-def _share(count: Array, of: int, limit: Array | None = None) -> tuple[Array, Array]:
-    """A share and its standard error; NaN where there is no limit to be at."""
+@lru_cache(maxsize=64)
+def _places(count: int) -> tuple[Any, Any]:
+    """Of percentiles among sorted repetitions, and of what is a standard deviation below and above."""
+    levels = np.array(PERCENTILES) / 100
+    middle = np.ceil(levels * count - 1e-9).astype(int) - 1
+    away = np.maximum(np.rint(np.sqrt(count * levels * (1 - levels))).astype(int), 1)
+    places = np.clip([middle - away, middle, middle + away], 0, count - 1)
+    return places, np.unique(places)
+
+
+def _share(count: Array, of: int) -> tuple[Array, Array]:
+    """A share and its standard error."""
     smooth = (count + 0.5) / (of + 1)
-    share, error = count / of, np.sqrt(smooth * (1 - smooth) / of)
-    if limit is None:
-        return share, error
-    return np.where(np.isnan(limit), np.nan, share), np.where(np.isnan(limit), np.nan, error)
+    return count / of, np.sqrt(smooth * (1 - smooth) / of)

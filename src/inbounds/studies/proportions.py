@@ -64,11 +64,14 @@ class Shares:
         if len(labels) != len(shares) or len(set(labels)) < len(labels):
             raise ValueError(f"labels must name each of the {len(shares)} shares once, got {len(labels)}")
         for total in self.sums:
-            if not total or not set(total) <= set(labels):
+            if not total or len(set(total)) < len(total) or not set(total) <= set(labels):
                 raise ValueError(f"sums must be lists of labels of shares ({', '.join(labels)}), got {list(total)}")
         for field, value in (("shares", shares), ("labels", labels), ("groups", self.groups or balanced(labels))):
             object.__setattr__(self, field, value)
-        self.tree()
+        try:
+            self.tree()
+        except ValueError:
+            raise ValueError("groups must be nested lists that hold every label exactly once") from None
 
     def tree(self) -> Tree:
         """The tree of the groups."""
@@ -80,8 +83,18 @@ class Shares:
 
     def combinations(self) -> Array:
         """One row for each quantity: which shares are in it."""
-        members = [{label} for label in self.labels] + [set(total) for total in self.sums]
-        return np.array([[float(label in group) for label in self.labels] for group in members])
+        return _combinations(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Samples of n records: how many have each level."""
+
+    shares: tuple[float, ...]
+    n: int
+
+    def __call__(self, size: int, rng: np.random.Generator, /) -> Array:
+        return rng.multinomial(self.n, self.shares, size).astype(float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +109,8 @@ class Run:
     scale: float
     copies: int
 
-    def __call__(self, size: int, data: np.random.Generator, noise_: np.random.Generator) -> Draws:
-        counts = data.multinomial(self.n, self.scenario.shares, size).astype(float)
-        combine = self.scenario.combinations().T
+    def __call__(self, counts: Array, noise_: np.random.Generator, /) -> Draws:
+        combine = _combinations(self.scenario).T
         if self.mechanism is None:
             return self._wald(counts / self.n @ combine)
         if self.estimator == "exact":
@@ -168,6 +180,12 @@ _NORMAL = float(scipy.special.ndtri((1 + _LEVEL) / 2))
 
 
 @lru_cache(maxsize=64)
+def _combinations(scenario: Shares) -> Array:
+    members = [{label} for label in scenario.labels] + [set(total) for total in scenario.sums]
+    return np.array([[float(label in group) for label in scenario.labels] for group in members])
+
+
+@lru_cache(maxsize=64)
 def _members(tree: Tree) -> Array:
     """One row for each node: which leaves it counts."""
     return np.array([[float(i in members) for i in range(len(tree.order))] for members in tree.leaves])
@@ -222,6 +240,11 @@ class Proportions:
         _check.integer(self.copies, "copies", least=2)
         if "joint" in self.mechanisms and self.neighbours != "substitute":
             raise ValueError("mechanism 'joint' keeps a public sum: it needs neighbours 'substitute'")
+        if not any(fits(*words) for words in product(self.mechanisms, self.repairs, self.estimators)):
+            raise ValueError(
+                "no mechanism, repair and estimator of the lists go together: 'joint' needs 'rescale' or 'project'; "
+                "'exact' needs one of these and 'truncated', 'bit' or 'joint'"
+            )
 
     def settings(self, study: str, *, original: bool = True) -> Iterator[Setting]:
         """All settings; ``original`` adds the samples themselves, without noise."""
@@ -264,7 +287,7 @@ class Proportions:
             scenario.quantities,
             tuple((combine @ np.array(scenario.shares)).tolist()),
             ((0.0, 1.0),) * len(scenario.quantities),
-            f"{scenario.shares}/{n}",
+            Counts(scenario.shares, n),
             noise_key,
             run,
         )

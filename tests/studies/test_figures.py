@@ -1,0 +1,144 @@
+"""Figures: all of the paper's at both scales, drawn from the table, and apart in grey."""
+
+import json
+
+import pytest
+
+from inbounds.studies import claims, figures, keep, page, paper
+from inbounds.studies.covariance import Covariance, Matrix
+from inbounds.studies.proportions import Proportions, Shares
+
+
+@pytest.fixture(scope="module")
+def tables():
+    shares = [s for s in paper.proportions() if dict(s.labels)["n"] in (50, 100)]
+    matrices = [s for s in paper.covariance() if dict(s.labels)["n"] in (50, 800)]
+    return {
+        "covariance": keep.conduct("covariance", matrices, 20),
+        "proportions": keep.conduct("proportions", shares, 20),
+    }
+
+
+PAPER = ["components", "rescaling", "synthesis", "all-but-one", "histogram", "rescaling-sums", "histogram-sums"]
+
+
+def test_every_figure_of_the_paper_at_both_scales_and_ours(tables):
+    names = [figure.name for name, table in tables.items() for figure in figures.of_paper(name, table)]
+    numbers = ["fig1", "fig2", "fig3", "fig4", "fig5", "figS1", "figS2"]
+    for number, name in zip(numbers, PAPER, strict=True):
+        for scale in ("paper", "honest"):
+            assert f"{number}-{name}-{scale}" in names
+    assert {"ours-covariance", "ours-proportions"} <= set(names)
+    assert len(names) == 16
+
+
+def values_of(chart):
+    """All data of a chart."""
+    found = []
+
+    def visit(node):
+        if isinstance(node, dict):
+            for rows in node.get("datasets", {}).values():
+                found.extend(rows)
+            for child in node.values():
+                visit(child)
+        elif isinstance(node, list):
+            for child in node:
+                visit(child)
+
+    visit(json.loads(chart.to_json()))
+    return found
+
+
+def test_panels_show_the_table(tables):
+    """Fig. 2: three measures, six columns, four shares and the samples themselves next to them."""
+    table = tables["proportions"]
+    figure = next(f for f in figures.of_paper("proportions", table) if f.name == "fig2-rescaling-paper")
+    rows = values_of(figure.chart)
+    assert {row["column"] for row in rows} == {
+        f"{m}, ε = {e}" for m in ("truncated", "BIT") for e in ("0.1", "0.5", "1")
+    }
+    assert {row["quantity"] for row in rows} == {"p1", "p2", "p3", "p4"}
+    assert {row["series"] for row in rows} == {"original", "released"}
+    shown = {
+        (row["column"], row["n"], row["quantity"], row["measure"]): row["value"]
+        for row in rows
+        if row["series"] == "released"
+    }
+    base = {"scenario": "p", "neighbours": "add-remove", "calibration": "paper", "repair": "rescale"}
+    from inbounds.studies.evidence import Evidence
+
+    e = Evidence.of(table, **base, estimator="wald")
+    assert shown["BIT, ε = 0.1", 50, "p1", "bias"] == e("p1", "bias", n=50, epsilon=0.1, mechanism="bit").value
+    sums = next(f for f in figures.of_paper("proportions", table) if f.name == "figS2-histogram-sums-honest")
+    assert {row["quantity"] for row in values_of(sums.chart)} == {"p1+p2", "p2+p3", "p2+p4"}
+    components = next(figures.of_paper("covariance", tables["covariance"]))
+    assert {row["quantity"] for row in values_of(components.chart)} == {"S11", "S22", "S12", "r"}
+    assert len({row["column"] for row in values_of(components.chart)}) == 6
+
+
+def luminance(colour):
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_lines_are_apart_without_colour():
+    """Series differ in dash, shares in mark; the two colours that share a panel also in grey."""
+    assert len({tuple(dash) for dash in figures._STYLES[1]}) == len(figures._STYLES[1])
+    assert len(set(figures._SHAPES)) == len(figures._SHAPES)
+    assert abs(luminance(figures._BLUE) - luminance(figures._VERMILION)) > 0.05
+
+
+def test_files_are_written(tables, tmp_path):
+    figure = next(figures.of_paper("covariance", tables["covariance"]))
+    svg, png = figures.save(figure, tmp_path / "new")
+    assert svg.read_text("utf-8").startswith("<svg")
+    assert "Sanitised components" in svg.read_text("utf-8")
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_of_a_study_of_ones_own(tmp_path):
+    shares = Shares("town", (0.1, 0.2, 0.3, 0.15, 0.25), sums=(("p1", "p2"),))
+    design = Proportions((shares,), (50, 100), (0.5, 1.0), ("bit", "joint"), ("rescale", "project"), ("wald", "exact"))
+    table = keep.conduct("own", list(design.settings("own")), 20)
+    made = list(figures.of_own("proportions", table, "own"))
+    assert [figure.name for figure in made] == ["own-1", "own-2", "own-3", "own-4"]
+    figures.save(made[0], tmp_path)
+    matrix = Matrix("m", ((1.0, 0.2, 0.1), (0.2, 1.0, 0.3), (0.1, 0.3, 1.0)), ((-3, 3),) * 3)
+    other = Covariance((matrix,), (50, 100), (0.5, 1.0), ("bit", "joint"))
+    table = keep.conduct("own", list(other.settings("own")), 20)
+    made = list(figures.of_own("covariance", table, "own"))
+    assert len(made) == 2
+    figures.save(made[0], tmp_path)
+    assert {row["column"] for row in values_of(made[0].chart)} == {"BIT", "joint"}
+
+
+def test_the_page_has_every_finding_and_nothing_from_elsewhere(tmp_path):
+    from html.parser import HTMLParser
+
+    rows = claims.rows(claims.judged({}))
+    rows[0]["finding"] = "<script>alert(1)</script>"
+    page.write(rows, [("a figure", "figures/a.svg")], "Made so.", tmp_path / "claims.html")
+    text = (tmp_path / "claims.html").read_text("utf-8")
+
+    class Tags(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.open, self.rows, self.links = [], 0, []
+
+        def handle_starttag(self, tag, attributes):
+            if tag not in ("meta", "img", "br"):
+                self.open.append(tag)
+            self.rows += tag == "tr"
+            self.links += [value for name, value in attributes if name in ("src", "href")]
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+    tags = Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert tags.rows == 33
+    assert set(tags.links) == {"figures/a.svg"}
+    assert "<script>" not in text
+    assert all(claim.id in text for claim in claims.ALL)

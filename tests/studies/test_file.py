@@ -1,0 +1,198 @@
+"""Study files: what they say is what is simulated, and every mistake is one line that helps."""
+
+from pathlib import Path
+
+import pytest
+
+from inbounds.studies import file, keep
+from inbounds.studies.file import load, study
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SHARES = {"kind": "proportions", "n": [50], "epsilon": [1.0], "scenario": [{"shares": [0.25, 0.75]}]}
+MATRIX = {
+    "kind": "covariance",
+    "n": [50],
+    "epsilon": [1.0],
+    "scenario": [{"matrix": [[1.0, 0.5], [0.5, 2.0]], "bounds": [[-3, 3], [-4, 4]]}],
+}
+
+
+def test_the_example_is_a_study_of_five_groups():
+    made = load(EXAMPLES / "own_study.toml")
+    assert (made.name, made.kind, made.repetitions, made.seed) == ("age-groups", "proportions", 2000, 1)
+    labels = [dict(setting.labels) for setting in made.settings]
+    assert {label["epsilon"] for label in labels} == {None, 0.1, 0.5, 1.0}
+    assert made.settings[0].quantities == ("0-14", "15-29", "30-44", "45-64", "65+", "0-14+15-29")
+    small = [s for s, label in zip(made.settings, labels, strict=True) if label["n"] == 100]
+    table = keep.conduct(made.name, small, 50, workers=1)
+    assert table["n"].unique().to_list() == [100]
+    assert set(table["estimator"]) == {"wald", "exact"}
+
+
+@pytest.mark.claim("study-file")
+def test_a_file_means_what_it_says():
+    made = study(
+        SHARES
+        | {
+            "n": [50, 100],
+            "epsilon": [1, 0.5],
+            "mechanisms": ["bit", "truncated"],
+            "repairs": ["rescale", "tree", "all-but-one"],
+            "calibrations": ["paper", "honest"],
+            "neighbours": "add-remove",
+            "copies": 3,
+            "estimators": ["wald", "synthesis"],
+        }
+    )
+    # Samples themselves, and 2 sizes × 2 ε × 2 scales × 2 mechanisms × 3 repairs × 2 estimators.
+    assert len(made.settings) == 2 + 96
+    copies = {s.simulate.copies for s in made.settings if dict(s.labels)["estimator"] == "synthesis"}
+    assert copies == {3}
+    matrix = study(MATRIX | {"mechanisms": ["bit", "truncated", "joint"], "undefined": "zero"})
+    assert len(matrix.settings) == 3
+    assert matrix.settings[0].quantities == ("S11", "S22", "S12", "r")
+    assert {s.simulate.undefined for s in matrix.settings} == {"zero"}
+
+
+def test_matrices_of_three_columns_are_repaired():
+    import numpy as np
+
+    scenario = {
+        "matrix": [[1.0, 0.9, 0.9], [0.9, 1.0, 0.9], [0.9, 0.9, 1.0]],
+        "bounds": [[-3, 3]] * 3,
+        "columns": ["age", "bmi", "pulse"],
+    }
+    made = study(MATRIX | {"scenario": [scenario], "mechanisms": ["bit", "joint"], "repairs": ["clip", "newton"]})
+    assert len(made.settings) == 4
+    assert made.settings[0].quantities[3:7] == ("Sage,bmi", "Sage,pulse", "Sbmi,pulse", "rage,bmi")
+    rng = np.random.default_rng(0)
+    for setting in made.settings:
+        drawn = setting.simulate(np.empty((20, 0)), rng).estimates
+        for row in drawn:
+            full = np.array([[row[0], row[3], row[4]], [row[3], row[1], row[5]], [row[4], row[5], row[2]]])
+            assert np.linalg.eigvalsh(full)[0] > -1e-9 * max(np.trace(full), 1)
+
+
+BAD = [
+    ({"kind": "means"}, "kind must be one of 'proportions', 'covariance'; got 'means' of type str"),
+    ({"kind": None}, "kind must be one of"),
+    ({"epsilons": [1]}, "epsilons is not a key of a study; did you mean 'epsilon'?"),
+    ({"wibble": 1}, "wibble is not a key of a study; use name, kind,"),
+    ({"n": []}, "n must be a list with an entry or more"),
+    ({"n": 50}, "n must be a list with an entry or more, got 50 of type int"),
+    ({"n": [0]}, "n[0] must be >= 1, got 0"),
+    ({"n": [50.5]}, "n[0] must be an integer"),
+    ({"n": [50, 50]}, "n must not have one entry twice"),
+    ({"n": None}, "n must be a list"),
+    ({"epsilon": [0.0]}, "epsilon[0] must be finite and > 0, got 0.0"),
+    ({"epsilon": [1.0, -1.0]}, "epsilon[1] must be finite and > 0"),
+    ({"epsilon": ["one"]}, "epsilon[0] must be a real number"),
+    ({"epsilon": [True]}, "epsilon[0] must be a real number"),
+    (
+        {"mechanisms": ["laplace"]},
+        "mechanisms[0] must be one of 'truncated', 'bit', 'unbounded', 'joint'; got 'laplace'",
+    ),
+    ({"repairs": ["fold"]}, "repairs[0] must be one of"),
+    ({"estimators": ["bayes"]}, "estimators[0] must be one of"),
+    ({"calibrations": ["exact"]}, "calibrations[0] must be one of 'paper', 'honest'"),
+    ({"neighbours": "both"}, "neighbours must be one of 'add-remove', 'substitute'"),
+    ({"neighbours": "add-remove", "mechanisms": ["joint"]}, "mechanism 'joint' keeps a public sum"),
+    ({"mechanisms": ["joint"], "repairs": ["tree"]}, "no mechanism, repair and estimator of the lists go together"),
+    ({"copies": 1}, "copies must be >= 2"),
+    ({"repetitions": 1}, "repetitions must be >= 2, got 1"),
+    ({"repetitions": 10**7}, "repetitions must be at most 1,000,000"),
+    ({"seed": -1}, "seed must be >= 0"),
+    ({"name": "../x"}, "name must be letters, digits"),
+    ({"name": 3}, "name must be a text"),
+    ({"undefined": "zero"}, "undefined is not a key of a study"),
+    ({"n": list(range(1, 20_002))}, "a study may have 20,000 settings"),
+    ({"scenario": []}, "scenario is missing; write a [[scenario]] section"),
+    ({"scenario": {"shares": [0.5, 0.5]}}, "scenario is missing"),
+    ({"scenario": [{"shares": [0.5, 0.4]}]}, "scenario[0].shares must be >= 0 and sum to 1, got a sum of 0.9"),
+    ({"scenario": [{"shares": [1.5, -0.5]}]}, "scenario[0].shares must be >= 0 and sum to 1"),
+    ({"scenario": [{"shares": [1.0]}]}, "scenario[0].shares must be two numbers or more"),
+    ({"scenario": [{"shares": [0.5, "x"]}]}, "scenario[0].shares[1] must be a real number"),
+    ({"scenario": [{"shares": [0.5, float("nan")]}]}, "scenario[0].shares[1] must be a number, got nan"),
+    ({"scenario": [{}]}, "scenario[0].shares is missing; write shares = [0.2, 0.3, 0.5]"),
+    ({"scenario": [{"share": [0.5, 0.5]}]}, "scenario[0].share is not a key of a study; did you mean 'shares'?"),
+    ({"scenario": [{"shares": [0.5, 0.5], "labels": ["a"]}]}, "scenario[0].labels must name each of the 2 shares once"),
+    ({"scenario": [{"shares": [0.5, 0.5], "labels": ["a", "a"]}]}, "scenario[0].labels must name each"),
+    (
+        {"scenario": [{"shares": [0.5, 0.5], "sums": [["q"]]}]},
+        "scenario[0].sums must be lists of labels of shares (p1, p2)",
+    ),
+    ({"scenario": [{"shares": [0.5, 0.5], "sums": [["p1", "p1"]]}]}, "scenario[0].sums"),
+    ({"scenario": [{"shares": [0.5, 0.5], "sums": [["p1", 3]]}]}, "scenario[0].sums"),
+    (
+        {"scenario": [{"shares": [0.5, 0.5], "groups": [["p1"]]}]},
+        "scenario[0].groups must be nested lists that hold every",
+    ),
+    ({"scenario": [{"name": "a", "shares": [0.5, 0.5]}] * 2}, "scenario names must differ"),
+    ({"scenario": [{"name": "", "shares": [0.5, 0.5]}]}, "scenario[0].name must be a text"),
+]
+BAD_MATRIX = [
+    ({"estimators": ["wald"]}, "estimators is not a key of a study"),
+    ({"mechanisms": ["unbounded"]}, "mechanisms[0] must be one of 'truncated', 'bit', 'joint'"),
+    ({"n": [1]}, "n[0] must be >= 2"),
+    ({"undefined": "one"}, "undefined must be one of 'omit', 'zero'"),
+    (
+        {"scenario": [{"matrix": [[1.0]], "bounds": [[0, 1]]}]},
+        "scenario[0].matrix must be square, with two columns or more",
+    ),
+    ({"scenario": [{"matrix": [[1.0, 0.5]], "bounds": [[0, 1]]}]}, "scenario[0].matrix must be square"),
+    (
+        {"scenario": [{"matrix": [[1.0, 0.5], [0.4, 1.0]], "bounds": [[-3, 3]] * 2}]},
+        "scenario[0].matrix must be symmetric",
+    ),
+    (
+        {"scenario": [{"matrix": [[1.0, 2.0], [2.0, 1.0]], "bounds": [[-3, 3]] * 2}]},
+        "scenario[0].matrix must be positive",
+    ),
+    ({"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]]}]}, "scenario[0].bounds must be one pair"),
+    (
+        {"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[3, -3]] * 2}]},
+        "scenario[0].bounds[0] must satisfy",
+    ),
+    ({"scenario": [{"matrix": [[9.5, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix[0][0]"),
+    ({"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]]}]}, "scenario[0].bounds is missing; write bounds ="),
+    ({"scenario": [{"bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix is missing; write matrix ="),
+    ({"scenario": [{"matrix": 3, "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix must be a list"),
+    (
+        {"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2, "columns": ["a"]}]},
+        "scenario[0].columns must name each of the 2 columns once",
+    ),
+]
+
+
+@pytest.mark.claim("study-file")
+@pytest.mark.parametrize(
+    ("change", "words"), [(SHARES | c, w) for c, w in BAD] + [(MATRIX | c, w) for c, w in BAD_MATRIX]
+)
+def test_every_mistake_is_one_line_that_names_the_key(change, words):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        study(change)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["n", "epsilon"])
+def test_what_is_missing_is_said_with_an_example(missing):
+    content = {key: value for key, value in SHARES.items() if key != missing}
+    with pytest.raises(ValueError, match=f"{missing} is missing; write {missing} = "):
+        study(content)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(ValueError, match=r"none\.toml: cannot be read \(No such file"):
+        load(tmp_path / "none.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("n = [50\n")
+    with pytest.raises(ValueError, match=r"bad\.toml: is not valid TOML: Unclosed array"):
+        load(bad)
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"bad\.toml: is not UTF-8"):
+        load(bad)
+    bad.write_text('kind = "proportions"\nn = [50]\nepsilon = [1.0]\n[[scenario]]\nshares = [0.5, 0.4]\n')
+    with pytest.raises(ValueError, match=r"bad\.toml: scenario\[0\]\.shares must be >= 0 and sum to 1"):
+        load(bad)
+    assert file.MOST_SETTINGS == 20_000
