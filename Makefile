@@ -17,10 +17,11 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others
+demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others, a study
 	$(BIN)/python examples/two_laws.py --out build/demo
 	$(BIN)/python examples/survey.py --out build/demo
 	$(BIN)/python examples/intervals.py --out build/demo
+	$(BIN)/inbounds study covariance --reps 500 --out build/demo/study
 
 test: $(READY) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto

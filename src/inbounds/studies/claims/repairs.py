@@ -122,7 +122,7 @@ def _uh_worse(e: Evidence) -> Sequence[Part]:
         coverage = mean(tree(cell, "coverage", **c) - e(cell, "coverage", **c) for c in cases)
         where = f"{cell}, ε = 0.1, n = 50, 100"
         parts += [
-            above(f"{where}: |bias| minus re-scaling's above 0", bias, 0),
+            above(f"{where}: |bias| minus re-scaling's above 0.005", bias, 0.005),
             above(f"{where}: RMSE over re-scaling's above 1", rmse, 1),
             below(f"{where}: coverage minus re-scaling's below 0", coverage, 0),
         ]
