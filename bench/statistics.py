@@ -26,7 +26,7 @@ from bench.timing import median_time
 
 from inbounds.releases.draw import Promise
 from inbounds.releases.opening import open_table
-from inbounds.tables.engine import Request
+from inbounds.tables.engine import MOST_ROWS, Request, tally
 from inbounds.tables.schema import Levels, Numeric
 
 NUMBERS = ["age", "income", "weight", "hours"]
@@ -51,7 +51,8 @@ def ours(data: Any, *, covariance: bool, crosstab: bool) -> Callable[[], object]
         table = open_table(data, [*numbers, *keys], promise, None)
         steps = tuple(table.quantised(column, promise) for column in numbers)
         requests = [Request((), steps, True)] * covariance + [Request(tuple(keys))] * crosstab
-        return table.tally(*requests)
+        assert table.frame is not None
+        return tally(table.frame, requests, most=table.rows or MOST_ROWS)
 
     return run
 
