@@ -81,6 +81,10 @@ def test_the_papers_studies_one_after_the_other_fill_one_page(monkeypatch, capsy
         (["study", "none.toml", "--out", "x"], "none.toml: cannot be read"),
         (["study", "covariance"], "Missing option '--out'"),
         (["study", "covariance", "--out", "x", "--reps", "1"], "repetitions must be >= 2, got 1"),
+        (
+            ["study", "covariance", "--out", "x", "--reps", "5"],
+            "repetitions of the paper's studies must be at least 20",
+        ),
         (["study", "covariance", "--out", "x", "--reps", "many"], "'--reps'"),
         (["study", "covariance", "--out", "x", "--seed", "-1"], "seed must be >= 0"),
         (["study", "covariance", "--out", "x", "--workers", "0"], "workers must be >= 1"),
@@ -101,7 +105,7 @@ def test_a_mistake_is_one_line_and_status_2(monkeypatch, capsys, tmp_path, argum
 
 def test_a_folder_that_cannot_be_made(monkeypatch, capsys, tmp_path):
     (tmp_path / "taken").write_text("")
-    status, _, err = called(monkeypatch, capsys, "study", "covariance", "--out", tmp_path / "taken", "--reps", 10)
+    status, _, err = called(monkeypatch, capsys, "study", "covariance", "--out", tmp_path / "taken", "--reps", 20)
     assert status == 2
     assert "taken" in err
     assert err.count("\n") == 1

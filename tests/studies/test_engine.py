@@ -73,6 +73,9 @@ def test_blocks_are_drawn_apart():
     both = np.concatenate([first, second])
     assert simulated(setting, BLOCK + 10, 1)[0][0][0] == pytest.approx(both.mean())
     assert not (first[:10] == second).all()
+    # The noise, too, is what is left of these means of five tosses.
+    noise = [part - part.round(6) for part in (first[:10], second)]
+    assert not np.isclose(*noise, rtol=0, atol=1e-12).any()
 
 
 def test_settings_with_one_sample_see_the_same_samples_with_noise_of_their_own():
@@ -81,6 +84,32 @@ def test_settings_with_one_sample_see_the_same_samples_with_noise_of_their_own()
     assert (means.round(6) == others.round(6)).all()
     assert (means != others).all()
     assert (means.round(6) != bent.round(6)).any()
+
+
+@dataclass(frozen=True)
+class Shifted:
+    by: object
+
+    def __call__(self, size, rng):
+        return rng.normal(float(np.max(self.by)), 1, (size, 1))
+
+
+def shifted(by, name):
+    return replace(coin(name=name), sample=Shifted(by))
+
+
+def test_what_is_described_alike_is_alike_and_nothing_else():
+    """Long arrays are not shortened, numbers that are equal but written apart are apart, addresses are refused."""
+    flat, bumped = np.zeros(2000), np.zeros(2000)
+    bumped[1000] = 5
+    means = [summary[0][0][0] for summary in run([shifted(flat, "a"), shifted(bumped, "b")], 200, workers=1)]
+    assert means[1] - means[0] > 4
+    near = [shifted(np.array([0.1]), "a"), shifted(np.array([0.1 + 4e-9]), "b")]
+    assert near[0].identity != near[1].identity
+    both = run([shifted(40, "a"), shifted(40.0, "b")], 50, workers=1)
+    assert repr(run([shifted(40.0, "b")], 50, workers=1)[0]) == repr(both[1])
+    with pytest.raises(TypeError, match="must be frozen dataclasses"):
+        run([replace(coin(), sample=lambda size, rng: rng.random((size, 1)))], 10)
 
 
 def test_nobody_can_write_into_shared_samples():
@@ -195,6 +224,43 @@ def test_joint_noise_costs_the_ε_that_was_asked_for():
     ours = [s.simulate for s in design.settings("x") if isinstance(s.simulate, Run) and s.simulate.mechanism]
     released = ib.proportions([0, 1] * 50, levels=[0, 1], epsilon=0.5)
     assert ours[0].scale * 100 == pytest.approx(float(released.certificate.spread), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shares", "groups", "repair", "neighbours", "moves"),
+    [
+        ((0.5, 0.5), (), "rescale", "substitute", 2),
+        ((0.5, 0.5), (), "rescale", "add-remove", 1),
+        ((0.5, 0.5), (), "all-but-one", "substitute", 1),
+        ((0.2, 0.3, 0.5), (), "all-but-one", "substitute", 2),
+        ((0.25,) * 4, (("p1", "p2"), ("p3", "p4")), "tree", "substitute", 4),
+        ((0.25,) * 4, (("p1", "p2"), ("p3", "p4")), "tree", "add-remove", 2),
+        ((0.2, 0.3, 0.5), ("p1", ("p2", "p3")), "tree", "substitute", 3),
+        ((0.2, 0.3, 0.5), ("p1", ("p2", "p3")), "tree", "add-remove", 2),
+        ((0.2,) * 5, (("p1", "p2"), ("p3", ("p4", "p5"))), "tree", "substitute", 5),
+    ],
+)
+def test_how_many_numbers_one_record_moves(shares, groups, repair, neighbours, moves):
+    """Brute force over where a record is and where it might have been; also for trees with leaves of unequal depth."""
+    scenario = Shares("p", shares, groups=groups)
+    design = Proportions((scenario,), (10,), (1.0,), ("unbounded",), (repair,), neighbours=neighbours)
+    (made,) = [s.simulate for s in design.settings("x", original=False)]
+    assert made.scale * 10 == pytest.approx(moves)
+
+
+def test_a_derived_share_that_falls_below_zero_has_no_wild_interval():
+    design = Proportions((Shares("p", (0.1, 0.2, 0.7)),), (50,), (0.5,), ("bit",), ("all-but-one raw",), ("synthesis",))
+    (setting,) = design.settings("x", original=False)
+    draws = drawn(setting, 5000, 1, 0)
+    assert draws.estimates.min() < 0
+    width = draws.upper - draws.lower
+    assert (width >= 0).all()
+    assert width.max() < 10
+
+
+def test_shares_that_sum_to_one_but_for_rounding():
+    (setting, *_) = Proportions((Shares("p", (0.5, 0.5000000001, 0.0)),), (50,), (1.0,)).settings("x")
+    assert drawn(setting, 10, 1, 0).estimates.shape == (10, 3)
 
 
 @pytest.mark.claim("study-joint")

@@ -54,6 +54,13 @@ def test_a_file_means_what_it_says():
     assert {s.simulate.undefined for s in matrix.settings} == {"zero"}
 
 
+def test_matrices_of_two_columns_need_no_repair():
+    two = {"name": "two", "matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2}
+    three = {"name": "three", "matrix": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "bounds": [[-3, 3]] * 3}
+    made = study(MATRIX | {"scenario": [two, three], "repairs": ["clip", "newton"]})
+    assert [dict(s.labels)["repair"] for s in made.settings] == ["none", "clip", "newton"]
+
+
 def test_matrices_of_three_columns_are_repaired():
     import numpy as np
 
@@ -155,6 +162,8 @@ BAD_MATRIX = [
     ),
     ({"scenario": [{"matrix": [[9.5, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix[0][0]"),
     ({"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]]}]}, "scenario[0].bounds is missing; write bounds ="),
+    ({"scenario": [{"matrix": [[1e-300, 0.0], [0.0, 1.0]], "bounds": [[-3, 3]] * 2}]}, "use other units"),
+    ({"scenario": [{"matrix": [[1.0, 0.0], [0.0, 1.0]], "bounds": [[-1e101, 3], [-3, 3]]}]}, "use other units"),
     ({"scenario": [{"bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix is missing; write matrix ="),
     ({"scenario": [{"matrix": 3, "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix must be a list"),
     (

@@ -87,11 +87,18 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path):
     journal = folder / "s.unfinished"
     text = journal.read_bytes()
     heard = []
-    for rest in (text[:-40], text[:-1], text + b'{"setting": "ab', text + b"{}\n[1]\n", text + b"\xff\xfe\n"):
+    for rest in (
+        text[:-40],
+        text[:-1],
+        text + b'{"setting": "ab',
+        text + b"{}\n[1]\n",
+        text + b"\xff\xfe\n",
+        text + b'{"setting": "a", "summary": [[1]]}\n',
+    ):
         journal.write_bytes(rest)
         assert conducted(folder, resumed=heard.append) == whole
         journal.write_bytes(text)
-    assert heard == [9, 9, 10, 10, 10]
+    assert heard == [9, 9, 10, 10, 10, 10]
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"repetitions": 100}, {"measures": []}, {"revision": 0}])
@@ -107,6 +114,29 @@ def test_another_run_is_not_mixed_in(tmp_path, change):
     heard = []
     assert conducted(folder, resumed=heard.append) == whole
     assert heard == []
+
+
+@pytest.mark.claim("study-resumed")
+def test_two_runs_do_not_write_into_one_folder(tmp_path):
+    pytest.importorskip("fcntl")
+    whole = conducted(tmp_path / "whole")
+
+    def intrude(done, _):
+        if done == 5:
+            with pytest.raises(ValueError, match="in use by another run of this study"):
+                conducted(tmp_path / "shared", seed=4)
+
+    assert conducted(tmp_path / "shared", progress=intrude) == whole
+
+
+def test_only_what_fits_is_called_taken_over(tmp_path):
+    before = [*Proportions((Shares("p", (0.5, 0.5)),), (50, 60), (1.0,)).settings("s")]
+    after = [*Proportions((Shares("p", (0.5, 0.5)),), (60, 70), (1.0,)).settings("s")]
+    with pytest.raises(Cut):
+        keep.conduct("s", before, 50, folder=tmp_path, workers=1, progress=cut_after(3))
+    heard = []
+    keep.conduct("s", after, 50, folder=tmp_path, workers=1, resumed=heard.append)
+    assert heard == [1]
 
 
 def test_a_setting_that_was_changed_is_simulated_again(tmp_path):

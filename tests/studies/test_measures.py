@@ -47,6 +47,22 @@ def test_undefined_estimates_are_left_out_and_counted():
     assert alone["undefined"][0] == pytest.approx(2 / 3)
 
 
+def test_intervals_that_are_missing_are_left_out():
+    ends = np.array([0.0, np.nan, 0.5, 2.0]), np.array([1.0, np.nan, 1.5, 3.0])
+    found = one(np.array([0.5, np.nan, 1.0, 2.5]), 0.75, ends=ends)
+    assert found["coverage"][0] == pytest.approx(2 / 3)
+    assert found["width"][0] == 1.0
+    none = one(np.array([0.5, 1.0]), 0.75, ends=(np.full(2, np.nan), np.full(2, np.nan)))
+    assert np.isnan(none["coverage"][0])
+
+
+def test_rounding_does_not_move_a_value_off_its_bound():
+    """Sums of shares are one up to rounding: at the bound, and covered by an interval that is a point."""
+    x = np.array([1.0, 1.0 + 2e-16, 1.0 - 1e-16, 0.9])
+    found = one(x, 1.0, (0.0, 1.0), (x, x))
+    assert found["at_upper"][0] == found["coverage"][0] == 0.75
+
+
 def test_quantities_do_not_mix():
     rng = np.random.default_rng(2)
     both = rng.normal(size=(500, 2)) + np.array([0.0, 5.0])

@@ -221,9 +221,50 @@ def test_from_conditions_to_a_word():
     assert judge.above("a", Measured(1.2, 0.01), 1.0).holds is True
     assert judge.below("a", Measured(1.2, 0.01), 1.0).holds is False
     assert judge.within("a", Measured(-0.2, 0.01), 0.1).holds is False
-    everywhere = judge.everywhere("a", [Measured(0.001, 0.01), Measured(1.0, 0.01)], 0)
-    assert everywhere.holds is True
+    assert judge.everywhere("a", [Measured(0.001, 0.01), Measured(1.0, 0.01)], 0).holds is True
     assert judge.everywhere("a", [Measured(-0.1, 0.01), Measured(1.0, 0.01)], 0).holds is False
+    # Many that lean one way are no support for the other.
+    many = judge.everywhere("a", [Measured(-2.9, 1)] * 5, 0)
+    assert (many.holds, many.leans) == (None, False)
+    assert judge.everywhere("a", [Measured(-2.9, 1)] * 5, 0, independent=True).holds is False
+    assert judge.between("a", [Measured(0.94, 0.001), Measured(0.95, 0.001)], 0.93, 0.97).holds is True
+    unsure = judge.between("a", [Measured(0.94, 0.5)], 0.93, 0.97)
+    assert (unsure.holds, unsure.leans) == (None, True)
+    assert judge.between("a", [Measured(0.9, 0.001)], 0.93, 0.97).holds is False
+    assert judge.between("a", [Measured(0.99, 0.001)], 0.93, 0.97).holds is False
+
+
+def test_a_verdict_says_whether_it_is_sure():
+    claim = claims.ALL[0]
+    yes, no = judge.said("a", Measured(1.0), True), judge.said("a", Measured(1.0), False)
+    close = judge.above("a", Measured(1.01, 0.01), 1.0)
+    for parts, sure in (((yes,), True), ((yes, close), False), ((yes, no, close), True), ((no, close), False)):
+        assert judge.Judged(claim, "paper", parts).sure is sure
+
+
+@pytest.mark.claim("study-claims")
+def test_without_precision_nothing_is_found(tables):
+    """With standard errors a thousand times as large, no finding that is simulated is sure."""
+    import polars as pl
+
+    vague = {name: t.with_columns(pl.col("standard_error") * 1000) for name, t in tables.items()}
+    for item in claims.judged(vague):
+        if item.calibration == "paper":
+            assert item.verdict == "undecided" or not item.sure, item.claim.id
+
+
+@pytest.mark.claim("study-claims")
+def test_noise_that_does_nothing_is_not_found_to_do_something(tables):
+    """Every release replaced by the samples themselves: what is said about noise is no longer found."""
+    import polars as pl
+
+    table = tables["proportions"]
+    keys = ["n", "quantity", "measure"]
+    plain = table.filter(pl.col("mechanism") == "original").select(*keys, "value", "standard_error")
+    same = table.drop("value", "standard_error").join(plain, on=keys, how="inner")
+    found = {i.claim.id: i.verdict for i in claims.judged({"proportions": same}) if i.calibration == "paper"}
+    for finding in ("S2.2", "S2.3", "S2.4", "S2.6", "S2.10", "S2.11", "S2.13", "S2.16", "S2.18", "S2.19", "S2.20"):
+        assert found[finding] != "reproduced", finding
 
 
 def test_the_settings_of_the_paper():

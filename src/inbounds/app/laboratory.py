@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import polars
 
 REPETITIONS = 10_000
+# Fewer can leave a correlation undefined in every one of them.
+LEAST = 20
 STUDIES = ("covariance", "proportions")
 # A study file with long lists would have hundreds; its table has all of it.
 _MOST_FIGURES = 24
@@ -76,6 +78,8 @@ def _simulated(
     repetitions = _first(order.repetitions, own and own.repetitions, REPETITIONS)
     seed = _first(order.seed, own and own.seed, 1)
     repetitions = require_repetitions(repetitions)
+    if own is None and repetitions < LEAST:
+        raise ValueError(f"repetitions of the paper's studies must be at least {LEAST}, got {repetitions}")
     table = keep.conduct(
         name,
         settings,

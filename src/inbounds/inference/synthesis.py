@@ -79,7 +79,8 @@ def pooled(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
     """Point, T, degrees of freedom, w̄ and B from copies along the first axis."""
     m = len(values)
     point, between = values.mean(axis=0), values.var(axis=0, ddof=1)
-    within = (values * (1 - values)).mean(axis=0) / size
+    # Shares are within [0, 1] but for those that a study derives from others and leaves as they fall.
+    within = np.maximum(values * (1 - values), 0.0).mean(axis=0) / size
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         freedom = np.where(between > 0, (m - 1) * (1 + m * within / between) ** 2, np.inf)
     return point, within + between / m, freedom, within, between

@@ -24,6 +24,8 @@ from inbounds.studies.scales import CALIBRATIONS, truncated_scale
 
 MECHANISMS = ("truncated", "bit", "joint")
 UNDEFINED = ("omit", "zero")
+# Products of bounds fit a double, with room.
+_LARGEST = 1e50
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,10 @@ class Matrix:
             raise ValueError(f"bounds must be one pair for each of the {size} columns, got {len(self.bounds)}")
         bounds = tuple(_check.bounds(pair, f"bounds[{j}]", bounded=True) for j, pair in enumerate(self.bounds))
         for j, (low, high) in enumerate(bounds):
+            if max(abs(low), abs(high), 1 / rows[j][j]) > _LARGEST:
+                raise ValueError(
+                    f"bounds[{j}] must not exceed 1e50 in size, nor matrix[{j}][{j}] be below 1e-50: use other units"
+                )
             if rows[j][j] > (high - low) ** 2 / 4:
                 raise ValueError(
                     f"matrix[{j}][{j}] is more than values within bounds[{j}] can have, {(high - low) ** 2 / 4:g}"
@@ -88,7 +94,7 @@ class Matrix:
 
     def truths(self) -> tuple[float, ...]:
         rows = self.matrix
-        correlations = [rows[j][k] / (rows[j][j] * rows[k][k]) ** 0.5 for j, k in self.pairs]
+        correlations = [rows[j][k] / rows[j][j] ** 0.5 / rows[k][k] ** 0.5 for j, k in self.pairs]
         return (*(rows[j][k] for j, k in self.elements), *correlations)
 
 
@@ -192,17 +198,23 @@ class Covariance:
 
     def settings(self, study: str) -> Iterator[Setting]:
         """All settings."""
-        lists = self.scenarios, self.n, self.epsilon, self.calibrations, self.mechanisms, self.repairs
-        for scenario, n, epsilon, calibration, mechanism, repair in product(*lists):
-            # The paper's scale is honest but for truncation.
-            honest = mechanism == "truncated" and calibration == "honest"
-            run = Run(scenario, n, epsilon, mechanism, honest, repair, self.undefined)
-            labels: dict[str, Any] = {"study": study, "scenario": scenario.name, "n": n, "epsilon": epsilon}
-            labels |= {"neighbours": "substitute", "calibration": calibration, "mechanism": mechanism}
-            labels |= {"repair": repair if len(scenario.matrix) > 2 else "none", "estimator": "none"}
-            key = "/".join(str(value) for name, value in labels.items() if name != "calibration")
-            limits = [(0.0, run.largest(j)) if j == k else (np.nan, np.nan) for j, k in scenario.elements]
-            limits += [(-1.0, 1.0)] * len(scenario.pairs)
-            yield Setting(
-                tuple(labels.items()), scenario.quantities, scenario.truths(), tuple(limits), NoSample(), key, run
-            )
+        for scenario in self.scenarios:
+            repairs = self.repairs if len(scenario.matrix) > 2 else ("none",)
+            for words in product(self.n, self.epsilon, self.calibrations, self.mechanisms, repairs):
+                yield self._setting(study, scenario, *words)
+
+    def _setting(
+        self, study: str, scenario: Matrix, n: int, epsilon: float, calibration: str, mechanism: str, repair: str
+    ) -> Setting:
+        # The paper's scale is honest but for truncation.
+        honest = mechanism == "truncated" and calibration == "honest"
+        run = Run(scenario, n, epsilon, mechanism, honest, repair, self.undefined)
+        labels: dict[str, Any] = {"study": study, "scenario": scenario.name, "n": n, "epsilon": epsilon}
+        labels |= {"neighbours": "substitute", "calibration": calibration, "mechanism": mechanism}
+        labels |= {"repair": repair, "estimator": "none"}
+        key = "/".join(str(value) for name, value in labels.items() if name != "calibration")
+        limits = [(0.0, run.largest(j)) if j == k else (np.nan, np.nan) for j, k in scenario.elements]
+        limits += [(-1.0, 1.0)] * len(scenario.pairs)
+        return Setting(
+            tuple(labels.items()), scenario.quantities, scenario.truths(), tuple(limits), NoSample(), key, run
+        )

@@ -12,10 +12,11 @@ This is floating point with seeded generators, for theory: nothing here is ever 
 import hashlib
 import math
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -43,7 +44,7 @@ class Draws:
     upper: Array | None = None
 
 
-class Sample(Hashable, Protocol):
+class Sample(Protocol):
     """So many samples, one row each."""
 
     def __call__(self, size: int, rng: np.random.Generator, /) -> Array: ...
@@ -76,7 +77,16 @@ class Setting:
     def identity(self) -> str:
         """A short text that is another one when anything that is simulated is; labels do not count."""
         work = self.quantities, self.truths, self.limits, self.sample, self.noise, self.simulate
-        return hashlib.blake2b(repr(work).encode(), digest_size=12).hexdigest()
+        return hashlib.blake2b(described(work).encode(), digest_size=12).hexdigest()
+
+
+def described(work: object) -> str:
+    """The whole ``repr``: arrays are not shortened. One that holds an address says nothing, and is refused."""
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+        text = repr(work)
+    if " at 0x" in text:
+        raise TypeError("sample and simulate must be frozen dataclasses, or have a repr that says all about them")
+    return text
 
 
 Progress = Callable[[int, int], None]
@@ -93,15 +103,22 @@ class NoSample:
 
 def drawn(setting: Setting, size: int, seed: int, block: int) -> Draws:
     """One block of repetitions."""
-    return setting.simulate(
-        _samples(setting.sample, size, seed, block), _generator(f"noise/{setting.noise}/{block}", seed)
-    )
+    samples = _samples(_Described(described(setting.sample), setting.sample), size, seed, block)
+    return setting.simulate(samples, _generator(f"noise/{setting.noise}/{block}", seed))
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """A sample that is equal to another if it is described alike."""
+
+    text: str
+    sample: Sample = field(compare=False)
 
 
 # Many settings see the same samples. A cache of a few blocks is enough, as designs go through sizes one by one.
 @lru_cache(maxsize=64)
-def _samples(sample: Sample, size: int, seed: int, block: int) -> Array:
-    made = sample(size, _generator(f"sample/{sample!r}/{block}", seed))
+def _samples(described_: _Described, size: int, seed: int, block: int) -> Array:
+    made = described_.sample(size, _generator(f"sample/{described_.text}/{block}", seed))
     made.flags.writeable = False
     return made
 

@@ -6,8 +6,7 @@ when the same study is run into the same folder again, and gives the same table,
 
 import json
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,28 +23,30 @@ _REVISION = 1
 _MOMENT = 1.0
 
 
-@dataclass(slots=True)
 class Journal:
     """Summaries of finished settings, one JSON line each, below a line that says which run they are of.
 
-    Lines are complete or ignored: a run may be cut off in the middle of one.
+    Lines that are not complete are ignored: a run may be cut off in the middle of one. The file is locked while it is
+    open, so that no two runs write to it (where the system has such locks).
     """
 
-    path: Path
-    header: dict[str, Any]
-    known: dict[str, Summary] = field(default_factory=dict)
-    _waiting: list[tuple[str, Summary]] = field(default_factory=list)
-    _written: float = field(default_factory=time.monotonic)
-
-    def __post_init__(self) -> None:
-        lines = self.path.read_text("utf-8", errors="replace").split("\n")[:-1] if self.path.exists() else []
-        if lines and _parsed(lines[0]) == self.header:
+    def __init__(self, path: Path, header: Mapping[str, Any], wanted: Collection[str]) -> None:
+        self.path, self.known = path, dict[str, Summary]()
+        self._waiting: list[tuple[str, Summary]] = []
+        self._written = time.monotonic()
+        self._file = path.open("a+b")
+        _lock(self._file, path)
+        self._file.seek(0)
+        *lines, _ = self._file.read().split(b"\n")
+        if lines and _parsed(lines[0]) == header:
             for entry in map(_parsed, lines[1:]):
-                if isinstance(entry, dict) and set(entry) == {"setting", "summary"}:
-                    self.known[entry["setting"]] = tuple((tuple(v), tuple(e)) for v, e in entry["summary"])
-        kept = [json.dumps(self.header)]
-        kept += [_line(identity, summary) for identity, summary in self.known.items()]
-        _replace(self.path, ("\n".join(kept) + "\n").encode())
+                if (found := _summary(entry)) and entry["setting"] in wanted:
+                    self.known[entry["setting"]] = found
+        # Anew: what was not complete is gone, and so is another run.
+        self._file.truncate(0)
+        self._file.write(json.dumps(header).encode() + b"\n")
+        self._waiting += self.known.items()
+        self.flush()
 
     def note(self, setting: Setting, summary: Summary) -> None:
         """One more finished setting: on the disk within a moment, or with `flush`."""
@@ -55,32 +56,48 @@ class Journal:
 
     def flush(self) -> None:
         """Everything on the disk."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.writelines(_line(identity, summary) + "\n" for identity, summary in self._waiting)
+        lines = [json.dumps({"setting": identity, "summary": summary}) + "\n" for identity, summary in self._waiting]
+        self._file.write("".join(lines).encode())
+        self._file.flush()
         self._waiting.clear()
         self._written = time.monotonic()
 
-    def close(self) -> None:
-        """All is done and written elsewhere."""
-        self.path.unlink(missing_ok=True)
+    def close(self, *, done: bool) -> None:
+        """All is done and written elsewhere, or the rest is left for another day."""
+        self.flush()
+        if done:
+            self.path.unlink(missing_ok=True)
+        self._file.close()
 
 
-def _line(identity: str, summary: Summary) -> str:
-    return json.dumps({"setting": identity, "summary": summary})
+def _lock(file: Any, path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise ValueError(
+            f"{path.parent} is in use by another run of this study; wait for it, or take another folder"
+        ) from None
 
 
-def _parsed(line: str) -> Any:
+def _parsed(line: bytes) -> Any:
     try:
         return json.loads(line)
     except ValueError:
         return None
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """The whole file or nothing."""
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)
+def _summary(entry: Any) -> Summary | None:
+    """The summary of a line, if it is one."""
+    try:
+        found = tuple((tuple(map(float, values)), tuple(map(float, errors))) for values, errors in entry["summary"])
+    except (TypeError, KeyError, ValueError):
+        return None
+    return found if len(found) == len(MEASURES) else None
 
 
 def conduct(
@@ -105,7 +122,7 @@ def conduct(
     folder.mkdir(parents=True, exist_ok=True)
     header = {"study": name, "repetitions": repetitions, "seed": seed, "measures": list(MEASURES)}
     header |= {"inbounds": version("inbounds"), "revision": _REVISION}
-    journal = Journal(folder / f"{name}.unfinished", header)
+    journal = Journal(folder / f"{name}.unfinished", header, {setting.identity for setting in settings})
     if journal.known and resumed:
         resumed(len(journal.known))
     try:
@@ -119,11 +136,11 @@ def conduct(
             progress=progress,
         )
     except BaseException:
-        journal.flush()
+        journal.close(done=False)
         raise
     table = frame(settings, summaries, repetitions)
     write(table, folder, name)
-    journal.close()
+    journal.close(done=True)
     return table
 
 

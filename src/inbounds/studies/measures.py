@@ -33,6 +33,8 @@ MEASURES = (
     "coverage",
     "width",
 )
+# Sums of shares and ends of intervals are off by as much; what differs by less is the same.
+_ROUNDING = 1e-12
 # For each of `MEASURES` its values and their standard errors, one for each quantity; NaN where there is none.
 Summary: TypeAlias = tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
 
@@ -52,14 +54,27 @@ def summarise(estimates: Array, lower: Array | None, upper: Array | None, truths
         found[:, :, place] = _of_estimates(kept, truths[[place]], limits[[place]])[:, :, 0] if enough else np.nan
     lacking = undefined.sum(axis=1) if missing.any() else np.zeros(len(truths))
     shares = np.array(_share(lacking, count))
-    covered = np.full((2, 2, len(truths)), np.nan)
-    if lower is not None and upper is not None:
-        hits = (lower <= truths) & (truths <= upper)
-        covered[:, 0] = _share(np.count_nonzero(hits, axis=0), count)
-        covered[:, 1] = _mean(np.ascontiguousarray((upper - lower).T))
-        covered[:, :, np.isnan(covered[0, 1])] = np.nan
+    covered = _of_intervals(lower, upper, truths)
     values, errors = np.concatenate([found, shares[:, None], covered], axis=1)
     return tuple(zip(map(tuple, values.tolist()), map(tuple, errors.tolist()), strict=True))
+
+
+def _of_intervals(lower: Array | None, upper: Array | None, truths: Array) -> Array:
+    """Coverage and width, of the intervals that there are: values and standard errors × measures × quantities."""
+    covered = np.full((2, 2, len(truths)), np.nan)
+    if lower is None or upper is None:
+        return covered
+    slack = _ROUNDING * np.maximum(np.abs(truths), 1.0)
+    hits = ((lower - slack <= truths) & (truths <= upper + slack)).T
+    width = np.ascontiguousarray((upper - lower).T)
+    there = ~np.isnan(width)
+    for place, count in enumerate(there.sum(axis=1).tolist()):
+        if count > 1:
+            every = count == width.shape[1]
+            kept = width[[place]] if every else width[[place]][:, there[place]]
+            covered[:, 0, place] = _share(np.count_nonzero(hits[place]), count)
+            covered[:, 1, place] = np.ravel(_mean(kept))
+    return covered
 
 
 def _mean(values: Array) -> tuple[Array, Array]:
@@ -86,7 +101,9 @@ def _of_estimates(estimates: Array, truths: Array, limits: Array) -> Array:
     values = [bias + truths, bias, sd, rmse, *percentiles]
     errors = [of_mean, of_mean, of_sd, of_rmse, *of_percentiles]
     for side in (0, 1):
-        share, deviation = _share(np.count_nonzero(estimates == limits[:, [side]], axis=1), count)
+        limit = limits[:, [side]]
+        there = np.abs(estimates - limit) <= _ROUNDING * np.maximum(np.abs(limit), 1.0)
+        share, deviation = _share(np.count_nonzero(there, axis=1), count)
         some = ~np.isnan(limits[:, side])
         values.append(np.where(some, share, np.nan))
         errors.append(np.where(some, deviation, np.nan))
@@ -121,7 +138,7 @@ def _places(count: int) -> tuple[Any, Any]:
     return places, np.unique(places)
 
 
-def _share(count: Array, of: int) -> tuple[Array, Array]:
+def _share(count: Any, of: int) -> tuple[Array, Array]:
     """A share and its standard error."""
     smooth = (count + 0.5) / (of + 1)
     return count / of, np.sqrt(smooth * (1 - smooth) / of)

@@ -59,10 +59,10 @@ def _row(row: Mapping[str, Any]) -> str:
     cells = [
         f"<strong>{row['id']}</strong><br>{escape(row['where'])}",
         escape(row["finding"]),
-        _verdict(row["verdict"]),
+        _verdict(row["verdict"], sure=row["sure"]),
         f'<span class="number">{figure}</span><br>{escape(row["of"] or "")}',
         _details(row["why"]) + (f"<p>{escape(row['remark'])}</p>" if row["remark"] else ""),
-        "" if not honest else _verdict(honest) + _details(row["why_honest"]),
+        "" if not honest else _verdict(honest, sure=row["sure_honest"]) + _details(row["why_honest"]),
         _verdict(row["reference"]),
     ]
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
@@ -72,8 +72,9 @@ def _number(value: float, error: float) -> str:
     return f"{value:.3g}" + (f" ({error:.1g})" if error else " (exact)")
 
 
-def _verdict(word: str) -> str:
-    return f'<span class="verdict {escape(word)}">{escape(word)}</span>'
+def _verdict(word: str, *, sure: bool = True) -> str:
+    doubt = "" if sure else "<br>(too close to be sure)"
+    return f'<span class="verdict {escape(word)}">{escape(word)}</span>{doubt}'
 
 
 def _details(why: str) -> str:

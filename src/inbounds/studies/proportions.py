@@ -60,6 +60,7 @@ class Shares:
         shares = tuple(_check.finite(x, f"shares[{i}]") for i, x in enumerate(self.shares))
         if min(shares) < 0 or abs(math.fsum(shares) - 1) > 1e-9:
             raise ValueError(f"shares must be >= 0 and sum to 1, got a sum of {math.fsum(shares):g}")
+        shares = tuple(x / math.fsum(shares) for x in shares)
         labels = tuple(self.labels) or tuple(f"p{i + 1}" for i in range(len(shares)))
         if len(labels) != len(shares) or len(set(labels)) < len(labels):
             raise ValueError(f"labels must name each of the {len(shares)} shares once, got {len(labels)}")
@@ -179,6 +180,18 @@ def _ends(law: Law, n: int, count: float) -> tuple[float, float]:
 _NORMAL = float(scipy.special.ndtri((1 + _LEVEL) / 2))
 
 
+def _moves(scenario: Shares, repair: str, *, substituted: bool) -> int:
+    """How many of the numbers that get noise one record moves by 1/n at most: added, or from one level to another."""
+    noised = np.eye(len(scenario.shares))
+    if repair == "tree":
+        noised = _members(scenario.tree())
+    elif repair.startswith("all-but-one"):
+        noised = noised[1:]
+    columns = noised.T
+    moved = np.abs(columns[:, None] - columns[None]) if substituted else columns
+    return int(moved.sum(axis=-1).max())
+
+
 @lru_cache(maxsize=64)
 def _combinations(scenario: Shares) -> Array:
     members = [{label} for label in scenario.labels] + [set(total) for total in scenario.sums]
@@ -261,9 +274,7 @@ class Proportions:
     def _run(
         self, scenario: Shares, n: int, epsilon: float, calibration: str, mechanism: str, repair: str, estimator: str
     ) -> Run:
-        moves = 1 if self.neighbours == "add-remove" else 2
-        if repair == "tree":
-            moves *= scenario.tree().depth
+        moves = _moves(scenario, repair, substituted=self.neighbours == "substitute")
         copies = self.copies if estimator == "synthesis" else 1
         if estimator == "exact" and mechanism == "truncated" and calibration == "honest":
             # On whole counts, as a release would have it.

@@ -38,7 +38,15 @@ def rows(found: Sequence[Judged]) -> list[dict[str, Any]]:
         first, honest = mine.get("paper") or mine["exact"], mine.get("honest")
         part = first.decisive
         row: dict[str, Any] = {"id": claim.id, "where": claim.where, "finding": claim.words, "verdict": first.verdict}
+        row["sure"] = first.sure
         row |= {"figure": part and part.figure.value, "standard_error": part and part.figure.error}
         row |= {"of": part and part.text, "why": first.why, "reference": claim.reference, "remark": claim.remark}
-        table.append(row | {"verdict_honest": honest and honest.verdict, "why_honest": honest and honest.why})
+        table.append(
+            row
+            | {
+                "verdict_honest": honest and honest.verdict,
+                "sure_honest": honest and honest.sure,
+                "why_honest": honest and honest.why,
+            }
+        )
     return table

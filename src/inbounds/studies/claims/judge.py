@@ -9,7 +9,7 @@ such as "minimal" or "about" are in the text of the condition.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from inbounds.studies.evidence import Measured
+from inbounds.studies.evidence import Measured, mean
 
 VERDICTS = ("reproduced", "partly", "not", "undecided", "not run")
 
@@ -48,13 +48,19 @@ def within(text: str, figure: Measured, limit: float) -> Part:
     return Part(text, figure, abs(figure).below(limit), abs(figure.value) < limit)
 
 
-def everywhere(text: str, figures: Iterable[Measured], limit: float, shown: Measured | None = None) -> Part:
-    """No figure is clearly below a limit, and one at least is clearly above; the least is shown."""
+def everywhere(text: str, figures: Iterable[Measured], limit: float, *, independent: bool = False) -> Part:
+    """On average the figures are above a limit, and none is clearly below it; the least of them is shown."""
     listed = list(figures)
-    answers = [figure.above(limit) for figure in listed]
-    holds = False if any(answer is False for answer in answers) else True if any(answers) else None
-    least = min(listed, key=lambda figure: figure.value)
-    return Part(text, shown or least, holds, holds is not False)
+    typical, least = mean(listed, independent=independent), min(listed, key=lambda figure: figure.value - limit)
+    holds = False if any(figure.above(limit) is False for figure in listed) else typical.above(limit)
+    return Part(text, least, holds, holds is not False and typical.value > limit)
+
+
+def between(text: str, figures: Iterable[Measured], low: float, high: float) -> Part:
+    """All figures lie within limits; the one that is furthest out decides and is shown."""
+    out = max(figures, key=lambda figure: max(low - figure.value, figure.value - high))
+    holds = False if False in (answers := (out.above(low), out.below(high))) else None if None in answers else True
+    return Part(f"{text} within {low:g} to {high:g}; furthest out", out, holds, low <= out.value <= high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,15 @@ class Judged:
     @property
     def verdict(self) -> str:
         return verdict(self.parts)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the verdict would be the same however the conditions went that are too close to tell."""
+        ways = [
+            verdict([part if part.holds is not None else said("", part.figure, way) for part in self.parts])
+            for way in (True, False)
+        ]
+        return ways[0] == ways[1]
 
     @property
     def decisive(self) -> Part | None:
