@@ -138,8 +138,11 @@ def test_the_same_work_is_done_once():
     found = run([first, second], 100, workers=1)
     assert len(calls) == 1
     assert repr(found[0]) == repr(found[1])
-    bits = [setting for setting in paper.covariance() if dict(setting.labels)["mechanism"] == "bit"]
-    assert len({setting.identity for setting in bits}) == len(bits) / 2
+    for settings in (paper.covariance(), paper.proportions()):
+        labels = {setting: dict(setting.labels) for setting in settings}
+        both = [s for s, words in labels.items() if words["mechanism"] == "bit" and words["repair"] != "project"]
+        paired = [s for s in both if labels[s]["neighbours"] == "add-remove" or labels[s]["study"] == "covariance"]
+        assert len({setting.identity for setting in paired}) == len(paired) / 2
 
 
 def test_what_is_known_is_not_simulated_again():
@@ -175,6 +178,19 @@ def test_an_interrupt_is_passed_on_and_nothing_more_is_begun():
     with pytest.raises(KeyboardInterrupt):
         run(settings, 100, workers=2, finished=lambda setting, _: done.append(setting.noise))
     assert done == ["0", "1"]
+
+
+def test_samples_of_other_kinds_are_drawn_apart():
+    """Not the same random numbers put to another use: sizes would move together."""
+    near = [shifted(by, "a") for by in (1.0, 1.000001)]
+    first, second = (drawn(setting, 50, 1, 0).estimates for setting in near)
+    assert np.abs(first - second).min() > 1e-5
+
+
+def test_renaming_a_study_changes_nothing():
+    design = Proportions((Shares("p", (0.2, 0.8)),), (50,), (1.0,))
+    one, other = (run(list(design.settings(name)), 50, workers=1) for name in ("one", "other"))
+    assert repr(one) == repr(other)
 
 
 def test_the_table_has_a_row_for_each_figure_and_none_for_what_is_not_defined():

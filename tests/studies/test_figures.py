@@ -108,9 +108,30 @@ def test_figures_of_a_study_of_ones_own(tmp_path):
     other = Covariance((matrix,), (50, 100), (0.5, 1.0), ("bit", "joint"))
     table = keep.conduct("own", list(other.settings("own")), 20)
     made = list(figures.of_own("covariance", table, "own"))
-    assert len(made) == 2
+    # Nine quantities are shared among two figures, for each ε.
+    assert len(made) == 4
     figures.save(made[0], tmp_path)
     assert {row["column"] for row in values_of(made[0].chart)} == {"BIT", "joint"}
+    shown = [{row["quantity"] for row in values_of(figure.chart)} for figure in made[:2]]
+    assert shown[0].isdisjoint(shown[1])
+    assert len(shown[0] | shown[1]) == 9
+
+
+def test_figures_of_wide_and_narrow_studies(tmp_path):
+    """One size has bars, sizes far apart a logarithmic axis, and many columns are shared among figures."""
+    matrix = Matrix("m", ((1.0, 0.2), (0.2, 1.0)), ((-3, 3), (-3, 3)))
+    table = keep.conduct("one", list(Covariance((matrix,), (50,), (1.0,), ("bit",)).settings("one")), 50)
+    (alone,) = figures.of_own("covariance", table, "one")
+    assert '"type": "bar"' in alone.chart.to_json()
+    figures.save(alone, tmp_path)
+    shares = Shares("many", (1 / 12,) * 12)
+    design = Proportions((shares,), (100, 100_000), (0.1, 0.2, 0.3, 0.4, 0.12345671), ("bit", "unbounded"))
+    table = keep.conduct("many", list(design.settings("many")), 20)
+    made = figures.of_own("proportions", table, "many")
+    # Twelve shares in two figures, for each of two mechanisms.
+    assert len(made) == 4
+    assert '"type": "log"' in made[0].chart.to_json()
+    assert "BIT, ε = 0.12345671" in {row["column"] for row in values_of(made[0].chart)}
 
 
 def test_the_page_has_every_finding_and_nothing_from_elsewhere(tmp_path):

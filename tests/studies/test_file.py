@@ -71,7 +71,7 @@ def test_matrices_of_three_columns_are_repaired():
     }
     made = study(MATRIX | {"scenario": [scenario], "mechanisms": ["bit", "joint"], "repairs": ["clip", "newton"]})
     assert len(made.settings) == 4
-    assert made.settings[0].quantities[3:7] == ("Sage,bmi", "Sage,pulse", "Sbmi,pulse", "rage,bmi")
+    assert made.settings[0].quantities[3:7] == ("S(age, bmi)", "S(age, pulse)", "S(bmi, pulse)", "r(age, bmi)")
     rng = np.random.default_rng(0)
     for setting in made.settings:
         drawn = setting.simulate(np.empty((20, 0)), rng).estimates
@@ -83,10 +83,35 @@ def test_matrices_of_three_columns_are_repaired():
 BAD = [
     ({"kind": "means"}, "kind must be one of 'proportions', 'covariance'; got 'means' of type str"),
     ({"kind": None}, "kind must be one of"),
+    ({"kind": ["proportions"]}, "kind must be one of"),
     ({"epsilons": [1]}, "epsilons is not a key of a study; did you mean 'epsilon'?"),
     ({"wibble": 1}, "wibble is not a key of a study; use name, kind,"),
-    ({"n": []}, "n must be a list with an entry or more"),
-    ({"n": 50}, "n must be a list with an entry or more, got 50 of type int"),
+    ({"n": []}, "n must be a list with an entry or more, got an empty one"),
+    ({"n": 50}, "n must be a list, got 50 of type int"),
+    ({"n": [10**30]}, "n[0] must be at most 10,000,000"),
+    ({"epsilon": [10**400]}, "epsilon[0] must fit a double"),
+    ({"epsilon": [1e-300]}, "epsilon[0] must lie between 1e-9 and 1e6"),
+    ({"epsilon": [1e300]}, "epsilon[0] must lie between"),
+    ({"copies": 10**400}, "copies must be at most 1,000"),
+    ({"a\nb" * 50: 1}, "is not a key of a study"),
+    ({"name": "covariance"}, "no name of the paper's files"),
+    ({"name": "claims"}, "no name of the paper's files"),
+    ({"name": "ours-2"}, "no name of the paper's files"),
+    ({"name": "a."}, "name must be letters"),
+    ({"name": "-rf"}, "name must be letters"),
+    ({"name": "a" * 101}, "name must be letters"),
+    (
+        {"scenario": [{"shares": [0.3, 0.7], "sums": [["p1"]]}]},
+        "quantities must differ in name, but 'p1' is there twice",
+    ),
+    ({"scenario": [{"shares": [0.3, 0.7], "sums": [["p1", "p2"]] * 2}]}, "quantities must differ in name"),
+    ({"scenario": [{"shares": [0.1, 0.2, 0.7], "labels": ["a", "b", "a+b"], "sums": [["a", "b"]]}]}, "quantities must"),
+    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[["p1"]]]}]}, "scenario[0].sums must be lists of labels"),
+    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[{"a": 1}]]}]}, "scenario[0].sums must be a text"),
+    ({"scenario": [{"shares": [0.3, 0.7], "groups": [{"a": 1}]}]}, "scenario[0].groups must be a text"),
+    ({"scenario": [{"shares": [0.3, 0.7], "groups": "x"}]}, "scenario[0].groups must be a list"),
+    ({"scenario": [{"shares": [1 / 1001] * 1001}]}, "scenario[0].shares must be at most 1,000 numbers"),
+    ({"n": list(range(1, 1500)), "epsilon": [float(x) for x in range(1, 1000)]}, "a study may have 20,000 settings"),
     ({"n": [0]}, "n[0] must be >= 1, got 0"),
     ({"n": [50.5]}, "n[0] must be an integer"),
     ({"n": [50, 50]}, "n must not have one entry twice"),
@@ -114,9 +139,9 @@ BAD = [
     ({"undefined": "zero"}, "undefined is not a key of a study"),
     ({"n": list(range(1, 20_002))}, "a study may have 20,000 settings"),
     ({"scenario": []}, "scenario is missing; write a [[scenario]] section"),
-    ({"scenario": {"shares": [0.5, 0.5]}}, "scenario is missing"),
+    ({"scenario": {"shares": [0.5, 0.5]}}, "scenario must be a section in double brackets"),
     ({"scenario": [{"shares": [0.5, 0.4]}]}, "scenario[0].shares must be >= 0 and sum to 1, got a sum of 0.9"),
-    ({"scenario": [{"shares": [1.5, -0.5]}]}, "scenario[0].shares must be >= 0 and sum to 1"),
+    ({"scenario": [{"shares": [1.5, -0.5]}]}, "scenario[0].shares must be >= 0, got one below 0"),
     ({"scenario": [{"shares": [1.0]}]}, "scenario[0].shares must be two numbers or more"),
     ({"scenario": [{"shares": [0.5, "x"]}]}, "scenario[0].shares[1] must be a real number"),
     ({"scenario": [{"shares": [0.5, float("nan")]}]}, "scenario[0].shares[1] must be a number, got nan"),
@@ -126,7 +151,7 @@ BAD = [
     ({"scenario": [{"shares": [0.5, 0.5], "labels": ["a", "a"]}]}, "scenario[0].labels must name each"),
     (
         {"scenario": [{"shares": [0.5, 0.5], "sums": [["q"]]}]},
-        "scenario[0].sums must be lists of labels of shares (p1, p2)",
+        "scenario[0].sums must be lists of labels, each once, such as ['p1'",
     ),
     ({"scenario": [{"shares": [0.5, 0.5], "sums": [["p1", "p1"]]}]}, "scenario[0].sums"),
     ({"scenario": [{"shares": [0.5, 0.5], "sums": [["p1", 3]]}]}, "scenario[0].sums"),
@@ -170,6 +195,9 @@ BAD_MATRIX = [
         {"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2, "columns": ["a"]}]},
         "scenario[0].columns must name each of the 2 columns once",
     ),
+    ({"scenario": [MATRIX["scenario"][0] | {"columns": False}]}, "scenario[0].columns must be a list"),
+    ({"scenario": [MATRIX["scenario"][0] | {"columns": []}]}, "scenario[0].columns must be a list with an entry"),
+    ({"n": [10**400]}, "n[0] must be at most"),
 ]
 
 
@@ -191,6 +219,27 @@ def test_what_is_missing_is_said_with_an_example(missing):
         study(content)
 
 
+def test_a_missing_kind_and_a_name_from_the_file(tmp_path):
+    with pytest.raises(ValueError, match='kind is missing; write kind = "proportions"'):
+        study({})
+    odd = tmp_path / "my study (final).toml"
+    odd.write_text('kind = "proportions"\nn = [50]\nepsilon = [1.0]\n[[scenario]]\nshares = [0.5, 0.5]\n')
+    with pytest.raises(ValueError, match=r'got .my study \(final\). from the file.s; write name = "\.\.\."'):
+        load(odd)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    marked = tmp_path / "marked.toml"
+    marked.write_bytes(b"\xef\xbb\xbf" + (EXAMPLES / "own_study.toml").read_bytes())
+    assert load(marked).name == "age-groups"
+
+
+def test_the_command_overrules_what_undefined_means():
+    assert {s.simulate.undefined for s in study(MATRIX, undefined="zero").settings} == {"zero"}
+    with pytest.raises(ValueError, match="--undefined is for studies of covariance matrices"):
+        study(SHARES, undefined="zero")
+
+
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ValueError, match=r"none\.toml: cannot be read \(No such file"):
         load(tmp_path / "none.toml")
@@ -204,4 +253,8 @@ def test_files_that_cannot_be_read(tmp_path):
     bad.write_text('kind = "proportions"\nn = [50]\nepsilon = [1.0]\n[[scenario]]\nshares = [0.5, 0.4]\n')
     with pytest.raises(ValueError, match=r"bad\.toml: scenario\[0\]\.shares must be >= 0 and sum to 1"):
         load(bad)
+    for text in ("groups = " + "[" * 3000 + "]" * 3000, "seed = " + "9" * 5000):
+        bad.write_text(text)
+        with pytest.raises(ValueError, match=r"bad\.toml: is not valid TOML: a number is too long"):
+            load(bad)
     assert file.MOST_SETTINGS == 20_000

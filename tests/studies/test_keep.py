@@ -40,7 +40,7 @@ def conducted(folder, workers=1, seed=3, **more):
 @pytest.mark.claim("study-reproducible")
 def test_the_same_bytes_with_one_and_two_workers(tmp_path):
     alone = conducted(tmp_path / "one", 1)
-    assert set(alone) == {"s.csv", "s.parquet"}
+    assert set(alone) == {"s.csv", "s.parquet", "s.json"}
     assert conducted(tmp_path / "two", 2) == alone
     assert conducted(tmp_path / "other", 2, seed=4) != alone
 
@@ -75,7 +75,7 @@ def test_an_interrupted_run_is_taken_up(tmp_path, workers):
         assert set(contents(folder)) == {"s.unfinished"}
     heard = []
     assert conducted(folder, workers, resumed=heard.append) == whole
-    assert heard == [50]
+    assert heard == ["s: 50 settings taken over from an interrupted run"]
 
 
 @pytest.mark.claim("study-resumed")
@@ -96,9 +96,34 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path):
         text + b'{"setting": "a", "summary": [[1]]}\n',
     ):
         journal.write_bytes(rest)
+        (folder / "s.json").unlink(missing_ok=True)
         assert conducted(folder, resumed=heard.append) == whole
         journal.write_bytes(text)
-    assert heard == [9, 9, 10, 10, 10, 10]
+    assert [text.split()[1] for text in heard] == ["9", "9", "10", "10", "10", "10"]
+
+
+@pytest.mark.claim("study-resumed")
+def test_a_table_that_is_there_is_not_made_again(tmp_path, monkeypatch):
+    """Interrupted while figures are drawn, the same command goes on with them."""
+    whole = conducted(tmp_path)
+    heard = []
+    with monkeypatch.context() as patch:
+        patch.setattr(keep, "run", None)
+        assert conducted(tmp_path, resumed=heard.append) == whole
+    assert heard == ["s: the table is there already"]
+    # Another seed, another design or a table that is gone: simulated.
+    assert conducted(tmp_path, seed=4) != whole
+    assert conducted(tmp_path) == whole
+    (tmp_path / "s.csv").unlink()
+    assert conducted(tmp_path) == whole
+    keep.conduct("s", settings()[:5], 200, seed=3, folder=tmp_path)
+    assert contents(tmp_path) != whole
+
+
+def test_a_damaged_table_is_named(tmp_path):
+    (tmp_path / "s.parquet").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"s\.parquet cannot be read; remove it"):
+        keep.read(tmp_path, "s")
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"repetitions": 100}, {"measures": []}, {"revision": 0}])
@@ -113,7 +138,7 @@ def test_another_run_is_not_mixed_in(tmp_path, change):
     journal.write_text(json.dumps(json.loads(first) | change) + "\n" + rest, "utf-8")
     heard = []
     assert conducted(folder, resumed=heard.append) == whole
-    assert heard == []
+    assert heard == ["s: an interrupted run with another seed or number of repetitions is replaced"]
 
 
 @pytest.mark.claim("study-resumed")
@@ -136,7 +161,7 @@ def test_only_what_fits_is_called_taken_over(tmp_path):
         keep.conduct("s", before, 50, folder=tmp_path, workers=1, progress=cut_after(3))
     heard = []
     keep.conduct("s", after, 50, folder=tmp_path, workers=1, resumed=heard.append)
-    assert heard == [1]
+    assert heard == ["s: 1 setting taken over from an interrupted run"]
 
 
 def test_a_setting_that_was_changed_is_simulated_again(tmp_path):
@@ -153,7 +178,7 @@ def test_a_setting_that_was_changed_is_simulated_again(tmp_path):
 @pytest.mark.claim("study-resumed")
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
-    """SIGKILL, then Ctrl-C, then to the end: the same tables as a run that nobody disturbed."""
+    """SIGKILL, SIGTERM, then Ctrl-C, then to the end: the same tables as a run that nobody disturbed."""
     study = tmp_path / "own.toml"
     study.write_text(
         f'name = "own"\nkind = "proportions"\nn = {list(range(50, 130, 10))}\nepsilon = [0.1, 0.2, 0.5, 1.0]\n'
@@ -165,7 +190,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     folder = tmp_path / "cut"
     journal = folder / "own.unfinished"
     lines = 0
-    for blow, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+    for blow, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
         running = subprocess.Popen([*command, str(folder)], stderr=subprocess.PIPE, text=True, preexec_fn=listen)
         for _ in range(2000):
             if journal.exists() and journal.read_text("utf-8").count("\n") > lines + 4:

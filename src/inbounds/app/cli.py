@@ -5,9 +5,11 @@ on a terminal. Exit status: 0 done, 2 bad input (one clear line), 130 interrupte
 """
 
 import json
+import re
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,46 +39,73 @@ def study(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="covariance|proportions|paper|FILE.toml",
-            help="one of the paper's studies, both of them, or a study file of your own",
+            metavar="STUDY",
+            help="covariance or proportions (the paper's studies), paper (both), or FILE.toml (your own)",
         ),
     ],
     out: Annotated[Path, typer.Option(help="folder for tables, figures and claims")],
     reps: Annotated[
-        int | None, typer.Option(help="repetitions of every setting [default: 10000, or the file's; the paper has 500]")
+        str | None,
+        typer.Option(metavar="N", help="repetitions of every setting; 10000, or the file's, if not given"),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="of all random numbers [default: 1, or the file's]")] = None,
-    workers: Annotated[int | None, typer.Option(help="threads; the table is the same for any number")] = None,
+    seed: Annotated[
+        str | None, typer.Option(metavar="S", help="of all random numbers; 1, or the file's, if not given")
+    ] = None,
+    workers: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="threads, as many as there are cores if not given; the table is the same"),
+    ] = None,
     undefined: Annotated[
-        str, typer.Option(help="correlations next to a released variance of zero: omit, or count as zero")
-    ] = "omit",
+        str | None,
+        typer.Option(
+            metavar="omit|zero",
+            help="covariance studies: correlations next to a released variance of zero are left out, or count as 0",
+        ),
+    ] = None,
     figures: Annotated[bool, typer.Option(help="draw the figures (PNG and SVG)")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="say on standard output what was written")] = False,
 ) -> None:
     """Simulate with known truth: the paper's studies, or your own.
 
-    Writes a tidy table (CSV and Parquet), figures, and for the paper's studies every finding of it with a verdict that
-    is computed from the tables (claims.csv, claims.html). An interrupted run is taken up where it ended.
+    Writes a tidy table (CSV and Parquet) and figures; for the paper's studies also all 32 findings of the paper, each
+    with a verdict that is computed from the tables (claims.csv, claims.html). An interrupted run is taken up where it
+    ended when the same command is given again. See docs/studies.md.
+
+    Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
     """
     from inbounds.app import laboratory
     from inbounds.studies.covariance import UNDEFINED
 
-    choice(undefined, "--undefined", UNDEFINED)
+    if undefined is not None:
+        choice(undefined, "--undefined", UNDEFINED)
+    count, start, threads = _whole(reps, "--reps"), _whole(seed, "--seed"), _whole(workers, "--workers")
     with _progress("simulating") as progress:
-        order = laboratory.Order(out, reps, seed, workers, undefined, figures)
+        order = laboratory.Order(out, count, start, threads, undefined, figures)
         report = laboratory.conduct(what, order, progress=progress, say=_say)
     if as_json:
         print(json.dumps(report))
 
 
+def _whole(text: str | None, name: str) -> int | None:
+    """A whole number as it is typed: 10000 or 10_000."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"-?[0-9_]{1,18}", text):
+        raise ValueError(f"{name} must be a whole number such as 10000, got {text[:40]!r}")
+    return int(text)
+
+
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    """To standard error, if anybody listens there."""
+    if sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            print(text, file=sys.stderr)
 
 
 @contextmanager
 def _progress(what: str) -> Iterator[Any]:
     """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
@@ -94,6 +123,8 @@ def _progress(what: str) -> Iterator[Any]:
 
 def main() -> None:
     """Run the command; a mistake is one line, never a traceback."""
+    # Asked to end, it ends as with Ctrl-C: what was finished is kept.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         # The exit status, where a command left early; an interrupt is 130.
         status = app(standalone_mode=False)

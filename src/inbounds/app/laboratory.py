@@ -1,11 +1,11 @@
 """Running a study from the command line: tables, figures, and the claims page."""
 
 import csv
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,31 +37,47 @@ class Order:
     repetitions: int | None = None
     seed: int | None = None
     workers: int | None = None
-    undefined: str = "omit"
+    undefined: str | None = None
     figures: bool = True
 
 
 def conduct(what: str, order: Order, *, progress: Any = None, say: Say = _silent) -> dict[str, Any]:
     """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
+    if str(order.folder) in ("", ".") and not order.folder.name:
+        raise ValueError("--out must name a folder")
+    if order.folder.exists() and not order.folder.is_dir():
+        raise ValueError(f"--out must name a folder, and {order.folder} is a file")
     if what in (*STUDIES, "paper"):
         return _paper(STUDIES if what == "paper" else (what,), order, progress, say)
     if not what.endswith(".toml"):
         raise ValueError(f"{what!r} is not a study; use covariance, proportions, paper, or a file that ends in .toml")
-    own = file.load(Path(what))
+    own = file.load(Path(what), undefined=order.undefined)
     table = _simulated(own.name, own.settings, own, order, progress, say)
+    _forget(order.folder, f"{own.name}-*")
     drawn = []
     if order.figures:
         from inbounds.studies import figures
 
-        drawn = _drawn(list(islice(figures.of_own(own.kind, table, own.name), _MOST_FIGURES)), order, progress, say)
+        made = figures.of_own(own.kind, table, own.name)
+        if len(made) > _MOST_FIGURES:
+            say(f"{own.name}: {_MOST_FIGURES} of {len(made)} figures are drawn; shorter lists show all of them")
+        drawn = _drawn(made[:_MOST_FIGURES], order, progress, say)
     return _written(order, [own.name], drawn)
 
 
+# Names of the figures of each study.
+_FIGURES = {"covariance": ("fig1-*", "ours-covariance*"), "proportions": ("fig[2-5S]*", "ours-proportions*")}
+
+
 def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[str, Any]:
+    if order.undefined is not None and "covariance" not in names:
+        raise ValueError("--undefined is for studies of covariance matrices")
     drawn = []
     for name in names:
-        settings = paper.covariance(undefined=order.undefined) if name == "covariance" else paper.proportions()
+        rule = order.undefined or "omit"
+        settings = paper.covariance(undefined=rule) if name == "covariance" else paper.proportions()
         table = _simulated(name, settings, None, order, progress, say)
+        _forget(order.folder, *_FIGURES[name])
         if order.figures:
             from inbounds.studies import figures
 
@@ -80,6 +96,8 @@ def _simulated(
     repetitions = require_repetitions(repetitions)
     if own is None and repetitions < LEAST:
         raise ValueError(f"repetitions of the paper's studies must be at least {LEAST}, got {repetitions}")
+    kind = name if own is None else own.kind
+    rules = {getattr(setting.simulate, "undefined", None) for setting in settings} if kind == "covariance" else set()
     table = keep.conduct(
         name,
         settings,
@@ -88,18 +106,28 @@ def _simulated(
         workers=order.workers,
         folder=order.folder,
         progress=progress,
-        resumed=lambda count: say(f"{name}: {count} settings taken over from an interrupted run"),
+        resumed=say,
+        how={"undefined": rules.pop()} if rules else None,
     )
-    how = {"study": name, "repetitions": repetitions, "seed": seed, "inbounds": version("inbounds")}
-    how |= {"undefined": order.undefined} if name == "covariance" and own is None else {}
-    (order.folder / f"{name}.json").write_text(json.dumps(how, indent=1) + "\n", "utf-8")
-    say(f"{name}: {len(settings):,} settings, {repetitions:,} repetitions, {len(table):,} rows")
+    say(f"{name}: {_many(len(settings), 'setting')}, {repetitions:,} repetitions, {_many(len(table), 'row')}")
     return table
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _first(*choices: Any) -> Any:
     """The first that was made."""
     return next(choice for choice in choices if choice is not None)
+
+
+def _forget(folder: Path, *patterns: str) -> None:
+    """Figures of an earlier table."""
+    for pattern in patterns:
+        for suffix in ("svg", "png"):
+            for path in (folder / "figures").glob(f"{pattern}.{suffix}"):
+                path.unlink()
 
 
 def _drawn(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list[str]:
@@ -110,7 +138,7 @@ def _drawn(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list
         if progress:
             progress(place, len(charts), "drawing")
         paths += [str(path) for path in figures.save(figure, order.folder / "figures")]
-    say(f"{len(charts)} figures in {order.folder / 'figures'}")
+    say(f"{_many(len(charts), 'figure')} in {order.folder / 'figures'}")
     return paths
 
 
@@ -124,10 +152,11 @@ def write_claims(folder: Path) -> dict[str, int]:
 
     tables = {name: keep.read(folder, name) for name in STUDIES}
     rows = claims.rows(claims.judged(tables))
-    with (folder / "claims.csv").open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    keep.replace_text(folder / "claims.csv", text.getvalue())
     page.write(rows, _figures_of(folder), _how(folder), folder / "claims.html")
     verdicts: dict[str, int] = {}
     for row in rows:
@@ -149,9 +178,10 @@ def _how(folder: Path) -> str:
     """How the tables in a folder were made, in words."""
     texts = []
     for name in STUDIES:
-        path = folder / f"{name}.json"
-        if path.exists():
-            how = json.loads(path.read_text("utf-8"))
+        try:
+            how = json.loads((folder / f"{name}.json").read_text("utf-8"))
             rule = f", undefined r: {how['undefined']}" if "undefined" in how else ""
             texts.append(f"{name}: {how['repetitions']:,} repetitions, seed {how['seed']}{rule}")
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
     return f"Simulated by inbounds {version('inbounds')} ({'; '.join(texts)})." if texts else ""

@@ -20,12 +20,13 @@ from inbounds._check import Array
 from inbounds.after import matrix
 from inbounds.studies import noise
 from inbounds.studies.engine import Draws, NoSample, Setting
-from inbounds.studies.scales import CALIBRATIONS, truncated_scale
+from inbounds.studies.scales import CALIBRATIONS, require_sizes, truncated_scale
 
 MECHANISMS = ("truncated", "bit", "joint")
 UNDEFINED = ("omit", "zero")
 # Products of bounds fit a double, with room.
 _LARGEST = 1e50
+_MOST_COLUMNS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Matrix:
 
     def __post_init__(self) -> None:
         size = len(self.matrix)
+        if size > _MOST_COLUMNS:
+            raise ValueError(f"matrix must have at most {_MOST_COLUMNS} columns, got {size}")
         if size < 2 or any(len(row) != size for row in self.matrix):
             raise ValueError("matrix must be square, with two columns or more")
         rows = tuple(
@@ -83,10 +86,17 @@ class Matrix:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        between = "" if all(len(name) == 1 for name in self.columns) else ","
-        names = [f"S{self.columns[j]}{between}{self.columns[k]}" for j, k in self.elements]
-        alone = len(self.pairs) == 1
-        return (*names, *("r" if alone else f"r{self.columns[j]}{between}{self.columns[k]}" for j, k in self.pairs))
+        short = all(len(name) == 1 for name in self.columns)
+
+        def named(letter: str, j: int, k: int) -> str:
+            one, other = self.columns[j], self.columns[k]
+            return f"{letter}{one}{other}" if short else f"{letter}({one}, {other})"
+
+        alone = short and len(self.pairs) == 1
+        return (
+            *(named("S", j, k) for j, k in self.elements),
+            *("r" if alone else named("r", j, k) for j, k in self.pairs),
+        )
 
     @property
     def widths(self) -> tuple[float, ...]:
@@ -186,10 +196,7 @@ class Covariance:
     undefined: str = "omit"
 
     def __post_init__(self) -> None:
-        for i, n in enumerate(self.n):
-            _check.integer(n, f"n[{i}]", least=2)
-        for i, epsilon in enumerate(self.epsilon):
-            _check.positive(epsilon, f"epsilon[{i}]")
+        require_sizes(self.n, self.epsilon, least=2)
         words = {"mechanisms": MECHANISMS, "repairs": matrix.REPAIRS, "calibrations": CALIBRATIONS}
         for name, options in words.items():
             for i, word in enumerate(getattr(self, name)):
@@ -212,7 +219,7 @@ class Covariance:
         labels: dict[str, Any] = {"study": study, "scenario": scenario.name, "n": n, "epsilon": epsilon}
         labels |= {"neighbours": "substitute", "calibration": calibration, "mechanism": mechanism}
         labels |= {"repair": repair, "estimator": "none"}
-        key = "/".join(str(value) for name, value in labels.items() if name != "calibration")
+        key = "/".join(str(value) for name, value in labels.items() if name not in ("study", "calibration"))
         limits = [(0.0, run.largest(j)) if j == k else (np.nan, np.nan) for j, k in scenario.elements]
         limits += [(-1.0, 1.0)] * len(scenario.pairs)
         return Setting(

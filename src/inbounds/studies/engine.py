@@ -160,7 +160,7 @@ def run(
     begun and is passed on.
     """
     require_order(settings, repetitions, seed, workers)
-    threads = _workers(repetitions) if workers is None else workers
+    threads = _workers(repetitions) if workers is None else min(workers, os.cpu_count() or 1)
     identities = [setting.identity for setting in settings]
     # Settings that differ in their labels alone are simulated once.
     work = dict(zip(reversed(identities), reversed(settings), strict=True))
@@ -191,6 +191,12 @@ def require_order(settings: Sequence[Setting], repetitions: object, seed: object
     if workers is not None:
         _check.integer(workers, "workers", least=1)
     require_distinct(settings)
+
+
+def shortened(text: str) -> str:
+    """A text for a message: one line, and not a long one."""
+    shown = repr(text)
+    return shown if len(shown) <= 60 else shown[:57] + "...'"
 
 
 def require_repetitions(value: object) -> int:
@@ -233,13 +239,18 @@ def _threaded(
 
 
 def require_distinct(settings: Sequence[Setting]) -> None:
-    """Labels tell settings apart in the table, so no two may have the same."""
+    """Labels tell settings apart in the table, and quantities what is in one: no two may have the same."""
     seen: set[tuple[tuple[str, Any], ...]] = set()
     for setting in settings:
         if setting.labels in seen:
             text = ", ".join(f"{name} {value}" for name, value in setting.labels)
             raise ValueError(f"a study must not have one setting twice: {text}")
         seen.add(setting.labels)
+        twice = [name for i, name in enumerate(setting.quantities) if name in setting.quantities[:i]]
+        if twice:
+            raise ValueError(
+                f"quantities must differ in name, but {shortened(twice[0])} is there twice; change labels or sums"
+            )
 
 
 def columns(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions: int) -> dict[str, list[Any]]:

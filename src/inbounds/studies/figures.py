@@ -15,6 +15,9 @@ import polars as pl
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 _MEASURES = {"bias": "bias", "rmse": "RMSE", "coverage": "coverage of 95% intervals"}
+# Axes of all rows as wide as each other, so that panels stand below their headings.
+_ALIGNED = alt.Axis(minExtent=38, maxExtent=38)
+_MOST_COLUMNS = 9
 _NAMES = {"bit": "BIT", "truncated": "truncated", "unbounded": "unbounded", "joint": "joint"}
 _SCALES = {"paper": "at the paper's scale", "honest": "at the scale that keeps ε"}
 
@@ -35,8 +38,10 @@ def save(figure: Figure, folder: Path) -> tuple[Path, Path]:
     folder.mkdir(parents=True, exist_ok=True)
     svg = vl_convert.vegalite_to_svg(figure.chart.to_json())
     paths = folder / f"{figure.name}.svg", folder / f"{figure.name}.png"
-    paths[0].write_text(svg, "utf-8")
-    paths[1].write_bytes(vl_convert.svg_to_png(svg, scale=2))
+    for path, content in zip(paths, (svg.encode(), vl_convert.svg_to_png(svg, scale=2)), strict=True):
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(content)
+        part.replace(path)
     return paths
 
 
@@ -45,7 +50,8 @@ def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
     for calibration, words in _SCALES.items():
         if name == "covariance":
             title = f"Fig. 1. Sanitised components of S, {words}"
-            yield Figure(f"fig1-components-{calibration}", title, components(table, title, calibration=calibration))
+            split = _where(table, calibration=calibration).filter(pl.col("mechanism") != "joint")
+            yield Figure(f"fig1-components-{calibration}", title, components(split, title, ("S11", "S22", "S12", "r")))
             continue
         for number, file, what, repair, estimator, sums in (
             ("Fig. 2", "fig2-rescaling", "Re-scaled shares", "rescale", "wald", False),
@@ -58,7 +64,11 @@ def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
             title = f"{number}. {what}, {words}"
             labels = {"scenario": "p", "neighbours": "add-remove", "calibration": calibration}
             labels |= {"repair": repair, "estimator": estimator}
-            yield Figure(f"{file}-{calibration}", title, shares(table, title, sums=sums, **labels))
+            # Unbounded noise is one of our additions.
+            released = _where(table, **labels).filter(pl.col("mechanism") != "unbounded")
+            quantities = [q for q in released["quantity"].unique(maintain_order=True) if ("+" in q) == sums]
+            original = _where(table, scenario="p", mechanism="original")
+            yield Figure(f"{file}-{calibration}", title, shares(released, original, title, quantities))
     if name == "covariance":
         title = "The whole matrix in one draw, against element by element: RMSE at ε = 1"
         yield Figure("ours-covariance", title, joint_matrix(table, title))
@@ -67,27 +77,46 @@ def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
         yield Figure("ours-proportions", title, ways(table, title))
 
 
-def of_own(kind: str, table: pl.DataFrame, name: str) -> Iterator[Figure]:
-    """Figures of a study of one's own: one for each scenario, calibration, repair and estimator."""
+def of_own(kind: str, table: pl.DataFrame, name: str) -> list[Figure]:
+    """Figures of a study of one's own: for each scenario, calibration, repair and estimator.
+
+    A figure holds at most eight quantities and nine columns of panels; more are shared among several.
+    """
     released = table.filter(pl.col("epsilon").is_not_null())
     keys = ["scenario", "neighbours", "calibration", "repair", "estimator"]
     if kind == "covariance":
         keys = ["scenario", "calibration", "epsilon", "repair"]
-    for place, labels in enumerate(released.select(keys).unique(maintain_order=True).to_dicts(), start=1):
-        if kind == "covariance":
-            title = f"{labels['scenario']}, ε = {labels['epsilon']:g}, {_SCALES[labels['calibration']]}"
-            chart = components(table, title, **labels)
-        else:
-            title = f"{labels['scenario']}: {labels['repair']}, {labels['estimator']}, {_SCALES[labels['calibration']]}"
-            chart = shares(table, title, **labels)
-        yield Figure(f"{name}-{place}", title, chart)
+    drawn: list[tuple[str, Any]] = []
+    for labels in released.select(keys).unique(maintain_order=True).to_dicts():
+        part = _where(released, **labels)
+        scale = _SCALES[labels["calibration"]]
+        for quantities in _groups(part["quantity"].unique(maintain_order=True).to_list(), len(_SHAPES)):
+            if kind == "covariance":
+                title = f"{labels['scenario']}, ε = {_short(labels['epsilon'])}, {scale}"
+                drawn.append((title, components(part, title, quantities)))
+                continue
+            title = f"{labels['scenario']}: {labels['repair']}, {labels['estimator']}, {scale}"
+            original = _where(table, scenario=labels["scenario"], mechanism="original")
+            mechanisms = part["mechanism"].unique(maintain_order=True).to_list()
+            wide = len(mechanisms) * part["epsilon"].n_unique() > _MOST_COLUMNS
+            for some in [[one] for one in mechanisms] if wide else [mechanisms]:
+                kept = part.filter(pl.col("mechanism").is_in(some))
+                drawn.append((title, shares(kept, original, title, quantities)))
+    return [Figure(f"{name}-{place}", title, chart) for place, (title, chart) in enumerate(drawn, start=1)]
 
 
-def shares(table: pl.DataFrame, title: str, *, sums: bool | None = None, **labels: Any) -> Any:
+def _groups(items: list[str], size: int) -> list[list[str]]:
+    """As even as they can be, none larger than ``size``."""
+    count = -(-len(items) // size)
+    return [items[len(items) * i // count : len(items) * (i + 1) // count] for i in range(count)]
+
+
+def _short(number: float) -> str:
+    return f"{number:.12g}"
+
+
+def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantities: Sequence[str]) -> Any:
     """Bias, RMSE and coverage over n, next to those of the samples; one column for each mechanism and ε."""
-    released = _where(table, **labels)
-    original = _where(table, scenario=labels["scenario"], mechanism="original")
-    quantities = [q for q in released["quantity"].unique(maintain_order=True) if sums is None or ("+" in q) == sums]
     columns = _columns(released)
     rows = []
     for column, (mechanism, epsilon) in columns.items():
@@ -95,7 +124,8 @@ def shares(table: pl.DataFrame, title: str, *, sums: bool | None = None, **label
         for series, frame in (("released", part), ("original", original)):
             kept = frame.filter(pl.col("measure").is_in(list(_MEASURES)), pl.col("quantity").is_in(quantities))
             rows += [row | {"series": series, "column": column} for row in kept.select(*_DRAWN).to_dicts()]
-    marks_of = alt.Scale(domain=quantities, range=(_SHAPES * len(quantities))[: len(quantities)])
+    sizes = _over_sizes(released)
+    marks_of = alt.Scale(domain=list(quantities), range=_SHAPES[: len(quantities)])
     shape = alt.Shape("quantity:N", title=None, scale=marks_of, legend=_legend("circle"))
     colour, dash = _styled(["original", "released"], [_VERMILION, _BLUE], [[4, 3], [1, 0]])
     lines: list[Any] = []
@@ -103,8 +133,8 @@ def shares(table: pl.DataFrame, title: str, *, sums: bool | None = None, **label
         # One data object for all layers of a row of panels.
         data = alt.InlineData(values=[row for row in rows if row["measure"] == measure])
         base = alt.Chart(data).encode(
-            x=alt.X("n:Q", title="n" if measure == "coverage" else None, axis=alt.Axis(tickCount=4)),
-            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=measure == "rmse")),
+            x=sizes(last=measure == "coverage"),
+            y=alt.Y("value:Q", title=name, scale=alt.Scale(zero=measure == "rmse"), axis=_ALIGNED),
             color=colour,
             detail="quantity:N",
         )
@@ -119,36 +149,35 @@ def shares(table: pl.DataFrame, title: str, *, sums: bool | None = None, **label
     return _finished(alt.vconcat(*lines, spacing=4), title)
 
 
-def components(table: pl.DataFrame, title: str, **labels: Any) -> Any:
+def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> Any:
     """Mean and percentiles of elements and correlations over n, with the true value; columns: matrix and mechanism."""
-    kept = (
-        _where(table, **labels).filter(pl.col("mechanism") != "joint")
-        if "epsilon" not in labels
-        else _where(table, **labels)
-    )
-    wide = kept.pivot("measure", index=["scenario", "mechanism", "n", "quantity", "truth"], values="value")
-    several = kept["scenario"].n_unique() > 1
-    order = []
+    wide = table.pivot("measure", index=["scenario", "mechanism", "n", "quantity", "truth"], values="value")
+    several = table["scenario"].n_unique() > 1
     rows = []
     for row in wide.to_dicts():
         mechanism = _NAMES[row["mechanism"]]
         column = f"{row['scenario']}, {mechanism}" if several else mechanism
-        order.append(column)
         rows.append({key.replace(".", "_"): value for key, value in row.items()} | {"column": column})
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    sizes, alone = _over_sizes(table), table["n"].n_unique() == 1
     lines: list[Any] = []
-    for quantity in kept["quantity"].unique(maintain_order=True):
-        data = [row for row in rows if row["quantity"] == quantity]
-        last = quantity == kept["quantity"][-1]
-        base = alt.Chart(alt.InlineData(values=data)).encode(
-            x=alt.X("n:Q", title="n" if last else None, axis=alt.Axis(tickCount=4))
-        )
-        outer = base.mark_area(opacity=0.25, color=_BLUE).encode(y=alt.Y("q2_5:Q", title=quantity), y2="q97_5:Q")
-        inner = base.mark_area(opacity=0.45, color=_BLUE).encode(y="q25:Q", y2="q75:Q")
-        mean = base.mark_line(color="black", strokeWidth=1.4, point=alt.OverlayMarkDef(size=14, color="black")).encode(
-            y="mean:Q"
-        )
-        truth = base.mark_line(color=_VERMILION, strokeDash=[5, 3], strokeWidth=1.4).encode(y="truth:Q")
-        lines.append(_panels(alt.layer(outer, inner, truth, mean), list(dict.fromkeys(order)), header=not lines))
+    for quantity in quantities:
+        data = alt.InlineData(values=[row for row in rows if row["quantity"] == quantity])
+        base = alt.Chart(data).encode(x=sizes(last=quantity == quantities[-1]))
+        bands = []
+        # A single size has no area and no line: bars and marks are drawn instead.
+        for low, high, opacity, width in (("q2_5", "q97_5", 0.25, 12), ("q25", "q75", 0.45, 12)):
+            mark = (
+                base.mark_bar(opacity=opacity, color=_BLUE, size=width)
+                if alone
+                else base.mark_area(opacity=opacity, color=_BLUE)
+            )
+            bands.append(mark.encode(y=alt.Y(f"{low}:Q", title=quantity, axis=_ALIGNED), y2=f"{high}:Q"))
+        black = alt.OverlayMarkDef(size=14, color="black")
+        mean = base.mark_line(color="black", strokeWidth=1.4, point=black).encode(y="mean:Q")
+        stroke: dict[str, Any] = {"color": _VERMILION, "strokeWidth": 1.6}
+        truth = base.mark_tick(**stroke, thickness=2) if alone else base.mark_line(strokeDash=[5, 3], **stroke)
+        lines.append(_panels(alt.layer(*bands, truth.encode(y="truth:Q"), mean), columns, header=not lines))
     subtitle = "black: mean; dark band: 25 to 75%; light band: 2.5 to 97.5%; dashed: the true value"
     return _finished(alt.vconcat(*lines, spacing=4), [title, subtitle])
 
@@ -221,12 +250,24 @@ def _columns(released: pl.DataFrame) -> dict[str, tuple[str, float]]:
     pairs = released.select("mechanism", "epsilon").unique(maintain_order=True).rows()
     mechanisms = list(dict.fromkeys(mechanism for mechanism, _ in pairs))
     ordered = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1]))
-    return {f"{_NAMES[mechanism]}, ε = {epsilon:g}": (mechanism, epsilon) for mechanism, epsilon in ordered}
+    return {f"{_NAMES[mechanism]}, ε = {_short(epsilon)}": (mechanism, epsilon) for mechanism, epsilon in ordered}
+
+
+def _over_sizes(table: pl.DataFrame) -> Any:
+    """The axis of n: logarithmic where sizes are far apart."""
+    found = table["n"].unique().to_list()
+    scale = alt.Scale(type="log", nice=False) if max(found) > 20 * min(found) else alt.Scale(zero=False)
+
+    def axis(*, last: bool) -> alt.X:
+        ticks = alt.Axis(tickCount=4, labelOverlap="greedy", labelSeparation=4)
+        return alt.X("n:Q", title="n" if last else None, scale=scale, axis=ticks)
+
+    return axis
 
 
 def _legend(symbol: str = "stroke") -> alt.Legend:
     size = 400 if symbol == "stroke" else 60
-    return alt.Legend(orient="bottom", symbolType=symbol, symbolSize=size, columns=8)
+    return alt.Legend(orient="bottom", symbolType=symbol, symbolSize=size, columns=4, labelLimit=220)
 
 
 def _styled(names: Sequence[str], colours: Sequence[str], dashes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
@@ -245,7 +286,12 @@ def _series(
         .mark_line(strokeWidth=1.8)
         .encode(
             x=alt.X("n:Q", title="n" if last else None, axis=alt.Axis(tickCount=5)),
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False)),
+            y=alt.Y(
+                "value:Q",
+                title=title,
+                scale=alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False),
+                axis=_ALIGNED,
+            ),
             color=colour,
             strokeDash=dash,
         )

@@ -20,6 +20,7 @@ Every mistake is one line that names the key, the rule and what to write instead
 """
 
 import difflib
+import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +30,14 @@ from typing import Any
 
 from inbounds import _check
 from inbounds.studies.covariance import Covariance, Matrix
-from inbounds.studies.engine import Setting, require_distinct, require_repetitions
-from inbounds.studies.proportions import Proportions, Shares, nested
+from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shortened
+from inbounds.studies.proportions import Proportions, Shares
 
 KINDS = ("proportions", "covariance")
 # More settings than this are a slip of the pen: hours of work and a table of millions of rows.
 MOST_SETTINGS = 20_000
+# Beginnings of names that the paper's studies give to files.
+_RESERVED = ("covariance", "proportions", "paper", "claims", "ours", "fig")
 _GENERAL = ("name", "kind", "repetitions", "seed", "scenario")
 
 
@@ -49,47 +52,60 @@ class StudyFile:
     seed: int | None
 
 
-def load(path: Path) -> StudyFile:
-    """claim:study-file. Read and check a study file; mistakes are ValueErrors of one line that begin with its name."""
+def load(path: Path, *, undefined: str | None = None) -> StudyFile:
+    """claim:study-file. Read and check a study file; mistakes are ValueErrors of one line that begin with its name.
+
+    ``undefined`` overrules the key of that name, which is one of covariance studies.
+    """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError(f"{path}: is not valid TOML: {error}") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path}: is not valid TOML: a number is too long, or lists are too deep") from None
     try:
-        return study(content, path.stem)
+        return study(content, path.stem, undefined=undefined)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def study(content: Mapping[str, Any], name: str = "study") -> StudyFile:
+def study(content: Mapping[str, Any], name: str = "study", *, undefined: str | None = None) -> StudyFile:
     """A study from the keys of a file, as a dictionary.
 
     >>> made = study({"kind": "proportions", "n": [50], "epsilon": [1], "scenario": [{"shares": [0.5, 0.5]}]})
     >>> made.name, len(made.settings)
     ('study', 2)
     """
-    kind = _check.choice(content.get("kind"), "kind", KINDS)
+    if "kind" not in content:
+        raise ValueError('kind is missing; write kind = "proportions" or kind = "covariance"')
+    kind = _check.choice(content["kind"], "kind", KINDS)
+    if undefined is not None:
+        if kind != "covariance":
+            raise ValueError("--undefined is for studies of covariance matrices")
+        content = {**content, "undefined": undefined}
     design: Any = Proportions if kind == "proportions" else Covariance
     keys = [field.name for field in fields(design) if field.name != "scenarios"]
     _known(content, (*_GENERAL, *keys), "")
-    name = _named(content.get("name", name), "name")
-    if not re.fullmatch(r"[\w. -]+", name) or name.startswith("."):
-        raise ValueError(f"name must be letters, digits, spaces, '.', '-' and '_' (it names files), got {name!r}")
+    own = "name" in content
+    name = _named(content["name"], "name") if own else name
+    if not re.fullmatch(r"\w([\w. -]{0,98}\w)?", name) or name.lower().startswith(_RESERVED):
+        rule = "name must be letters, digits, spaces, '.', '-' and '_', at most 100, and no name of the paper's files"
+        hint = f"got {shortened(name)}" + ("" if own else ' from the file\'s; write name = "..."')
+        raise ValueError(f"{rule}: it names files; {hint}")
     make = _shares if kind == "proportions" else _matrix
     given = {key: _value(key, content[key]) for key in keys if key in content}
     for key in ("n", "epsilon"):
         if not given.get(key):
             raise ValueError(f"{key} is missing; write {key} = [{'100, 500' if key == 'n' else '0.1, 1'}]")
-    made = design(scenarios=_scenarios(content.get("scenario"), make), **given)
-    settings = tuple(made.settings(name))
-    if len(settings) > MOST_SETTINGS:
-        raise ValueError(
-            f"a study may have {MOST_SETTINGS:,} settings, this one has {len(settings):,}; shorten its lists"
-        )
+    scenarios = _scenarios(content.get("scenario"), make)
+    count = math.prod(len(value) for value in given.values() if isinstance(value, tuple)) * len(scenarios)
+    if count > MOST_SETTINGS:
+        raise ValueError(f"a study may have {MOST_SETTINGS:,} settings, this one has {count:,}; shorten its lists")
+    settings = tuple(design(scenarios=scenarios, **given).settings(name))
     require_distinct(settings)
     repetitions = content.get("repetitions")
     repetitions = None if repetitions is None else require_repetitions(repetitions)
@@ -102,7 +118,8 @@ def _known(content: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
         if key not in keys:
             near = difflib.get_close_matches(key, keys, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(keys)}"
-            raise ValueError(f"{where}{key} is not a key of a study; {hint}")
+            shown = key if key.isidentifier() and len(key) < 60 else shortened(key)
+            raise ValueError(f"{where}{shown} is not a key of a study; {hint}")
 
 
 def _named(value: Any, name: str) -> str:
@@ -118,16 +135,29 @@ def _value(key: str, value: Any) -> Any:
     values = _listed(value, key)
     if len(set(map(repr, values))) < len(values):
         raise ValueError(f"{key} must not have one entry twice")
-    return tuple(float(x) if key == "epsilon" and isinstance(x, int) and not isinstance(x, bool) else x for x in values)
+    if key != "epsilon":
+        return tuple(values)
+    return tuple(_check.real(x, f"epsilon[{i}]") for i, x in enumerate(values))
 
 
 def _listed(value: Any, name: str) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise TypeError(f"{name} must be a list with an entry or more, got {_check.shown(value)}")
+    if isinstance(value, list) and not value:
+        raise ValueError(f"{name} must be a list with an entry or more, got an empty one")
+    if not isinstance(value, list):
+        raise TypeError(f"{name} must be a list, got {_check.shown(value)}")
     return value
 
 
+def _words(value: Any, name: str) -> Any:
+    """Lists within lists of text, as tuples."""
+    if isinstance(value, list):
+        return tuple(_words(member, name) for member in _listed(value, name))
+    return _named(value, name)
+
+
 def _scenarios(entries: Any, make: Callable[[Mapping[str, Any], str, str], Any]) -> tuple[Any, ...]:
+    if isinstance(entries, dict):
+        raise ValueError("scenario must be a section in double brackets, [[scenario]]")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("scenario is missing; write a [[scenario]] section with the truth to simulate from")
     made = []
@@ -149,8 +179,10 @@ def _shares(entry: Mapping[str, Any], name: str, where: str) -> Shares:
     if "shares" not in entry:
         raise ValueError("shares is missing; write shares = [0.2, 0.3, 0.5]")
     labels = tuple(_named(label, "labels") for label in _listed(entry["labels"], "labels")) if "labels" in entry else ()
-    sums = [tuple(_listed(total, "sums")) for total in _listed(entry["sums"], "sums")] if "sums" in entry else []
-    groups = nested(_listed(entry["groups"], "groups")) if "groups" in entry else ()
+    sums = (
+        [_words(_listed(total, "sums"), "sums") for total in _listed(entry["sums"], "sums")] if "sums" in entry else []
+    )
+    groups = _words(_listed(entry["groups"], "groups"), "groups") if "groups" in entry else ()
     return Shares(name, tuple(_listed(entry["shares"], "shares")), labels, groups, tuple(sums))
 
 
@@ -162,8 +194,6 @@ def _matrix(entry: Mapping[str, Any], name: str, where: str) -> Matrix:
     rows = tuple(tuple(_listed(row, "matrix")) for row in _listed(entry["matrix"], "matrix"))
     bounds = tuple(_listed(pair, "bounds") for pair in _listed(entry["bounds"], "bounds"))
     columns = (
-        tuple(_named(column, "columns") for column in _listed(entry.get("columns", []) or [""], "columns"))
-        if entry.get("columns")
-        else ()
+        tuple(_named(one, "columns") for one in _listed(entry["columns"], "columns")) if "columns" in entry else ()
     )
     return Matrix(name, rows, bounds, columns)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ The journal has one line for every finished setting. A run that was interrupted,
 when the same study is run into the same folder again, and gives the same table, byte for byte.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,7 +32,7 @@ class Journal:
     """
 
     def __init__(self, path: Path, header: Mapping[str, Any], wanted: Collection[str]) -> None:
-        self.path, self.known = path, dict[str, Summary]()
+        self.path, self.known, self.replaced = path, dict[str, Summary](), False
         self._waiting: list[tuple[str, Summary]] = []
         self._written = time.monotonic()
         self._file = path.open("a+b")
@@ -42,6 +43,8 @@ class Journal:
             for entry in map(_parsed, lines[1:]):
                 if (found := _summary(entry)) and entry["setting"] in wanted:
                     self.known[entry["setting"]] = found
+        else:
+            self.replaced = len(lines) > 1
         # Anew: what was not complete is gone, and so is another run.
         self._file.truncate(0)
         self._file.write(json.dumps(header).encode() + b"\n")
@@ -109,22 +112,37 @@ def conduct(
     workers: int | None = None,
     folder: Path | None = None,
     progress: Progress | None = None,
-    resumed: Callable[[int], None] | None = None,
+    resumed: Callable[[str], None] | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> "polars.DataFrame":
     """claim:study-resumed. Run a study; with a folder, take up an interrupted run and leave NAME.csv and NAME.parquet.
 
-    ``resumed`` hears how many settings were taken over from an interrupted run, if any were.
+    NAME.json says how they were made, with what ``how`` adds; where it says the same already, nothing is simulated.
+    ``resumed`` hears in words what was taken over from an earlier run, if anything was.
     """
     if folder is None:
         summaries = run(settings, repetitions, seed=seed, workers=workers, progress=progress)
         return frame(settings, summaries, repetitions)
     require_order(settings, repetitions, seed, workers)
     folder.mkdir(parents=True, exist_ok=True)
-    header = {"study": name, "repetitions": repetitions, "seed": seed, "measures": list(MEASURES)}
+    header: dict[str, Any] = {"study": name, "repetitions": repetitions, "seed": seed, "measures": list(MEASURES)}
     header |= {"inbounds": version("inbounds"), "revision": _REVISION}
-    journal = Journal(folder / f"{name}.unfinished", header, {setting.identity for setting in settings})
-    if journal.known and resumed:
-        resumed(len(journal.known))
+    identities = [setting.identity for setting in settings]
+    labels = [setting.labels for setting in settings]
+    digest = hashlib.blake2b(repr((identities, labels)).encode(), digest_size=12).hexdigest()
+    say = resumed or _unheard
+    journal = Journal(folder / f"{name}.unfinished", header, set(identities))
+    made = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
+    if journal.replaced:
+        say(f"{name}: an interrupted run with another seed or number of repetitions is replaced")
+    if not journal.known and (finished := _finished(folder, name, made)) is not None:
+        journal.close(done=True)
+        say(f"{name}: the table is there already")
+        return finished
+    if journal.known:
+        count = len(journal.known)
+        say(f"{name}: {count} setting{'s' * (count != 1)} taken over from an interrupted run")
+    (folder / f"{name}.json").unlink(missing_ok=True)
     try:
         summaries = run(
             settings,
@@ -140,8 +158,26 @@ def conduct(
         raise
     table = frame(settings, summaries, repetitions)
     write(table, folder, name)
+    replace_text(folder / f"{name}.json", json.dumps(made, indent=1) + "\n")
     journal.close(done=True)
     return table
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
+
+
+def _finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataFrame | None":
+    """The table of an earlier run that was made in the very same way."""
+    said = _parsed(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
+    return read(folder, name) if said == made and (folder / f"{name}.csv").exists() else None
+
+
+def replace_text(path: Path, text: str) -> None:
+    """The whole file or nothing."""
+    part = path.with_name(path.name + ".part")
+    part.write_text(text, "utf-8")
+    part.replace(path)
 
 
 def frame(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions: int) -> "polars.DataFrame":
@@ -155,7 +191,11 @@ def write(table: "polars.DataFrame", folder: Path, name: str) -> None:
     """NAME.csv and NAME.parquet; no file is ever seen half written."""
     for suffix, save in (("csv", table.write_csv), ("parquet", table.write_parquet)):
         part = folder / f"{name}.{suffix}.part"
-        save(part)
+        try:
+            save(part)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise OSError(f"{part} cannot be written: {error}") from None
         part.replace(folder / f"{name}.{suffix}")
 
 
@@ -164,4 +204,7 @@ def read(folder: Path, name: str) -> "polars.DataFrame | None":
     import polars as pl
 
     path = folder / f"{name}.parquet"
-    return pl.read_parquet(path) if path.exists() else None
+    try:
+        return pl.read_parquet(path) if path.exists() else None
+    except (pl.exceptions.PolarsError, OSError):
+        raise ValueError(f"{path} cannot be read; remove it, or run that study again") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds.studies.evidence import CLEAR
+from inbounds.studies.keep import replace_text
 
 # Words say what colours say; contrast is 7 : 1 or more.
 _STYLE = """
@@ -38,8 +39,10 @@ def write(rows: Sequence[Mapping[str, Any]], figures: Sequence[tuple[str, str]],
 Bounding Constraints</em>. {len(rows)} findings: {escape(summary)}. {escape(made)}</p>
 <p>Each finding is a list of conditions on simulated figures (or on exact formulas, for those marked T). A condition
 counts as decided when its figure is more than {CLEAR:g} standard errors away from its limit. <em>Reproduced</em>: all
-conditions hold; <em>not</em>: none does; <em>partly</em>: some do; <em>undecided</em>: the repetitions cannot tell.
-What is too close to tell counts as it leans. At the scale of the paper truncation spends up to twice the ε it claims;
+conditions hold; <em>not</em>: none does; <em>partly</em>: some do; <em>undecided</em>: the repetitions cannot tell;
+<em>not run</em>: the study is not in this folder.
+What is too close to tell counts as it leans, and a verdict that depends on it is marked. At the scale of the paper
+truncation spends up to twice the ε it claims;
 the honest scale is the least one that keeps the promise. The reference is a separate computation at the paper's
 scale.</p>
 <table><thead><tr>{heads}</tr></thead><tbody>
@@ -47,7 +50,7 @@ scale.</p>
 {"<h2>Figures</h2>" if shown else ""}{shown}
 </body></html>
 """
-    path.write_text(text, "utf-8")
+    replace_text(path, text)
 
 
 _HEADS = ("id", "finding", "verdict", "deciding figure (s.e.)", "conditions", "honest scale", "reference")

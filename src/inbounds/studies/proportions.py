@@ -32,12 +32,13 @@ from inbounds.inference.synthesis import pooled
 from inbounds.privacy.exact import calibrate_scale
 from inbounds.studies import noise
 from inbounds.studies.engine import Draws, Setting
-from inbounds.studies.scales import CALIBRATIONS, share_scale
+from inbounds.studies.scales import CALIBRATIONS, require_sizes, share_scale
 
 REPAIRS = ("rescale", "all-but-one", "all-but-one raw", "project", "tree")
 ESTIMATORS = ("wald", "synthesis", "exact")
 NEIGHBOURS = ("add-remove", "substitute")
 _LEVEL = 0.95
+_MOST_SHARES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +59,20 @@ class Shares:
         if len(self.shares) < 2:
             raise ValueError("shares must be two numbers or more")
         shares = tuple(_check.finite(x, f"shares[{i}]") for i, x in enumerate(self.shares))
-        if min(shares) < 0 or abs(math.fsum(shares) - 1) > 1e-9:
-            raise ValueError(f"shares must be >= 0 and sum to 1, got a sum of {math.fsum(shares):g}")
+        if len(shares) > _MOST_SHARES:
+            raise ValueError(f"shares must be at most {_MOST_SHARES:,} numbers, got {len(shares):,}")
+        if min(shares) < 0:
+            raise ValueError("shares must be >= 0, got one below 0")
+        if abs(math.fsum(shares) - 1) > 1e-9:
+            raise ValueError(f"shares must be >= 0 and sum to 1, got a sum of {math.fsum(shares):.10g}")
         shares = tuple(x / math.fsum(shares) for x in shares)
         labels = tuple(self.labels) or tuple(f"p{i + 1}" for i in range(len(shares)))
         if len(labels) != len(shares) or len(set(labels)) < len(labels):
-            raise ValueError(f"labels must name each of the {len(shares)} shares once, got {len(labels)}")
+            names = f"{len(labels)}, {len(set(labels))} of them different"
+            raise ValueError(f"labels must name each of the {len(shares)} shares once, got {names}")
         for total in self.sums:
             if not total or len(set(total)) < len(total) or not set(total) <= set(labels):
-                raise ValueError(f"sums must be lists of labels of shares ({', '.join(labels)}), got {list(total)}")
+                raise ValueError(f"sums must be lists of labels, each once, such as {list(labels[:2])}")
         for field, value in (("shares", shares), ("labels", labels), ("groups", self.groups or balanced(labels))):
             object.__setattr__(self, field, value)
         try:
@@ -241,16 +247,14 @@ class Proportions:
     copies: int = 5
 
     def __post_init__(self) -> None:
-        for i, n in enumerate(self.n):
-            _check.integer(n, f"n[{i}]", least=1)
-        for i, epsilon in enumerate(self.epsilon):
-            _check.positive(epsilon, f"epsilon[{i}]")
+        require_sizes(self.n, self.epsilon, least=1)
         words = {"mechanisms": noise.MECHANISMS, "repairs": REPAIRS, "estimators": ESTIMATORS}
         for name, options in (words | {"calibrations": CALIBRATIONS}).items():
             for i, word in enumerate(getattr(self, name)):
                 _check.choice(word, f"{name}[{i}]", options)
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
-        _check.integer(self.copies, "copies", least=2)
+        if _check.integer(self.copies, "copies", least=2) > 1000:
+            raise ValueError("copies must be at most 1,000")
         if "joint" in self.mechanisms and self.neighbours != "substitute":
             raise ValueError("mechanism 'joint' keeps a public sum: it needs neighbours 'substitute'")
         if not any(fits(*words) for words in product(self.mechanisms, self.repairs, self.estimators)):
@@ -292,7 +296,7 @@ class Proportions:
         labels |= {"neighbours": self.neighbours if epsilon is not None else "none", "calibration": calibration}
         labels |= {"mechanism": run.mechanism or "original", "repair": run.repair, "estimator": run.estimator}
         # The same random numbers at either calibration: what differs is the scale.
-        noise_key = "/".join(str(value) for name, value in labels.items() if name != "calibration")
+        noise_key = "/".join(str(value) for name, value in labels.items() if name not in ("study", "calibration"))
         return Setting(
             tuple(labels.items()),
             scenario.quantities,
@@ -313,8 +317,3 @@ def fits(mechanism: str, repair: str, estimator: str) -> bool:
     if mechanism == "joint" and repair not in ("rescale", "project"):
         return False
     return not (estimator == "exact" and (repair.startswith(("tree", "all-but-one")) or mechanism == "unbounded"))
-
-
-def nested(groups: Any) -> Groups:
-    """Lists within lists, as files have them, as tuples."""
-    return tuple(nested(member) if isinstance(member, list | tuple) else member for member in groups)

@@ -1,11 +1,26 @@
 """Scales of noise for studies: as the paper has them, and the least ones that keep the promise."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from inbounds import _check
 from inbounds._check import Array
 from inbounds.privacy.calibrate import calibrate
 
 CALIBRATIONS = ("paper", "honest")
+_MOST_RECORDS = 10_000_000
+_EPSILONS = 1e-9, 1e6
+
+
+def require_sizes(sizes: Sequence[int], epsilons: Sequence[float], *, least: int) -> None:
+    """Numbers of records and values of ε that can be simulated."""
+    for i, n in enumerate(sizes):
+        if _check.integer(n, f"n[{i}]", least=least) > _MOST_RECORDS:
+            raise ValueError(f"n[{i}] must be at most {_MOST_RECORDS:,}")
+    for i, epsilon in enumerate(epsilons):
+        if not _EPSILONS[0] <= _check.positive(epsilon, f"epsilon[{i}]") <= _EPSILONS[1]:
+            raise ValueError(f"epsilon[{i}] must lie between 1e-9 and 1e6, got {epsilon:g}")
 
 
 def share_scale(mechanism: str, calibration: str, n: int, epsilon: float, moves: int) -> float:

@@ -109,9 +109,8 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """What does not hold, one condition a line; where all does, what was looked at."""
-        shown = [part for part in self.parts if not part.leans] or list(self.parts)
-        return "\n".join(map(str, shown))
+        """All conditions, one a line, those first that do not hold."""
+        return "\n".join(map(str, sorted(self.parts, key=lambda part: part.leans)))
 
 
 def verdict(parts: Sequence[Part]) -> str:
