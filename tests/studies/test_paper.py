@@ -281,3 +281,43 @@ def test_the_settings_of_the_paper():
     assert [first.largest(j) for j in (0, 1)] == pytest.approx([9 * 50 / 49, 20.25 * 50 / 49])
     assert len(paper.proportions(ours=False)) == 250
     assert len(paper.covariance(ours=False)) == 54
+
+
+def test_what_an_undefined_correlation_counts_as():
+    """Left out, or 0: the mean of all is the mean of those that are defined, times their share."""
+    found = {}
+    for rule in ("omit", "zero"):
+        small = [
+            setting
+            for setting in paper.covariance(undefined=rule, ours=False)
+            if dict(setting.labels)["n"] == 50 and dict(setting.labels)["mechanism"] == "bit"
+        ]
+        found[rule] = Evidence.of(
+            keep.conduct("covariance", small, 2000, workers=1),
+            scenario="r = 0.7",
+            n=50,
+            epsilon=1.0,
+            neighbours="substitute",
+            calibration="paper",
+            mechanism="bit",
+            repair="none",
+            estimator="none",
+        )
+    missing = found["omit"]("r", "undefined").value
+    assert 0.5 < missing < 0.6
+    assert found["zero"]("r", "undefined").value == 0
+    mean = found["omit"]("r", "mean").value * (1 - missing)
+    assert found["zero"]("r", "mean").value == pytest.approx(mean, abs=1e-12)
+
+
+def test_every_released_matrix_is_possible():
+    """Variances within what the bounds allow, correlations within one; also for one draw of the whole matrix."""
+    for setting in paper.covariance():
+        if dict(setting.labels)["n"] == 50:
+            s11, s22, s12, r = setting.simulate(np.empty((3000, 0)), np.random.default_rng(1)).estimates.T
+            assert (s11 >= 0).all()
+            assert s11.max() <= 9 * 50 / 49
+            assert (s22 >= 0).all()
+            assert s22.max() <= 20.25 * 50 / 49
+            assert (np.abs(s12) <= np.sqrt(s11 * s22)).all()
+            assert np.nanmax(np.abs(r)) <= 1

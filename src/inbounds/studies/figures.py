@@ -176,7 +176,11 @@ def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> An
         black = alt.OverlayMarkDef(size=14, color="black")
         mean = base.mark_line(color="black", strokeWidth=1.4, point=black).encode(y="mean:Q")
         stroke: dict[str, Any] = {"color": _VERMILION, "strokeWidth": 1.6}
-        truth = base.mark_tick(**stroke, thickness=2) if alone else base.mark_line(strokeDash=[5, 3], **stroke)
+        truth = (
+            base.mark_tick(**stroke, orient="horizontal", size=30, thickness=2)
+            if alone
+            else base.mark_line(strokeDash=[5, 3], **stroke)
+        )
         lines.append(_panels(alt.layer(*bands, truth.encode(y="truth:Q"), mean), columns, header=not lines))
     subtitle = "black: mean; dark band: 25 to 75%; light band: 2.5 to 97.5%; dashed: the true value"
     return _finished(alt.vconcat(*lines, spacing=4), [title, subtitle])
