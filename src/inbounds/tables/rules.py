@@ -98,8 +98,8 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
 
     filled = value if key.missing is None else value.fill_null(float(key.missing))
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
-    number_ = nw.sum_horizontal(*reached) if reached else nw.when(filled.is_null()).then(0).otherwise(0)
-    return nw.when(filled.is_null()).then(-1).otherwise(number_)
+    # What is missing reaches no edge; one sum, as Dask cannot choose between a sum and a number.
+    return nw.sum_horizontal(*reached, nw.when(filled.is_null()).then(-1).otherwise(0))
 
 
 def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
