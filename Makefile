@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ENGINES := $(VENV)/.engines
 
 .PHONY: help setup demo test check format bench lock clean
 
@@ -17,13 +18,18 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+# The engines of the tests, on top: the same versions of everything else.
+$(ENGINES): $(READY) requirements-engines.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-engines.lock
+	@touch $@
+
 demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others, a study
 	$(BIN)/python examples/two_laws.py --out build/demo
 	$(BIN)/python examples/survey.py --out build/demo
 	$(BIN)/python examples/intervals.py --out build/demo
 	$(BIN)/inbounds study covariance --reps 500 --out build/demo/study
 
-test: $(READY) check  ## format, lint, types, the import rule, then every test
+test: $(ENGINES) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto
 
 check: $(READY)  ## format, lint, mypy --strict and the import rule
@@ -61,7 +67,8 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --upgrade --quiet
 
 lock:  ## resolve the dependencies anew (needs uv)
-	uv pip compile pyproject.toml --group dev $(LOCK) -o requirements.lock
+	uv pip compile pyproject.toml --group dev --group engines $(LOCK) -o requirements-engines.lock
+	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
 	uv pip compile --group tumult $(LOCK) -o requirements-tumult.lock
 

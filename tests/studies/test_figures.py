@@ -70,6 +70,9 @@ def test_panels_show_the_table(tables):
 
     e = Evidence.of(table, **base, estimator="wald")
     assert shown["BIT, ε = 0.1", 50, "p1", "bias"] == e("p1", "bias", n=50, epsilon=0.1, mechanism="bit").value
+    plain = next(row for row in rows if (row["series"], row["n"], row["quantity"]) == ("original", 50, "p1"))
+    none = {"epsilon": None, "neighbours": "none", "calibration": "none", "repair": "none", "mechanism": "original"}
+    assert plain["value"] == e("p1", plain["measure"], n=50, **none).value
     sums = next(f for f in figures.of_paper("proportions", table) if f.name == "figS2-histogram-sums-honest")
     assert {row["quantity"] for row in values_of(sums.chart)} == {"p1+p2", "p2+p3", "p2+p4"}
     components = next(figures.of_paper("covariance", tables["covariance"]))

@@ -234,6 +234,21 @@ def test_from_conditions_to_a_word():
     assert judge.between("a", [Measured(0.99, 0.001)], 0.93, 0.97).holds is False
 
 
+def test_errors_of_differences_ratios_and_means():
+    """By simulation: ten thousand pairs of figures that are off by their standard errors."""
+    from inbounds.studies.evidence import mean
+
+    rng = np.random.default_rng(1)
+    a, b = Measured(3.0, 0.1), Measured(2.0, 0.08)
+    x, y = rng.normal(a.value, a.error, 10_000), rng.normal(b.value, b.error, 10_000)
+    for figure, drawn in ((a - b, x - y), (a.over(b), x / y), (mean([a, b], independent=True), (x + y) / 2)):
+        assert figure.value == pytest.approx(drawn.mean(), rel=0.01)
+        assert figure.error == pytest.approx(drawn.std(), rel=0.05)
+    # Safe where they may be one and the same.
+    assert mean([a, a]).error == pytest.approx(0.1)
+    assert abs(Measured(-1.0, 0.1)) == Measured(1.0, 0.1)
+
+
 def test_a_verdict_says_whether_it_is_sure():
     claim = claims.ALL[0]
     yes, no = judge.said("a", Measured(1.0), True), judge.said("a", Measured(1.0), False)

@@ -202,7 +202,7 @@ class Plan:
         for i, pair in enumerate(self.request.pairs):
             coarser, finer = _coarser_first(pair)
             k, j = nw.col(f"k{place[finer]}"), place[coarser]
-            whole[f"p{i}"] = (k * nw.col(f"u{j}") + 0.5).floor() if pair.unit > 1 else k * nw.col(f"k{j}")
+            whole[f"p{i}"] = rules.floored(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
         # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
         digits = self.terms
@@ -247,7 +247,9 @@ def _divided(
         return frame, {}, {}
     frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
     whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
-    frame = frame.with_columns(**{f"{name}_above_{level}": (one * (1 / base)).floor() for name, one in whole.items()})
+    frame = frame.with_columns(
+        **{f"{name}_above_{level}": rules.floored(one * (1 / base)) for name, one in whole.items()}
+    )
     above = {name: nw.col(f"{name}_above_{level}") for name in terms}
     return frame, {name: whole[name] - above[name] * base for name in terms}, above
 

@@ -30,7 +30,8 @@ def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
 def _zero_one(condition: "nw.Expr") -> "nw.Expr":
     import narwhals as nw
 
-    return nw.when(condition).then(1.0).otherwise(0.0)
+    # Integers first: to PostgreSQL 1.0 is a decimal number.
+    return nw.when(condition).then(1).otherwise(0).cast(nw.Float64)
 
 
 def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
@@ -71,9 +72,16 @@ def integers(value: "nw.Expr", quantised: Quantised, dtype: "nw.dtypes.DType", *
     scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5
     if not polars:
-        return scaled.clip(0.0, top).floor()
+        return floored(scaled.clip(0.0, top))
     # The same, at less than half of the cost in Polars.
     return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
+
+
+def floored(value: "nw.Expr") -> "nw.Expr":
+    """The floor in double precision: some engines make it an integer, whose products are then other numbers."""
+    import narwhals as nw
+
+    return value.floor().cast(nw.Float64)
 
 
 def key_values(key: Key, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -98,8 +106,19 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
 
     filled = value if key.missing is None else value.fill_null(float(key.missing))
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
-    # What is missing reaches no edge; one sum, as Dask cannot choose between a sum and a number.
-    return nw.sum_horizontal(*reached, nw.when(filled.is_null()).then(-1).otherwise(0))
+    # What is missing reaches no edge.
+    return _added([*reached, nw.when(filled.is_null()).then(-1).otherwise(0)])
+
+
+def _added(terms: "list[nw.Expr]") -> "nw.Expr":
+    """A sum, by halves: a chain of hundreds would be too deep for some engines.
+
+    Not `sum_horizontal`, which on Dask sets rows of one partition beside those of another.
+    """
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return _added(terms[:half]) + _added(terms[half:])
 
 
 def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
