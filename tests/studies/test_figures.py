@@ -70,6 +70,14 @@ def test_panels_show_the_table(tables):
 
     e = Evidence.of(table, **base, estimator="wald")
     assert shown["BIT, ε = 0.1", 50, "p1", "bias"] == e("p1", "bias", n=50, epsilon=0.1, mechanism="bit").value
+    wanted = {"fig3-synthesis-paper": ("rescale", "synthesis"), "fig4-all-but-one-paper": ("all-but-one raw", "wald")}
+    wanted["fig5-histogram-paper"] = ("tree", "wald")
+    for other in figures.of_paper("proportions", table):
+        if other.name in wanted:
+            repair, estimator = wanted[other.name]
+            drawn = {row["value"] for row in values_of(other.chart) if row["series"] == "released"}
+            labels = {"n": 50, "epsilon": 0.1, "mechanism": "bit", "repair": repair, "estimator": estimator}
+            assert e("p1", "rmse", **labels).value in drawn
     plain = next(row for row in rows if (row["series"], row["n"], row["quantity"]) == ("original", 50, "p1"))
     none = {"epsilon": None, "neighbours": "none", "calibration": "none", "repair": "none", "mechanism": "original"}
     assert plain["value"] == e("p1", plain["measure"], n=50, **none).value

@@ -168,6 +168,11 @@ def test_every_finding_has_the_verdict_of_the_reference(tables):
     rows = claims.rows(found)
     assert [row["id"] for row in rows] == [claim.id for claim in claims.ALL]
     assert all(row["figure"] is not None and row["why"] for row in rows)
+    # Which of the conditions hold, where a word alone would not tell.
+    holds = {item.claim.id: [part.holds for part in item.parts] for item in at_paper}
+    assert holds["S1.3"] == [True, True, False, True]
+    assert holds["T.1"] == [False, False, False, True, True]
+    assert holds["S2.21"] == [False, False, True, True]
     # What truncation gains at the paper's scale it has from the ε it spends and does not say.
     honest = {item.claim.id: item.verdict for item in found if item.calibration == "honest"}
     assert honest["S2.6"] == "partly"
