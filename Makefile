@@ -30,7 +30,7 @@ demo: $(READY)  ## draw the two laws of a proportion, release statistics of a ge
 	$(BIN)/inbounds study covariance --reps 500 --out build/demo/study
 
 test: $(ENGINES) check  ## format, lint, types, the import rule, then every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)  ## format, lint, mypy --strict and the import rule
 	$(BIN)/ruff format --check .

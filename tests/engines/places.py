@@ -101,14 +101,14 @@ def on_ibis(table, parts):
 
 
 def on_sqlframe(table, parts):
-    import duckdb
     from sqlframe.duckdb import DuckDBSession
 
-    made = duckdb.connect()
-    # Types that Spark has: no unsigned integers.
+    # It knows one session in a process, and types that Spark has: no unsigned integers.
     table = table.with_columns(pl.col(pl.UInt32).cast(pl.Int64))
-    made.execute(f"create table t as select * from read_parquet('{files(table, parts)}/*.parquet')")
-    return DuckDBSession(conn=made).table("t")
+    where = files(table, parts)
+    name = f"t_{abs(hash(where.name))}"
+    duck().execute(f"create table {name} as select * from read_parquet('{where}/*.parquet')")
+    return DuckDBSession(conn=duck()).table(name)
 
 
 # Dask

@@ -23,7 +23,9 @@ def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
 
     column = nw.col(name)
     if dtype == nw.Boolean:
-        return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(_zero_one(column))
+        # A condition that is missing is no condition to all engines.
+        known = _zero_one(column.fill_null(False))
+        return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(known)
     return column.cast(nw.Float64).fill_nan(None)
 
 
@@ -35,16 +37,15 @@ def _zero_one(condition: "nw.Expr") -> "nw.Expr":
 
 
 def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
-    """Whether integer records can be counted without passing through a double, which would round those above 2^53.
+    """Whether integer records are counted without passing through a double, which would round those above 2^53.
 
-    Types that reach beyond 64 signed bits do pass through one.
+    Smaller types fit one, larger ones do pass through one. So no cast is needed, at which Dask fails next to nulls.
     """
     import narwhals as nw
 
     column = quantised.column
     near = max(abs(column.lower), abs(column.upper)) <= _LARGEST_INTEGER
-    narrow = dtype.is_integer() and dtype not in (nw.UInt64, nw.UInt128, nw.Int128)
-    return narrow and near and column.whole and (1 / quantised.step).denominator == 1
+    return dtype == nw.Int64 and near and column.whole and (1 / quantised.step).denominator == 1
 
 
 def raw(quantised: Quantised, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -52,7 +53,7 @@ def raw(quantised: Quantised, dtype: "nw.dtypes.DType") -> "nw.Expr":
     import narwhals as nw
 
     name = quantised.column.name
-    return nw.col(name).cast(nw.Int64) if stays_integer(quantised, dtype) else number(name, dtype)
+    return nw.col(name) if stays_integer(quantised, dtype) else number(name, dtype)
 
 
 def integers(value: "nw.Expr", quantised: Quantised, dtype: "nw.dtypes.DType", *, polars: bool) -> "nw.Expr":
@@ -93,7 +94,7 @@ def key_values(key: Key, dtype: "nw.dtypes.DType") -> "nw.Expr":
         return number(key.name, dtype)
     if dtype == nw.Boolean:
         words = ("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")
-        other = nw.when(column).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
+        other = nw.when(column.fill_null(False)).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
         return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(other)
     if dtype.is_float():
         return column.cast(nw.Float64).fill_nan(None)

@@ -1,0 +1,142 @@
+"""The same integers wherever a table lives: real engines, tables with everything that they disagree about."""
+
+import math
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from inbounds.tables.engine import Request, count_rows, tally
+from inbounds.tables.schema import Edges, Levels, Numeric, quantised
+from inbounds.tables.sources import read
+from tests.engines import places
+from tests.tables.samples import messy
+from tests.tables.test_engine import COLUMNS, by_hand, requests
+
+SLOW = ("Spark", "Dask", "Dask, two workers", "SQLFrame on DuckDB")
+
+
+def made(engine, table, parts):
+    """The table in an engine; a test that cannot be run says so loudly."""
+    if engine == "Ibis on PostgreSQL" and places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    return places.ENGINES[engine](table, parts)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", places.ENGINES)
+@pytest.mark.parametrize("parts", [1, 5, 64])
+def test_the_same_integers_on_every_engine(engine, parts):
+    """Nulls, NaN, ±inf, 1e300, int8, float32, decimals, booleans, text; in one part, some, and many."""
+    if parts == 64 and engine in SLOW[1:]:
+        parts = 9
+    table = messy()
+    expected = [by_hand(table, request) for request in requests()]
+    frame = read(made(engine, table, parts), COLUMNS)
+    assert tally(frame, requests()) == expected
+    assert count_rows(frame) == len(table)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", [name for name in places.ENGINES if name not in ("pandas",)])
+def test_empty_parts_and_an_empty_table(engine):
+    """Seven rows in twenty parts; no rows at all."""
+    few, none = messy()[:7], messy()[:0]
+    simple = requests()[0], Request()
+    assert tally(read(made(engine, few, 20), COLUMNS), simple) == [by_hand(few, request) for request in simple]
+    found = tally(read(made(engine, none, 2), COLUMNS), simple)
+    assert [sum(cell[0] for cell in cells.values()) for cells in found] == [0, 0]
+
+
+NUMBER = st.one_of(
+    st.none(),
+    st.floats(allow_nan=True, allow_infinity=True, width=64),
+    st.floats(-10, 110),
+    st.sampled_from([0.0, -0.0, 100.0, 0.5, 99.99999999999999, 1e-310, 2.0**53, -1e300]),
+)
+TEXT = st.one_of(st.none(), st.sampled_from(["a", "b", "c", "other", "missing", "", "á"]), st.text("abcé ", max_size=3))
+
+
+@st.composite
+def tables(draw):
+    rows = draw(st.integers(1, 12))
+
+    def column(strategy, dtype):
+        return pl.Series(draw(st.lists(strategy, min_size=rows, max_size=rows)), dtype=dtype)
+
+    return pl.DataFrame(
+        {
+            "x": column(NUMBER, pl.Float64),
+            "y": column(st.one_of(st.none(), st.floats(width=32)), pl.Float32),
+            "k": column(st.one_of(st.none(), st.integers(-(2**62), 2**62)), pl.Int64),
+            "flag": column(st.one_of(st.none(), st.booleans()), pl.Boolean),
+            "word": column(TEXT, pl.String),
+        }
+    )
+
+
+RULES = [
+    Numeric.of("x", (0, 100), missing=7),
+    Numeric.of("y", (-1.5, 3), missing=0),
+    Numeric.of("k", (-(2**40), 2**41), missing=5),
+    Numeric.of("flag", (0, 1), missing=1),
+]
+LABELS = [
+    Levels("word", ("a", "b", "other", ""), other="b", missing="a"),
+    Levels("flag", (True, False), missing=False),
+    Edges.of("x", [0, 0.5, 50, 100], missing=60),
+    Levels("k", (0, 1, 5), other=1, missing=5),
+]
+
+
+def asked(bits):
+    numbers = tuple(quantised(column, resolution=1 << bits) for column in RULES)
+    return [Request((), numbers, True), Request(tuple(LABELS), numbers[:1]), Request((LABELS[2],))]
+
+
+def check(engines, table, bits, parts):
+    expected = [by_hand(table, request) for request in asked(bits)]
+    for engine in engines:
+        frame = read(made(engine, table, parts), [*RULES, *LABELS])
+        assert tally(frame, asked(bits)) == expected, engine
+
+
+QUICK = [name for name in places.ENGINES if name not in (*SLOW, "Ibis on PostgreSQL")]
+FEW = settings(
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.generate, Phase.shrink],
+)
+
+
+@pytest.mark.claim("tally")
+@settings(FEW, max_examples=40)
+@given(table=tables(), bits=st.sampled_from([12, 33, 47]), parts=st.integers(1, 5))
+def test_drawn_tables_on_engines_in_this_process(table, bits, parts):
+    check(QUICK, table, bits, parts)
+
+
+@pytest.mark.claim("tally")
+@settings(FEW, max_examples=6)
+@given(table=tables(), bits=st.sampled_from([12, 33, 47]), parts=st.integers(1, 3))
+def test_drawn_tables_on_engines_elsewhere(table, bits, parts):
+    check([*SLOW, *(["Ibis on PostgreSQL"] if places.postgres() else [])], table, bits, parts)
+
+
+@pytest.mark.parametrize("engine", [*QUICK, "Spark", "Dask", "Ibis on PostgreSQL"])
+def test_whole_releases(engine):
+    """One-liners on every engine: the record is the same but for the noise, which at this ε is next to nothing."""
+    import inbounds as ib
+
+    table = messy()
+    data = made(engine, table, 3)
+    mean = ib.mean(data, "tiny", bounds=(-100, 100), epsilon=10**6, rows=len(table))
+    plain = table["tiny"].clip(-100, 100).mean()
+    assert math.isclose(mean.value, plain, abs_tol=1e-3)
+    counts = ib.histogram(data, "region", levels=["n", "s", "e", "w"], other="w", missing="n", epsilon=10**6)
+    truth = table["region"].fill_null("n").replace(["q"], ["w"]).value_counts()
+    assert dict(zip("nsew", counts.value.tolist(), strict=True)) == dict(truth.iter_rows())
+    spread = ib.covariance(data, bounds={"tiny": (-100, 100), "money": (0, 80)}, epsilon=10**6)
+    assert spread.value[0, 0] == pytest.approx(table["tiny"].clip(-100, 100).var(), rel=1e-3)
