@@ -64,16 +64,20 @@ class Product:
 class Request:
     """What to count in every cell of a table: records, sums of columns and, if asked for, of their products.
 
-    ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``.
+    ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``. ``some`` asks for these
+    products alone.
     """
 
     by: tuple[Key, ...] = ()
     sums: tuple[Quantised, ...] = ()
     products: bool = False
+    some: tuple[Product, ...] | None = None
 
     @property
     def pairs(self) -> tuple[Product, ...]:
         """Products of all pairs of columns, each with itself first: (1,1), (1,2), ..., (2,2), ..."""
+        if self.some is not None:
+            return self.some
         pairs = combinations_with_replacement(self.sums, 2) if self.products else ()
         return tuple(Product(a, b) for a, b in pairs)
 
@@ -303,24 +307,43 @@ def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
     return guarded(run)
 
 
-# More cells than this are counted table by table.
+# More cells than this are counted in passes of their own.
 _MOST_CELLS = 1 << 16
 
 
 def _merged(requests: Sequence[Request]) -> list[Request]:
-    """One request that holds all of them, so that one pass answers it; they themselves if it had too many cells."""
+    """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
+    passes: list[list[Request]] = []
+    for request in requests:
+        room = next((one for one in passes if _cells([*one, request]) <= _MOST_CELLS), None)
+        if room is None:
+            passes.append([request])
+        else:
+            room.append(request)
+    return [_union(one) for one in passes]
+
+
+def _cells(requests: Sequence[Request]) -> int:
+    return math.prod(key.cells for key in dict.fromkeys(key for request in requests for key in request.by))
+
+
+def _union(requests: Sequence[Request]) -> Request:
+    if len(requests) == 1:
+        return requests[0]
     keys = tuple(dict.fromkeys(key for request in requests for key in request.by))
-    if math.prod(key.cells for key in keys) > _MOST_CELLS:
-        return list(requests)
     sums = tuple(dict.fromkeys(quantised for request in requests for quantised in request.sums))
-    return [Request(keys, sums, any(request.products for request in requests))]
+    return Request(keys, sums, some=tuple(dict.fromkeys(pair for request in requests for pair in request.pairs)))
+
+
+def _holds(whole: Request, part: Request) -> bool:
+    return all(set(b) <= set(a) for a, b in ((whole.by, part.by), (whole.sums, part.sums), (whole.pairs, part.pairs)))
 
 
 def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Request) -> Cells:
     """A request's own answer, out of what was asked: margins are added up."""
     if request in queries:
         return results[queries.index(request)]
-    whole, cells = queries[0], results[0]
+    whole, cells = next((w, c) for w, c in zip(queries, results, strict=True) if _holds(w, request))
     keys = [whole.by.index(key) for key in request.by]
     sums = [whole.sums.index(quantised) for quantised in request.sums]
     pairs = [whole.pairs.index(pair) for pair in request.pairs]

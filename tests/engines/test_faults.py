@@ -1,0 +1,216 @@
+"""Workers that die, connections that drop, files that are cut: the right integers, or one clear error, no release."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import polars as pl
+import pytest
+
+import inbounds as ib
+from inbounds.tables.engine import Request, tally
+from inbounds.tables.located import located
+from inbounds.tables.schema import DataError, Numeric, quantised
+from inbounds.tables.sources import read
+from tests.engines import places
+
+AGE = Numeric.of("age", (0, 100), missing=40)
+ASKED = [Request((), (quantised(AGE, resolution=1 << 30),), True)]
+READERS = ["polars", "duckdb", "dask", "spark"]
+
+
+def ages(rows=4000):
+    return pl.DataFrame({"age": [float(i * 37 % 101) for i in range(rows)]})
+
+
+def expected(table):
+    return tally(read(table, [AGE]), ASKED)
+
+
+@pytest.mark.parametrize("engine", READERS)
+@pytest.mark.parametrize("kept", [0.5, 0.98])
+def test_a_file_that_is_cut_off(tmp_path, engine, kept):
+    """One part of three ends in the middle: no sum is better than a wrong one."""
+    for i, piece in enumerate(places.pieces(ages(), 3)):
+        piece.write_parquet(tmp_path / f"{i}.parquet")
+    broken = tmp_path / "1.parquet"
+    content = broken.read_bytes()
+    broken.write_bytes(content[: int(len(content) * kept)])
+    if engine == "spark":
+        places.spark()
+    with pytest.raises(DataError) as caught:
+        tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_a_file_that_changes_between_opening_and_the_pass(tmp_path, engine):
+    """A table of another size than stated is refused; nothing was released before."""
+    path = tmp_path / "ages.parquet"
+    ages().write_parquet(path)
+    if engine == "spark":
+        places.spark()
+    frame = located(path, [AGE], engine=engine)
+    fewer = tmp_path / "fewer"
+    ages(3000).write_parquet(fewer)
+    fewer.replace(path)
+    with pytest.raises(DataError):
+        ib.mean(frame, "age", bounds=(0, 100), epsilon=1, rows=4000)
+
+
+@pytest.mark.parametrize("engine", READERS)
+def test_a_column_whose_type_differs_between_parts(tmp_path, engine):
+    """Integers in one part and numbers in another: the same integers, or a refusal; words are always refused."""
+    table = ages(600)
+    first, second, third = places.pieces(table, 3)
+    first.write_parquet(tmp_path / "0.parquet")
+    second.cast(pl.Int32).write_parquet(tmp_path / "1.parquet")
+    third.write_parquet(tmp_path / "2.parquet")
+    if engine == "spark":
+        places.spark()
+    try:
+        found = tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+    except DataError:
+        found = expected(table)
+    assert found == expected(table)
+    pl.DataFrame({"age": ["many", "few"]}).write_parquet(tmp_path / "1.parquet")
+    with pytest.raises(DataError):
+        tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+
+
+def test_a_dask_worker_that_is_killed():
+    """In the middle of the pass; the cluster does its part again."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    client = places.cluster()
+    table = ages(800)
+
+    def slowly(part):
+        time.sleep(0.4)
+        return part
+
+    frame = dd.from_pandas(pd.DataFrame({"age": table["age"].to_numpy()}), npartitions=16).map_partitions(slowly)
+    workers = client.cluster.workers
+    pid = next(iter(workers.values())).pid
+
+    def kill():
+        time.sleep(1.5)
+        os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = tally(read(frame, [AGE]), ASKED)
+    killer.join()
+    assert found == expected(table)
+    assert pid not in [worker.pid for worker in client.cluster.workers.values()]
+
+
+def test_a_postgresql_connection_that_is_dropped():
+    """The server ends the session in the middle of the sum."""
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    import psycopg
+
+    places.put(ages(50), "slow_ages")
+    with psycopg.connect(places.postgres(), autocommit=True) as connection:
+        connection.execute("drop view if exists slow")
+        connection.execute("create view slow as select age + 0 * length(pg_sleep(0.2)::text) as age from slow_ages")
+
+    def drop():
+        time.sleep(1.5)
+        with psycopg.connect(places.postgres(), autocommit=True) as other:
+            other.execute(
+                "select pg_terminate_backend(pid) from pg_stat_activity "
+                "where backend_type = 'client backend' and pid <> pg_backend_pid()"
+            )
+
+    frame = located(places.postgres(), [AGE], table="slow")
+    dropper = threading.Thread(target=drop)
+    dropper.start()
+    with pytest.raises(DataError, match="the table's engine failed"):
+        ib.mean(frame, "age", bounds=(0, 100), epsilon=1, rows=50)
+    dropper.join()
+
+
+def test_no_room_for_temporary_files():
+    """A query that must spill, and may not."""
+    import duckdb
+
+    made = duckdb.connect()
+    made.execute("set memory_limit = '20MB'; set max_temp_directory_size = '1KB'; set threads = 1")
+    sorted_ages = made.sql("select (hash(i) % 101)::double as age from range(3000000) t(i) order by hash(i)")
+    crowded = made.sql(
+        "select age from (select age, row_number() over (order by age) as n from sorted_ages) where n > 0"
+    )
+    with pytest.raises(DataError, match="the table's engine failed"):
+        tally(read(crowded, [AGE]), ASKED)
+    assert sorted_ages is not None
+
+
+SPARK = textwrap.dedent(
+    """
+    import contextlib, os, signal, sys, threading, time
+    from pathlib import Path
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    import pyspark
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    from pyspark.sql import SparkSession, functions as F
+    from inbounds.tables.engine import tally
+    from inbounds.tables.sources import read
+    from tests.engines.test_faults import AGE, ASKED
+
+    spark = (
+        SparkSession.builder.master("local-cluster[2,1,600]")
+        .config("spark.executor.memory", "512m").config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("OFF")
+    spark.range(10, numPartitions=2).count()
+    slow = spark.range(0, 1600, 1, 16).selectExpr("cast(id * 37 % 101 as double) as age", "id")
+    napping = F.udf(lambda i: time.sleep(0.004) or 0.0, "double")
+    slow = slow.select((F.col("age") + napping("id")).alias("age"))
+
+    def executors():
+        words = b"CoarseGrainedExecutorBackend", spark.sparkContext.applicationId.encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                line = path.read_bytes()
+                found += [int(path.parent.name)] * all(word in line for word in words)
+        return found
+
+    def kill():
+        time.sleep(2)
+        victim = executors()[0]
+        os.kill(victim, signal.SIGKILL)
+        print("killed", flush=True)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    found = tally(read(slow, [AGE]), ASKED)
+    killer.join()
+    print(found, flush=True)
+    spark.stop()
+    """
+)
+
+
+def test_a_spark_executor_that_is_killed():
+    """Two executors, processes of their own; one is killed in the middle, and the other does its part again."""
+    places.spark()  # Java, and which Python
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SPARK],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    lines = done.stdout.strip().splitlines()
+    assert lines, done.stderr[-2000:]
+    assert lines[0] == "killed"
+    assert lines[-1] == str(expected(ages(1600)))
