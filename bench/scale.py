@@ -3,9 +3,10 @@
     python bench/scale.py [--rows 1000000 10000000 100000000] [--engines polars duckdb spark] [--folder build/scale]
 
 Parquet files with four numeric and two text columns. The plan: a covariance matrix of four columns, a 4 × 3 table, and
-ten other statistics (four means, two variances, a histogram, two tables of one column, means by group), at ε = 1; rows are stated. Targets for
-Polars, streaming: at most 1.5 × its own float query, at most 0.6 GB. Each cell of the table is a process of its own;
-``decode`` reads every column and does nothing else. Memory is the peak of that process (of Spark: without its Java).
+ten other statistics (four means, two variances, a histogram, two tables of one column, means by group), at ε = 1; rows
+are stated. Targets for Polars, streaming: at most 1.5 × its own float query, at most 0.6 GB. Each cell of the table is
+a process of its own; ``decode`` reads every column and does nothing else. Memory is the peak of that process (of Spark:
+without its Java).
 """
 
 import sys
@@ -98,7 +99,7 @@ def polars_float(frame: Any) -> object:
 SQL = f"""
 select region, answer, band, count(*), {", ".join(f"sum({name})" for name in NUMBERS)},
        {", ".join(f"sum({NUMBERS[i]} * {NUMBERS[j]})" for i, j in PAIRS)}
-from (select region, answer, {" + ".join(f"(case when age >= {edge} then 1 else 0 end)" for edge in EDGES[1:-1])} as band,
+from (select region, answer, {" + ".join(f"(case when age >= {x} then 1 else 0 end)" for x in EDGES[1:-1])} as band,
              {", ".join(f"least(greatest({name}, 0), 100) as {name}" for name in NUMBERS)} from t)
 group by region, answer, band
 """
@@ -144,7 +145,9 @@ def spark(where: Path, rows: int, whose: str) -> Any:
 def decode(where: Path, rows: int, whose: str) -> Any:  # noqa: ARG001
     import pyarrow.dataset as ds
 
-    return lambda: sum(batch.num_rows for batch in ds.dataset(where, format="parquet").to_batches())
+    return lambda: sum(
+        batch.num_rows for batch in ds.dataset([str(path) for path in sorted(where.glob("*.parquet"))]).to_batches()
+    )
 
 
 ENGINES = {"polars": polars, "duckdb": duckdb, "spark": spark, "decode": decode}

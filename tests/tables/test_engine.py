@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -104,6 +105,33 @@ def test_no_sum_can_pass_what_a_double_holds():
             else:
                 assert ((1 << plan.base) - 1) * most <= EXACT
                 assert count >> (plan.base * (len(digits) - 1)) <= (1 << plan.base) - 1
+
+
+@pytest.mark.claim("tally")
+def test_no_sum_of_integers_can_wrap():
+    """Where an engine's integers are relied on, the largest sum there can be stays below 2^62."""
+    for most in (1, 7, ROWS, 10**8, MOST_ROWS):
+        for count in (1, 255, 1 << 20, (1 << 33) + 1, (1 << 48) - 1):
+            plan = Plan(Request((), (Quantised(NUMBERS[0], count),)), most, integers=True)
+            (digits,) = plan.terms.values()
+            if len(digits) == 1:
+                assert count * most <= 1 << 62
+            else:
+                assert ((1 << plan.base) - 1) * most <= EXACT
+
+
+@pytest.mark.claim("tally")
+def test_integers_of_the_engine_make_no_difference():
+    """Sums beyond 2^53 in 64-bit integers and in digits: all records at the upper bound, where they are largest."""
+    top = pl.DataFrame({"number": [100.0, 99.0, 1e9] * 200}).lazy()
+    column = Numeric.of("number", (0, 100))
+    for steps_ in (1 << 20, (1 << 33) + 1, (1 << 47) - 1):
+        request = Request((), (Quantised(column, steps_),), True)
+        found = [
+            plan.cells(list(plan.query(nw.from_native(top)).collect().iter_rows(named=True)))
+            for plan in (Plan(request, MOST_ROWS), Plan(request, MOST_ROWS, integers=True), Plan(request, ROWS))
+        ]
+        assert found[0] == found[1] == found[2] == by_hand(top.collect(), request)
 
 
 @pytest.mark.claim("tally")

@@ -24,6 +24,8 @@ from inbounds.tables.sources import Frame, check_types, guarded
 
 # Doubles hold whole numbers up to here, and so does every partial sum.
 EXACT = 1 << 53
+# And 64-bit integers, with a bit to spare.
+_INTEGERS = 1 << 62
 # More rows than this are refused.
 MOST_ROWS = 1 << 31
 
@@ -111,9 +113,9 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     check_types(frame, columns)
     polars = frame.implementation.is_polars()
     at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
-    # Polars runs several queries at once over one scan; elsewhere one query is one pass.
-    queries = list(requests) if polars else _merged(requests)
-    plans = [Plan(query, at_most) for query in queries]
+    # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
+    queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merged(requests)
+    plans = [Plan(query, at_most, integers=polars) for query in queries]
     answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
     results = [plan.cells(rows) for plan, rows in zip(plans, answers, strict=True)]
     if any(sum(cell[0] for cell in result.values()) > most for result in results):
@@ -125,12 +127,16 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
 class Plan:
     """How one request is put to an engine, and how its answer is read. ``most`` limits the rows.
 
+    ``integers`` says that the engine's own 64-bit integers can be relied on, as those of Polars can: then a sum that
+    would pass 2^53 is taken in them, if it cannot pass 2^62, and digits are not needed.
+
     Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
     key; the number after it is the place in the request. The table's own names are left behind at the first step.
     """
 
     request: Request
     most: int
+    integers: bool = False
 
     @property
     def base(self) -> int:
@@ -139,15 +145,19 @@ class Plan:
 
     def parts(self, term: str, largest: int) -> list[str]:
         """Names of the digits of a term, lowest first: one where its sum is exact as it is."""
-        count = 1 if largest * self.most <= EXACT else -(-largest.bit_length() // self.base)
+        limit = _INTEGERS if self.integers else EXACT
+        count = 1 if largest * self.most <= limit else -(-largest.bit_length() // self.base)
         return [f"{term}_{digit}" for digit in range(count)]
+
+    def _largest(self) -> dict[str, int]:
+        """The largest number of each term."""
+        sums = {f"k{i}": quantised.count for i, quantised in enumerate(self.request.sums)}
+        return sums | {f"p{i}": pair.largest for i, pair in enumerate(self.request.pairs)}
 
     @property
     def terms(self) -> dict[str, list[str]]:
         """What is added up: terms with their digits."""
-        sums = {f"k{i}": quantised.count for i, quantised in enumerate(self.request.sums)}
-        products = {f"p{i}": pair.largest for i, pair in enumerate(self.request.pairs)}
-        return {term: self.parts(term, largest) for term, largest in (sums | products).items()}
+        return {term: self.parts(term, largest) for term, largest in self._largest().items()}
 
     @property
     def refusing(self) -> list[int]:
@@ -212,7 +222,8 @@ class Plan:
         digits = self.terms
         for level in range(max(map(len, digits.values()), default=0)):
             for name in [name for name in whole if len(digits[name]) == level + 1]:
-                terms[digits[name][level]] = whole.pop(name)
+                wide = level == 0 and self._largest()[name] * self.most > EXACT
+                terms[digits[name][level]] = whole.pop(name).cast(nw.Int64) if wide else whole.pop(name)
             frame, low, whole = _divided(frame, whole, 2.0**self.base, level)
             terms |= {digits[name][level]: digit for name, digit in low.items()}
         return frame, terms
@@ -299,7 +310,9 @@ def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
         if all(isinstance(query, nw.LazyFrame) and query.implementation.is_polars() for query in queries):
             import polars as pl
 
-            frames = [nw.from_native(one) for one in pl.collect_all([query.to_native() for query in queries])]
+            # In memory no larger than a few blocks, whatever the size of the files.
+            found = pl.collect_all([query.to_native() for query in queries], engine="streaming")
+            frames = [nw.from_native(one) for one in found]
         else:
             frames = [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
         return [list(frame.iter_rows(named=True)) for frame in frames]
