@@ -42,7 +42,7 @@ format: $(READY)  ## put the code in form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios against peers measured in the same run
+bench: $(ENGINES) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios against peers measured in the same run
 	$(BIN)/python bench/laws.py
 	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
 	.venv-peers/bin/python bench/audit_peers.py
@@ -51,6 +51,7 @@ bench: $(READY) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios ag
 	$(BIN)/python bench/forecasts.py
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/studies.py
+	$(BIN)/python bench/scale.py --folder build/scale
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers

@@ -115,7 +115,8 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
     # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
     queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merged(requests)
-    plans = [Plan(query, at_most, integers=polars) for query in queries]
+    made = frame.implementation
+    plans = [Plan(query, at_most, integers=polars or made.is_duckdb() or made.is_pyspark()) for query in queries]
     answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
     results = [plan.cells(rows) for plan, rows in zip(plans, answers, strict=True)]
     if any(sum(cell[0] for cell in result.values()) > most for result in results):
@@ -127,8 +128,9 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
 class Plan:
     """How one request is put to an engine, and how its answer is read. ``most`` limits the rows.
 
-    ``integers`` says that the engine's own 64-bit integers can be relied on, as those of Polars can: then a sum that
-    would pass 2^53 is taken in them, if it cannot pass 2^62, and digits are not needed.
+    ``integers`` says that the engine's own 64-bit integers can be relied on (Polars, DuckDB, Spark): then a sum that
+    would pass 2^53 is taken in them, if it cannot pass 2^62, and digits are not needed. Whole doubles below 2^48 become
+    integers without rounding, whichever way an engine rounds.
 
     Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
     key; the number after it is the place in the request. The table's own names are left behind at the first step.
