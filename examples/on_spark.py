@@ -5,7 +5,7 @@
     spark-submit --master yarn examples/on_spark.py --source hdfs:///survey/*.parquet
 
 One aggregation leaves the cluster: a few sums of integers, the same whatever the number of executors and partitions.
-Noise is added here, where they arrive. The number of rows is stated, as it is public; without it Spark counts them first.
+Noise is added here, where they arrive. The number of rows is public, and stated; without it Spark counts them first.
 """
 
 import argparse
