@@ -25,10 +25,6 @@ _MOST_FIGURES = 24
 Say = Callable[[str], None]
 
 
-def _silent(text: str) -> None:
-    """Nobody listens."""
-
-
 @dataclass(frozen=True, slots=True)
 class Order:
     """Where a study goes, and how it is run; None leaves a choice to the study."""
@@ -41,7 +37,7 @@ class Order:
     figures: bool = True
 
 
-def conduct(what: str, order: Order, *, progress: Any = None, say: Say = _silent) -> dict[str, Any]:
+def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.unheard) -> dict[str, Any]:
     """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
     if str(order.folder) in ("", ".") and not order.folder.name:
         raise ValueError("--out must name a folder")

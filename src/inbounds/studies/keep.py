@@ -130,7 +130,7 @@ def conduct(
     identities = [setting.identity for setting in settings]
     labels = [setting.labels for setting in settings]
     digest = hashlib.blake2b(repr((identities, labels)).encode(), digest_size=12).hexdigest()
-    say = resumed or _unheard
+    say = resumed or unheard
     journal = Journal(folder / f"{name}.unfinished", header, set(identities))
     made = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
     if journal.replaced:
@@ -163,7 +163,7 @@ def conduct(
     return table
 
 
-def _unheard(text: str) -> None:
+def unheard(text: str) -> None:
     """Nobody listens."""
 
 

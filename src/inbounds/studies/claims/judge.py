@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from inbounds.studies.evidence import Measured, mean
 
-VERDICTS = ("reproduced", "partly", "not", "undecided", "not run")
-
 
 @dataclass(frozen=True, slots=True)
 class Part:

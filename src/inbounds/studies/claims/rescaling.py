@@ -80,20 +80,21 @@ def _bit_larger_rmse(e: Evidence) -> Sequence[Part]:
     return parts
 
 
-def _about_nominal(e: Evidence) -> Sequence[Part]:
+def _covered(e: Evidence, epsilon: float, among: Sequence[int], low: float, high: float) -> Sequence[Part]:
+    """At each size, coverage of all shares by both procedures within limits."""
     parts = []
-    for n in SHARE_SIZES:
-        found = [x for m in BOUNDINGS for x in each(e, "coverage", n=n, epsilon=1.0, mechanism=m)]
-        parts.append(between(f"n = {n}, ε = 1: coverage of all shares", found, 0.93, 0.97))
+    for n in among:
+        found = [x for m in BOUNDINGS for x in each(e, "coverage", n=n, epsilon=epsilon, mechanism=m)]
+        parts.append(between(f"n = {n}, ε = {epsilon:g}: coverage of all shares", found, low, high))
     return parts
+
+
+def _about_nominal(e: Evidence) -> Sequence[Part]:
+    return _covered(e, 1.0, SHARE_SIZES, 0.93, 0.97)
 
 
 def _coverage_at_half(e: Evidence) -> Sequence[Part]:
-    parts = []
-    for n in (size for size in SHARE_SIZES if size <= 300):
-        found = [x for m in BOUNDINGS for x in each(e, "coverage", n=n, epsilon=0.5, mechanism=m)]
-        parts.append(between(f"n = {n}, ε = 0.5: coverage of all shares", found, 0.835, 0.935))
-    return parts
+    return _covered(e, 0.5, [n for n in SHARE_SIZES if n <= 300], 0.835, 0.935)
 
 
 def _coverage_at_tenth(e: Evidence) -> Sequence[Part]:
