@@ -206,3 +206,27 @@ def test_noisy_numbers_lie_on_the_certified_grid(record, noisy):
     value = min(max(float(Fraction(noisy)), 0.0), 200.0)
     with pytest.raises(RecordError, match="not on the grid"):
         ib.Release.from_json(json.dumps(record | {"noisy": [noisy], "value": value}))
+
+
+def test_large_records_travel_in_pieces():
+    """What is the same for all cells is written once, and counted when it is read."""
+    levels = list(range(300))
+    for release in (
+        ib.histogram([5] * 1000, levels=levels, epsilon=1),
+        ib.proportions([5] * 1000, levels=levels, epsilon=1),
+        ib.crosstab({"a": [1, 2], "b": [1, 1]}, levels={"a": levels[:20], "b": levels[:12]}, epsilon=1),
+        ib.mean({"x": [1.0], "g": [5]}, "x", bounds=(0, 2), by="g", levels=levels, epsilon=1),
+    ):
+        pieces = list(release.json_pieces())
+        record = json.loads("".join(pieces))
+        assert record["bounds"].keys() == {"all", "count"}
+        assert ib.Release.from_json("".join(pieces)) == release
+        assert release.value.tolist() == record["value"]
+        for lie in ({"count": 7}, {"count": 10**12}, {"count": -300}, {"all": ["0", "1/3"]}):
+            if release.statistic == "mean" and "all" in lie:
+                continue
+            with pytest.raises(RecordError):
+                ib.Release.from_json(json.dumps(record | {"bounds": record["bounds"] | lie}))
+    # Lists of their own for few numbers: such a record is read by people.
+    few = json.loads(ib.histogram([5], levels=[5, 6], epsilon=1).to_json())
+    assert few["units"] == ["1", "1"]

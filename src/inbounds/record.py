@@ -5,10 +5,12 @@ certificate; `Release.from_json` does both again and refuses a record in which t
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cache
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -122,12 +124,10 @@ class Release:
     def _derived(self) -> list[int] | list[float]:
         if not self.released:
             raise ValueError("nothing has been released: this is the record of a preview")
-        exact = [noisy * unit for noisy, unit in zip(self.noisy, self.units, strict=True)]
         if self.method == derive.DIRECT:
-            clipped = [_clip(x, bound) for x, bound in zip(exact, self.bounds, strict=True)]
-            whole = self.statistic in _WHOLE
-            return [int(x) for x in clipped] if whole else [float(x) for x in clipped]
-        noisy = np.array([float(x) for x in exact])
+            kind = int if self.statistic in _WHOLE else float
+            return _each(lambda x, unit, bound: kind(_clip(x * unit, bound)), self.noisy, self.units, self.bounds)
+        noisy = np.array(_each(lambda x, unit: float(x * unit), self.noisy, self.units))
         values = derive.derive(self.method, noisy, *self._limits(), self.recipe)
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
 
@@ -138,8 +138,8 @@ class Release:
         return derive.Recipe(place, self.repair, None if self.tree is None else grow(self.tree, self.axes[0]))
 
     def _limits(self) -> tuple[Array, Array, Array]:
-        lower = np.array([-np.inf if low is None else float(low) for low, _ in self.bounds])
-        upper = np.array([np.inf if up is None else float(up) for _, up in self.bounds])
+        lower = np.array(_each(lambda bound: -np.inf if bound[0] is None else float(bound[0]), self.bounds))
+        upper = np.array(_each(lambda bound: np.inf if bound[1] is None else float(bound[1]), self.bounds))
         numeric = [(float(rule.lower or 0), float(rule.upper or 0)) for rule in self.columns if rule.step is not None]
         return lower, upper, np.array(numeric).reshape(-1, 2)
 
@@ -212,10 +212,18 @@ class Release:
 
     def to_json(self) -> str:
         """The record as text; fractions are written as such."""
-        plain = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "certificate"}
-        value = self.value.tolist() if self.axes else self.value
-        body = {"format": FORMAT, "value": value} | plain | {"certificate": self.certificate.to_dict()}
-        return json.dumps(body, indent=1, ensure_ascii=False)
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text of `to_json` in pieces, so that a large record is written without being held twice."""
+        body = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "certificate"}
+        start = "{"
+        for name, value in ({"format": FORMAT, "value": self.value} | body).items():
+            yield f"{start}\n {json.dumps(name)}: "
+            yield from _written(_shortened(value) if name in _SHARED else value)
+            start = ","
+        certificate = json.dumps(self.certificate.to_dict(), indent=1, ensure_ascii=False).replace("\n", "\n ")
+        yield f'{start}\n "certificate": {certificate}\n}}'
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
@@ -273,12 +281,22 @@ class Release:
             raise RecordError("the record's statistic is not the one that its certificate is for")
         if not soundness.demanded(self._facts(), self.units, parts):
             raise RecordError("the certificate's sensitivity is not that of the statistic that the record is of")
+        if len(self.bounds) not in (len(self.noisy), prod(len(axis) for axis in self.axes)):
+            raise RecordError("the record's bounds are not as many as its numbers")
+        if self.statistic in (*_WHOLE, "proportion", "proportions"):
+            rows = None if self.rows is None else Fraction(self.rows)
+            own = (Fraction(0), rows if self.statistic in _WHOLE else Fraction(1))
+            if any(bound != own for bound in dict.fromkeys(self.bounds)):
+                raise RecordError("the record's bounds are not those of its statistic")
         laws = parts * len(self.noisy) if len(parts) == 1 else parts
-        for noisy, law in zip(self.noisy, laws, strict=len(parts) > 1):
-            index = (noisy - law.origin) / law.step
-            low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
-            if index.denominator != 1 or (low is not None and index < low) or (high is not None and index > high):
-                raise RecordError("the record's noisy values are not on the grid of its certificate")
+        if not all(_each(_on_the_grid, self.noisy, laws)):
+            raise RecordError("the record's noisy values are not on the grid of its certificate")
+
+
+def _on_the_grid(noisy: Fraction, law: Certificate) -> bool:
+    index = (noisy - law.origin) / law.step
+    low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
+    return index.denominator == 1 and (low is None or index >= low) and (high is None or index <= high)
 
 
 def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
@@ -306,19 +324,81 @@ def _clip(x: Fraction, bound: Bound) -> Fraction:
     return x if upper is None else min(x, upper)
 
 
+def _each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
+    """``make`` of each row of some columns, worked out once for rows of the same objects: of a million, few differ."""
+    made: dict[tuple[int, ...], Any] = {}
+    result = []
+    for row in zip(*columns, strict=True):
+        # Objects of the columns outlive this function, so that an id belongs to one of them.
+        same = tuple(map(id, row))
+        if same not in made:
+            made[same] = make(*row)
+        result.append(made[same])
+    return result
+
+
+# Fields of which one entry is written for all of a long list, where they are equal.
+_SHARED = ("units", "bounds")
+_LONG = 100
+
+
+def _shortened(values: tuple[Any, ...]) -> Any:
+    alike = len(values) > _LONG and all(value == values[0] for value in values)
+    return {"all": _plain(values[0]), "count": len(values)} if alike else values
+
+
+def _lengthened(values: Any, most: int) -> Any:
+    if not isinstance(values, dict):
+        return values
+    if not _check.integer(values["count"], "count", least=1) <= most:
+        raise RecordError("the record's units or bounds are more than its numbers")
+    return [values["all"]] * values["count"]
+
+
+# Elements of a list that are made text at a time.
+_BLOCK = 10_000
+
+
+def _written(value: Any) -> Iterator[str]:
+    """JSON of a value in pieces."""
+    value = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+    if not isinstance(value, tuple | list | np.ndarray):
+        yield json.dumps(_plain(value), ensure_ascii=False)
+    elif len(value) and isinstance(value[0], tuple | list | np.ndarray):
+        for i, one in enumerate(value):
+            yield "[" if i == 0 else ", "
+            yield from _written(one)
+        yield "]"
+    else:
+        yield "["
+        for start in range(0, len(value), _BLOCK):
+            block = [_plain(one) for one in value[start : start + _BLOCK]]
+            yield (", " if start else "") + json.dumps(block, ensure_ascii=False)[1:-1]
+        yield "]"
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, ColumnRule):
-        return {name: _plain(one) for name, one in asdict(value).items()}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
+    # One object for all that are equal, as in the release that was written.
+    @cache
     def fraction(text: Any) -> Fraction | None:
         return None if text is None else parse_fraction(text, "number")
 
+    @cache
+    def bound(lower: Any, upper: Any) -> Bound:
+        return fraction(lower), fraction(upper)
+
     values = {field.name: body[field.name] for field in fields(Release)}
+    for name in _SHARED:
+        # A symmetric matrix has up to twice as many elements as numbers were drawn for it.
+        values[name] = _lengthened(values[name], 2 * len(values["noisy"]))
     rules = [
         rule
         | {name: fraction(rule[name]) for name in ("lower", "upper", "step")}
@@ -330,7 +410,7 @@ def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
         "axes": tuple(tuple(str(label) for label in axis) for axis in values["axes"]),
         "noisy": tuple(fraction(x) for x in values["noisy"]),
         "units": tuple(fraction(x) for x in values["units"]),
-        "bounds": tuple((fraction(low), fraction(up)) for low, up in values["bounds"]),
+        "bounds": tuple(bound(low, up) for low, up in values["bounds"]),
         "certificate": verify(values["certificate"]),
         "tree": None if values["tree"] is None else _nested(values["tree"]),
         "notes": tuple(str(note) for note in values["notes"]),

@@ -1,7 +1,9 @@
 """The same integers wherever a table lives: real engines, tables with everything that they disagree about."""
 
 import math
+from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -47,6 +49,52 @@ def test_empty_parts_and_an_empty_table(engine):
     assert tally(read(made(engine, few, 20), COLUMNS), simple) == [by_hand(few, request) for request in simple]
     found = tally(read(made(engine, none, 2), COLUMNS), simple)
     assert [sum(cell[0] for cell in cells.values()) for cells in found] == [0, 0]
+
+
+def near(edges):
+    """Numbers on the edges, next to them on both sides, and far away."""
+    edges = np.array([float(edge) for edge in edges])
+    beside = [np.nextafter(edges, -np.inf), edges, np.nextafter(edges, np.inf), [np.inf, -np.inf, 1e300, -1e300, -0.0]]
+    return np.concatenate(beside)
+
+
+SPACED = {
+    "linspace": np.linspace(-0.3, 1.7, 148),
+    "arange": np.arange(0, 10, 0.07),
+    "whole": list(range(-50, 1200, 7)),
+    "far from zero": [1_000_000 + k / 8 for k in range(90)],
+}
+
+
+@pytest.mark.claim("spaced-edges")
+@pytest.mark.parametrize("engine", places.ENGINES)
+@pytest.mark.parametrize("kind", SPACED)
+def test_many_equal_intervals(engine, kind):
+    """By division, at every edge and the numbers next to it, against a search among the edges."""
+    key = Edges.of("x", SPACED[kind], missing=SPACED[kind][1])
+    assert key.spacing is not None
+    table = pl.DataFrame({"x": [*near(key.edges), None, math.nan]})
+    edges = np.array([float(edge) for edge in key.edges])
+    filled = table["x"].fill_nan(None).fill_null(float(edges[1])).to_numpy()
+    place = np.clip(np.searchsorted(edges, filled, side="right") - 1, 0, len(edges) - 2)
+    (cells,) = tally(read(made(engine, table, 3), [key]), [Request((key,))])
+    assert {where: cell[0] for where, cell in cells.items()} == Counter((int(i),) for i in place)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_many_whole_levels(engine):
+    """Runs of integers, in a column of integers and in one of doubles."""
+    levels = (*range(-5, 300), *range(1000, 1005), 2**53)
+    numbers = [*range(-10, 400, 3), *range(990, 1010), 2**53 - 1, 2**53, None]
+    table = pl.DataFrame({"k": pl.Series(numbers), "x": pl.Series(numbers, dtype=pl.Float64) + 0.0})
+    table = pl.concat([table, pl.DataFrame({"k": [1, 1, 1, 1], "x": [0.5, math.inf, -0.0, math.nan]})])
+    keys = [Levels(name, levels, other=1003, missing=0) for name in ("k", "x")]
+    for key in keys:
+        (cells,) = tally(read(made(engine, table, 3), keys), [Request((key,))])
+        values = [0 if x is None or math.isnan(x) else x for x in table[key.name]]
+        expected = Counter((levels.index(x if x in levels else 1003),) for x in values)
+        assert {where: cell[0] for where, cell in cells.items()} == expected
 
 
 NUMBER = st.one_of(

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
-from inbounds.tables.schema import DataError, Edges, Levels, Numeric, Quantised, quantised, resolution
+from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, counts_of, records, tally
+from inbounds.tables.schema import ELSEWHERE, DataError, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
 from tests.tables.samples import KEYS, NUMBERS, ROWS, engines, messy, natively, partitioned
 
@@ -128,7 +128,7 @@ def test_integers_of_the_engine_make_no_difference():
     for steps_ in (1 << 20, (1 << 33) + 1, (1 << 47) - 1):
         request = Request((), (Quantised(column, steps_),), True)
         found = [
-            plan.cells(list(plan.query(nw.from_native(top)).collect().iter_rows(named=True)))
+            plan.cells(plan.query(nw.from_native(top)).collect())
             for plan in (Plan(request, MOST_ROWS), Plan(request, MOST_ROWS, integers=True), Plan(request, ROWS))
         ]
         assert found[0] == found[1] == found[2] == by_hand(top.collect(), request)
@@ -241,3 +241,22 @@ def test_products_are_exact_while_they_fit():
     assert Product(small, large).slack == 0
     assert Product(large, large).slack > 0
     assert Product(large, large).largest == large.count
+
+
+def test_tables_of_counts_alone_are_packed():
+    """A mapping like any other, without zeros, that shows nothing of itself."""
+    keys = Levels("a", (3, 1, 2), other=ELSEWHERE, missing=1), Levels("b", ("x", "y"))
+    frame = read(pl.DataFrame({"a": [1, 1, 2, 9, None], "b": ["x", "x", "y", "y", "x"]}), keys)
+    (cells,) = tally(frame, [Request(keys)])
+    assert cells == {(1, 0): (3, (), ()), (2, 1): (1, (), ()), (3, 1): (1, (), ())}
+    assert (len(cells), records(cells), (0, 0) in cells) == (3, 5, False)
+    assert "3" not in repr(cells)
+    # Cells of no level are left out.
+    assert counts_of(cells, (3, 2)).tolist() == counts_of(dict(cells), (3, 2)).tolist() == [0, 0, 3, 0, 0, 1]
+
+
+def test_many_unequal_edges_are_refused():
+    with pytest.raises(ValueError, match=r"edges of 'x' must be equally spaced .* numpy.linspace"):
+        Edges.of("x", np.linspace(1, 2, 10_001) ** 2)
+    assert Edges.of("x", np.linspace(1, 2, 10_001)).cells == 10_000
+    assert Edges.of("x", np.linspace(1, 2, 1000) ** 2).spacing is None

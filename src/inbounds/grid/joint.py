@@ -37,7 +37,7 @@ def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     return uniform_below(2 * radius + 1, dimension, entropy) - radius
 
 
-def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> list[int]:
+def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     """claim:zero-sum-exact. One noise vector whose elements add up to zero.
 
     It is drawn without looking at what it will be added to. About 1.4 √K tries are made.
@@ -45,11 +45,12 @@ def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> list[int]:
     if dimension < 2:
         raise ValueError(f"dimension must be >= 2, got {dimension}")
     while True:
-        first = [int(z) for z in laplace(scale, entropy, dimension - 1)]
-        rest = -sum(first)
+        first = laplace(scale, entropy, dimension - 1)
+        # By halves of words: a sum of a few thousand wide ones could pass 64 bits.
+        rest = -((int((first >> 32).sum()) << 32) + int((first & 0xFFFFFFFF).sum()))
         kept = exp_minus(abs(rest) / scale.steps)
         if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
-            return [*first, rest]
+            return np.append(first, np.int64(rest))
 
 
 def _radius(scale: Scale, dimension: int, entropy: Entropy) -> int:

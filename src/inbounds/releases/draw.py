@@ -15,6 +15,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.grid.entropy import SYSTEM, Entropy, require_system
+from inbounds.grid.geometric import Integers
 from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, certify
@@ -152,16 +153,21 @@ def zero_sum_law(name: str, promise: Promise, cells: int) -> Certificate:
     )
 
 
-def draw_zero_sum(counts: Sequence[int], certificate: Certificate) -> tuple[Fraction, ...]:
+def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
     """claim:release-zero-sum. Counts of a table's cells with noise that adds up to nothing."""
-    noise = zero_sum(certificate.grid.scale, len(counts), entropy_source())
-    return tuple(Fraction(count + z) for count, z in zip(counts, noise, strict=True))
+    return _fractions(counts + zero_sum(certificate.grid.scale, counts.size, entropy_source()))
 
 
-def draw_counts(counts: Sequence[int], certificate: Certificate) -> tuple[Fraction, ...]:
+def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
     """claim:release-counts. Counts of a table's cells, each with noise of its own."""
-    noisy = certificate.mechanism.draw_each(np.array(counts, dtype=np.int64), entropy_source())
-    return tuple(Fraction(int(count)) for count in noisy)
+    return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
+
+
+def _fractions(noisy: Integers) -> tuple[Fraction, ...]:
+    """Noisy counts as fractions, one object for all that are equal: of a million, few are different."""
+    values, place = np.unique(noisy, return_inverse=True)
+    fractions = [Fraction(value) for value in values.tolist()]
+    return tuple(map(fractions.__getitem__, place))
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from inbounds import derive
 from inbounds.after.tree import Groups, grow
@@ -22,7 +25,7 @@ from inbounds.releases.draw import (
     zero_sum_law,
 )
 from inbounds.releases.opening import Drawn, Opened, drafted, open_table
-from inbounds.tables.engine import Cells, Request
+from inbounds.tables.engine import Cells, Request, counts_of
 from inbounds.tables.schema import Column, Key, Quantised
 from inbounds.tables.statistics import Moments, Statistic, root_below
 
@@ -102,8 +105,8 @@ def tree_shares(
     nodes = len(tree.leaves)
 
     def draw(cells: Cells) -> Drawn:
-        sizes = [cells[(i,)][0] if (i,) in cells else 0 for i in range(len(key.labels))]
-        return Drawn(draw_counts([sum(sizes[i] for i in members) for members in tree.leaves], certificate))
+        sizes = counts_of(cells, (len(key.labels),))
+        return Drawn(draw_counts(np.array([sizes[list(members)].sum() for members in tree.leaves]), certificate))
 
     return table.finish(
         drafted(
@@ -140,14 +143,15 @@ def table_counts(
     Where they are to be projected onto a public sum, noise is drawn that keeps it; otherwise each cell has its own.
     """
     table = open_table(data, keys, promise, rows)
-    places = list(product(*(range(len(key.labels)) for key in keys)))
-    kept = [place for i, place in enumerate(places) if i != derived]
-    joint = repair == "project" and table.rows is not None and promise.bounding == "bit" and len(kept) > 1
-    certificate = zero_sum_law(name, promise, len(kept)) if joint else counts_law(name, promise, table.rows)
+    shape = tuple(len(key.labels) for key in keys)
+    drawn = prod(shape) - (derived is not None)
+    joint = repair == "project" and table.rows is not None and promise.bounding == "bit" and drawn > 1
+    certificate = zero_sum_law(name, promise, drawn) if joint else counts_law(name, promise, table.rows)
     method, over, top = _shared(name, repair, table.rows, denominator)
 
     def draw(cells: Cells) -> Drawn:
-        counts = [cells[place][0] if place in cells else 0 for place in kept]
+        counts = counts_of(cells, shape)
+        counts = counts if derived is None else np.delete(counts, derived)
         return Drawn((draw_zero_sum if joint else draw_counts)(counts, certificate))
 
     return table.finish(
@@ -159,9 +163,9 @@ def table_counts(
             table,
             Request(tuple(keys)),
             draw,
-            [(Fraction(0), top)] * len(kept),
+            [(Fraction(0), top)] * drawn,
             certificate,
-            units=[Fraction(1, over)] * len(kept),
+            units=[Fraction(1, over)] * drawn,
             axes=[key.labels for key in keys],
             denominator=denominator,
             derived=None if derived is None else keys[0].labels[derived],

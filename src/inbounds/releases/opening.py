@@ -10,7 +10,7 @@ from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.record import Bound, ColumnRule, Release
 from inbounds.releases.draw import Promise
 from inbounds.tables.engine import MOST_ROWS as MOST_ROWS
-from inbounds.tables.engine import Cells, Request, TooManyRows, count_rows, tally
+from inbounds.tables.engine import Cells, Request, TooManyRows, count_rows, records, tally
 from inbounds.tables.schema import (
     ELSEWHERE,
     Column,
@@ -106,7 +106,7 @@ class Opened:
             if self.rows is None:
                 raise
             raise _other_size(self.rows) from None
-        if self.rows is not None and _size(cells) != self.rows:
+        if self.rows is not None and records(cells) != self.rows:
             raise _other_size(self.rows)
         if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(self.sizes or ())):
             raise DataError("the groups do not have the sizes stated")
@@ -145,10 +145,6 @@ def _sized(frame: "Frame | None", size: int | None, least: int) -> Opened:
     if size > MOST_ROWS:
         raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
     return Opened(frame, size)
-
-
-def _size(cells: Cells) -> int:
-    return sum(count for count, _, _ in cells.values())
 
 
 def _other_size(stated: int) -> DataError:

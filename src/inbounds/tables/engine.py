@@ -12,11 +12,14 @@ eighth for four roundings of a number below 2^48 to double precision.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from inbounds.tables import rules
 from inbounds.tables.schema import Column, DataError, Edges, Key, Levels, Quantised
@@ -31,7 +34,53 @@ MOST_ROWS = 1 << 31
 
 # Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
 Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
-Cells: TypeAlias = dict[tuple[int, ...], Cell]
+Cells: TypeAlias = Mapping[tuple[int, ...], Cell]
+
+
+class Counts(Mapping[tuple[int, ...], Cell]):
+    """Cells of which only the records were counted, in eight bytes each: there may be a million of them."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: npt.NDArray[np.int64]) -> None:
+        self._table = table
+
+    def __getitem__(self, place: tuple[int, ...]) -> Cell:
+        count = int(self._table[place])
+        if not count:
+            raise KeyError(place)
+        return count, (), ()
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        yield from zip(*(axis.tolist() for axis in np.nonzero(self._table)), strict=True)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._table))
+
+    def __repr__(self) -> str:
+        return "Counts(...)"
+
+    def within(self, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """The counts of the first cells along each axis, one after another."""
+        return self._table[tuple(slice(size) for size in shape)].ravel()
+
+
+def counts_of(cells: Cells, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """The number of records in each cell of a table of this shape, one after another; others are left out."""
+    if isinstance(cells, Counts):
+        return cells.within(shape)
+    table = np.zeros(shape, dtype=np.int64)
+    for place, (count, _, _) in cells.items():
+        if all(i < size for i, size in zip(place, shape, strict=True)):
+            table[place] = count
+    return table.ravel()
+
+
+def records(cells: Cells) -> int:
+    """The number of records in all cells."""
+    if isinstance(cells, Counts):
+        return int(cells.within(cells._table.shape).sum())
+    return sum(count for count, _, _ in cells.values())
 
 
 class TooManyRows(DataError):
@@ -93,7 +142,7 @@ def count_rows(frame: Frame) -> int:
     """Number of rows."""
     import narwhals as nw
 
-    return int(_collected(lambda: [frame.select(nw.len().alias("rows"))])[0][0]["rows"])
+    return int(_collected(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
 
 
 def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -> list[Cells]:
@@ -118,8 +167,8 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     made = frame.implementation
     plans = [Plan(query, at_most, integers=polars or made.is_duckdb() or made.is_pyspark()) for query in queries]
     answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
-    results = [plan.cells(rows) for plan, rows in zip(plans, answers, strict=True)]
-    if any(sum(cell[0] for cell in result.values()) > most for result in results):
+    results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
+    if any(records(result) > most for result in results):
         raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
     return [_answer(queries, results, request) for request in requests]
 
@@ -230,24 +279,25 @@ class Plan:
             terms |= {digits[name][level]: digit for name, digit in low.items()}
         return frame, terms
 
-    def cells(self, rows: Sequence[Mapping[str, Any]]) -> Cells:
+    def cells(self, answer: Any) -> Cells:
         """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
         request = self.request
+        counts = _whole(answer["one"])
         for i in self.refusing:
-            if any(row[f"m{i}"] != row["one"] for row in rows):
+            if np.any(_whole(answer[f"m{i}"]) != counts):
                 raise refused(request.sums[i].column, "missing")
-        codes = [key.codes for key in request.by]
-        for i, key in enumerate(request.by):
-            found = {str(row[f"g{i}"]) for row in rows}
-            if stray := next((label for label, code in codes[i].items() if code is None and label in found), None):
-                raise refused(key, "other" if isinstance(key, Levels) and stray == key.strays[0] else "missing")
-        result: Cells = {}
+        places = [_places(key, answer[f"g{i}"]) for i, key in enumerate(request.by)]
+        if places and not request.sums:
+            table = np.zeros([key.cells for key in request.by], dtype=np.int64)
+            np.add.at(table, tuple(places), counts)
+            return Counts(table)
+        result: dict[tuple[int, ...], Cell] = {}
         parts = list(self.terms.values())
-        for row in rows:
-            place = tuple(code[str(row[f"g{i}"])] or 0 for i, code in enumerate(codes))
+        for row, (count, *place) in zip(answer.iter_rows(named=True), np.array([counts, *places]).T, strict=True):
             terms = [self._composed(row, digits) for digits in parts]
-            cell = _integer(row["one"]), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
-            result[place] = _added(result[place], cell) if place in result else cell
+            cell = int(count), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
+            where = tuple(int(i) for i in place)
+            result[where] = _added(result[where], cell) if where in result else cell
         return result
 
     def _composed(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
@@ -291,6 +341,57 @@ def refused(column: Column, what: str) -> DataError:
     )
 
 
+def _whole(column: Any) -> npt.NDArray[np.int64]:
+    """Whole numbers as an engine returns them: 64-bit integers, or doubles, decimals or None."""
+    import narwhals as nw
+
+    if column.dtype == nw.Int64 and not column.null_count():
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array([_integer(value) for value in column], dtype=np.int64)
+
+
+def _places(key: Key, labels: Any) -> npt.NDArray[np.int64]:
+    """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
+    if isinstance(key, Edges):
+        places = _whole(labels)
+    elif labels.dtype.is_numeric():
+        places = _by_number(key, _whole(labels))
+    else:
+        places = _by_text(key, labels)
+    for refusal, what in ((_OTHER, "other"), (_MISSING, "missing")):
+        if np.any(places == refusal):
+            raise refused(key, what)
+    return places
+
+
+def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    size = len(key.levels)
+    known = np.append(np.fromiter(key.levels, dtype=np.int64, count=size), key.stray_numbers)
+    places = np.append(np.arange(size), _refusals(key))
+    order = np.argsort(known)
+    return places[order[np.searchsorted(known, labels, sorter=order)]]
+
+
+def _by_text(key: Levels, labels: Any) -> npt.NDArray[np.int64]:
+    """In Polars, whichever the engine: a dictionary of a million labels would be larger than the answer."""
+    import polars as pl
+
+    native = labels.to_native()
+    found = native if isinstance(native, pl.Series) else pl.Series(labels.to_list(), dtype=pl.String)
+    known = pl.DataFrame([pl.Series("label", key.labels), pl.Series("place", np.arange(len(key.levels)))])
+    strays = pl.DataFrame([pl.Series("label", key.strays), pl.Series("place", _refusals(key))])
+    joined = found.alias("label").to_frame().join(known.vstack(strays), on="label", how="left", maintain_order="left")
+    return joined["place"].to_numpy()
+
+
+# Places of what is refused. Intervals have the second one alone.
+_OTHER, _MISSING = -2, -1
+
+
+def _refusals(key: Levels) -> list[int]:
+    return [stray if place is None else place for stray, place in zip((_OTHER, _MISSING), key.places, strict=True)]
+
+
 def _integer(value: Any) -> int:
     """A sum as an engine returns it: None where there were no rows at all."""
     return 0 if value is None else int(value)
@@ -303,21 +404,19 @@ def _added(a: Cell, b: Cell) -> Cell:
     return a[0] + b[0], plus(a[1], b[1]), plus(a[2], b[2])
 
 
-def _collected(make: Callable[[], Sequence[Any]]) -> list[list[dict[str, Any]]]:
-    """The rows of each query."""
+def _collected(make: Callable[[], Sequence[Any]]) -> list[Any]:
+    """The answer to each query, a small table."""
     import narwhals as nw
 
-    def run() -> list[list[dict[str, Any]]]:
+    def run() -> list[Any]:
         queries = make()
         if all(isinstance(query, nw.LazyFrame) and query.implementation.is_polars() for query in queries):
             import polars as pl
 
             # In memory no larger than a few blocks, whatever the size of the files.
             found = pl.collect_all([query.to_native() for query in queries], engine="streaming")
-            frames = [nw.from_native(one) for one in found]
-        else:
-            frames = [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
-        return [list(frame.iter_rows(named=True)) for frame in frames]
+            return [nw.from_native(one) for one in found]
+        return [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
 
     return guarded(run)
 
@@ -362,7 +461,7 @@ def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Reque
     keys = [whole.by.index(key) for key in request.by]
     sums = [whole.sums.index(quantised) for quantised in request.sums]
     pairs = [whole.pairs.index(pair) for pair in request.pairs]
-    result: Cells = {}
+    result: dict[tuple[int, ...], Cell] = {}
     for place, (count, all_sums, all_pairs) in cells.items():
         margin = tuple(place[i] for i in keys)
         cell = count, tuple(all_sums[i] for i in sums), tuple(all_pairs[i] for i in pairs)

@@ -6,7 +6,10 @@ floor(x + ½), since `round` has two meanings; nothing is cast from a double to 
 numbers by when/then.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from inbounds.tables.schema import Edges, Key, Levels, Quantised
 
@@ -106,9 +109,21 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
     import narwhals as nw
 
     filled = value if key.missing is None else value.fill_null(float(key.missing))
+    if key.spacing is not None:
+        number = _spaced(filled.fill_null(float(key.edges[0])), key, key.spacing)
+        return nw.when(filled.is_null()).then(nw.lit(-1.0)).otherwise(number)
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
     # What is missing reaches no edge.
     return _added([*reached, nw.when(filled.is_null()).then(-1).otherwise(0)])
+
+
+def _spaced(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
+    """claim:spaced-edges. The number of an interval by division, which may be one off, then set right by comparing with
+    the edges on both sides: the same as a comparison with every edge."""
+    first, last = float(key.edges[0]), float(key.cells - 1)
+    guess = floored(((value - first) * (1 / width)).clip(0.0, last))
+    below, above = guess * width + first, (guess + 1.0) * width + first
+    return (guess + _zero_one(value >= above) - _zero_one(value < below)).clip(0.0, last)
 
 
 def _added(terms: "list[nw.Expr]") -> "nw.Expr":
@@ -123,18 +138,43 @@ def _added(terms: "list[nw.Expr]") -> "nw.Expr":
 
 
 def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
-    """Text for each group: that of its level, or one for other values, or one for missing ones."""
+    """For each group its level, as a number where both are numbers and as text otherwise; or what stands for others
+    and for missing ones (`Levels.strays`, `Levels.stray_numbers`)."""
     import narwhals as nw
 
-    other, missing = key.strays
-    whole: Any = None
+    strays: tuple[Any, Any] = key.strays
     if dtype.is_integer() or dtype.is_float():
-        kind = float if dtype.is_float() else int
-        levels: list[Any] = [kind(level) for level in key.levels]
-        known = value.is_in(levels)
-        # Only levels are cast to text, and to integers before.
-        whole = nw.when(known).then(value).otherwise(nw.lit(levels[0])).cast(nw.Int64).cast(nw.String)
+        kind, strays = float if dtype.is_float() else int, key.stray_numbers
+        first = kind(key.levels[0])
+        value, absent = value.fill_null(first), value.is_null()
+        known = _is_level(value, key.levels, kind)
+        # Only levels are cast to integers.
+        named = nw.when(known).then(value).otherwise(nw.lit(first)).cast(nw.Int64)
     else:
-        known, whole = value.is_in(list(key.labels)), value
-    named = nw.when(known).then(whole).otherwise(nw.lit(other))
-    return nw.when(value.is_null()).then(nw.lit(missing)).otherwise(named)
+        known, named, absent = value.is_in(list(key.labels)), value, value.is_null()
+    other, missing = (nw.lit(stray) for stray in strays)
+    return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
+
+
+# Runs of integers are compared with their ends rather than with each of them.
+_MANY_LEVELS, _FEW_RUNS = 100, 20
+
+
+def _is_level(value: "nw.Expr", levels: Sequence[Any], kind: type) -> "nw.Expr":
+    """Whether a number is one of the levels."""
+    ends = _runs(levels) if len(levels) > _MANY_LEVELS else []
+    if not 0 < len(ends) <= _FEW_RUNS:
+        return value.is_in([kind(level) for level in levels])
+    (low, high), *others = [(kind(low), kind(high)) for low, high in ends]
+    inside: nw.Expr = (value >= low) & (value <= high)
+    for low, high in others:
+        inside = inside | ((value >= low) & (value <= high))
+    return inside & (value.floor() == value) if kind is float else inside
+
+
+def _runs(levels: Sequence[Any]) -> list[tuple[int, int]]:
+    """First and last of each run of consecutive integers."""
+    ordered = np.sort(np.array(levels, dtype=np.int64))
+    breaks = np.flatnonzero(np.diff(ordered) != 1)
+    firsts, lasts = ordered[np.append(0, breaks + 1)], ordered[np.append(breaks, ordered.size - 1)]
+    return list(zip(firsts.tolist(), lasts.tolist(), strict=True))

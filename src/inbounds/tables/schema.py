@@ -10,7 +10,7 @@ A refusal names the column and the rule. It does not say which record it was, ho
 import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
@@ -139,10 +139,14 @@ class Levels:
     missing: Level | Place | None = None
     # What the user calls these two rules.
     keywords: tuple[str, str] = ("other", "missing")
+    # The levels as text: made once, since there may be a million of them.
+    labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _named(self.name)
         object.__setattr__(self, "levels", _levels(self.name, self.levels))
+        texts = (str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
+        object.__setattr__(self, "labels", tuple(texts))
         for rule, keyword in zip(("other", "missing"), self.keywords, strict=True):
             level = _plain(getattr(self, rule))
             object.__setattr__(self, rule, level)
@@ -156,20 +160,20 @@ class Levels:
         return len(self.levels) + (ELSEWHERE in (self.other, self.missing))
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The levels as text."""
-        return tuple(str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
-
-    @property
     def strays(self) -> tuple[str, str]:
         """Labels for values that are no level and for missing ones, different from every level's."""
         return _unlike("other", self.labels), _unlike("missing", self.labels)
 
     @property
-    def codes(self) -> dict[str, int | None]:
-        """The cell of every label that an engine makes; None refuses."""
-        places = (self._place(self.other), self._place(self.missing))
-        return dict(zip(self.labels + self.strays, (*range(len(self.levels)), *places), strict=True))
+    def stray_numbers(self) -> tuple[int, int]:
+        """The same as numbers, where levels are integers (or booleans)."""
+        low = min(int(level) for level in self.levels)
+        return low - 1, low - 2
+
+    @property
+    def places(self) -> tuple[int | None, int | None]:
+        """Cells of values that are no level, and of missing ones; None refuses."""
+        return self._place(self.other), self._place(self.missing)
 
     def _place(self, level: Level | Place | None) -> int | None:
         if level is ELSEWHERE:
@@ -217,6 +221,17 @@ class Edges:
     name: str
     edges: tuple[Fraction, ...]
     missing: Fraction | None = None
+    # The intervals as text: made once, since there may be a million of them.
+    labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    # w where edge number i is first + i w in double precision, as `numpy.linspace` makes them; None where they are few.
+    spacing: float | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        spacing = _spacing(self.edges) if len(self.edges) > _FEW_EDGES else None
+        object.__setattr__(self, "spacing", spacing)
+        texts = [_short(edge) for edge in self.edges]
+        last = f"[{texts[-2]}, {texts[-1]}]"
+        object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last))
 
     @classmethod
     def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
@@ -225,29 +240,36 @@ class Edges:
         if isinstance(edges, str | Mapping) or not hasattr(edges, "__getitem__") or len(edges) < 2:
             raise TypeError(f"edges of {name!r} must be a list of two numbers or more")
         exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
-        if not all(a < b and float(a) < float(b) for a, b in pairwise(exact)):
+        if not all(a < b for a, b in pairwise(map(float, exact))):
             raise ValueError(f"edges of {name!r} must increase")
         fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
         if fill is not None and not exact[0] <= fill <= exact[-1]:
             raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
-        return cls(name, exact, fill)
+        made = cls(name, exact, fill)
+        if len(exact) > _MOST_UNEQUAL and made.spacing is None:
+            raise ValueError(
+                f"edges of {name!r} must be equally spaced where there are more than {_MOST_UNEQUAL}, as by "
+                "numpy.linspace"
+            )
+        return made
 
     @property
     def cells(self) -> int:
         """Number of intervals."""
         return len(self.edges) - 1
 
-    @property
-    def codes(self) -> dict[str, int | None]:
-        """The cell of every label that an engine makes; None refuses."""
-        return {str(cell): cell for cell in range(self.cells)} | {"-1": None}
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The intervals as text."""
-        texts = [_short(edge) for edge in self.edges]
-        pairs = list(pairwise(texts))
-        return (*(f"[{a}, {b})" for a, b in pairs[:-1]), f"[{pairs[-1][0]}, {pairs[-1][1]}]")
+# Fewer edges are compared one by one; more than the second must be equally spaced.
+_FEW_EDGES, _MOST_UNEQUAL = 32, 10_000
+
+
+def _spacing(edges: Sequence[Fraction]) -> float | None:
+    exact = np.array([float(edge) for edge in edges])
+    width = float((edges[-1] - edges[0]) / (len(edges) - 1))
+    made = exact[0] + np.arange(len(edges)) * width
+    # So near to zero, in widths, that division finds the number of an interval to one.
+    near = abs(exact[0]) / width + len(edges) < 1 << 40
+    return width if near and np.array_equal(made[1:-1], exact[1:-1]) else None
 
 
 Key: TypeAlias = Levels | Edges
