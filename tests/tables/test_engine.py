@@ -255,6 +255,22 @@ def test_tables_of_counts_alone_are_packed():
     assert counts_of(cells, (3, 2)).tolist() == counts_of(dict(cells), (3, 2)).tolist() == [0, 0, 3, 0, 0, 1]
 
 
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow", "lazy"])
+def test_many_levels_of_text(kind):
+    """Joined where the engine is Polars, compared elsewhere: levels, others and missing values."""
+    levels = tuple(f"word {i}" for i in range(1200))
+    table = pl.DataFrame({"w": ["word 3", "word 1199", "word 3", "other", "", None, "word 1200"]})
+    data = {"polars": table, "pandas": table.to_pandas(), "pyarrow": table.to_arrow(), "lazy": table.lazy()}[kind]
+    key = Levels("w", levels, other="word 7", missing="word 1")
+    (cells,) = tally(read(data, [key]), [Request((key,))])
+    assert {place: cell[0] for place, cell in cells.items()} == {(3,): 2, (1199,): 1, (7,): 3, (1,): 1}
+    for rule, said in (({"other": "word 7"}, "missing values"), ({"missing": "word 7"}, "none of its levels")):
+        strict = Levels("w", levels, **rule)
+        with pytest.raises(DataError, match=said):
+            tally(read(data, [strict]), [Request((strict,))])
+
+
 def test_many_unequal_edges_are_refused():
     with pytest.raises(ValueError, match=r"edges of 'x' must be equally spaced .* numpy.linspace"):
         Edges.of("x", np.linspace(1, 2, 10_001) ** 2)

@@ -241,13 +241,16 @@ class Plan:
         # Grouped by raw values first: labels are then made for the few groups, not for every record.
         groups = [f"g{i}" for i, _ in keys]
         frame = frame.group_by(*groups).agg(*counts, *(nw.col(name).sum() for name in terms))
-        labels = {
-            f"g{i}": rules.label(key, nw.col(f"g{i}"), types[key.name]) for i, key in keys if isinstance(key, Levels)
-        }
-        if not labels:
+        levels = [(f"g{i}", key, types[key.name]) for i, key in keys if isinstance(key, Levels)]
+        if not levels:
             return frame
+        for name, key, dtype in levels:
+            if polars and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
+                frame = rules.placed(frame, name, key)
+            else:
+                frame = frame.with_columns(**{name: rules.label(key, nw.col(name), dtype)})
         totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
-        return frame.with_columns(**labels).group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
+        return frame.group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
@@ -354,11 +357,15 @@ def _places(key: Key, labels: Any) -> npt.NDArray[np.int64]:
     """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
     if isinstance(key, Edges):
         places = _whole(labels)
-    elif labels.dtype.is_numeric():
-        places = _by_number(key, _whole(labels))
-    else:
+    elif not labels.dtype.is_numeric():
         places = _by_text(key, labels)
-    for refusal, what in ((_OTHER, "other"), (_MISSING, "missing")):
+    elif isinstance(key.levels[0], str):
+        other, missing = _refusals(key)
+        numbers = _whole(labels)
+        places = np.where(numbers == rules.OTHER, other, np.where(numbers == rules.MISSING, missing, numbers))
+    else:
+        places = _by_number(key, _whole(labels))
+    for refusal, what in ((rules.OTHER, "other"), (rules.MISSING, "missing")):
         if np.any(places == refusal):
             raise refused(key, what)
     return places
@@ -373,23 +380,13 @@ def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int
 
 
 def _by_text(key: Levels, labels: Any) -> npt.NDArray[np.int64]:
-    """In Polars, whichever the engine: a dictionary of a million labels would be larger than the answer."""
-    import polars as pl
-
-    native = labels.to_native()
-    found = native if isinstance(native, pl.Series) else pl.Series(labels.to_list(), dtype=pl.String)
-    known = pl.DataFrame([pl.Series("label", key.labels), pl.Series("place", np.arange(len(key.levels)))])
-    strays = pl.DataFrame([pl.Series("label", key.strays), pl.Series("place", _refusals(key))])
-    joined = found.alias("label").to_frame().join(known.vstack(strays), on="label", how="left", maintain_order="left")
-    return joined["place"].to_numpy()
-
-
-# Places of what is refused. Intervals have the second one alone.
-_OTHER, _MISSING = -2, -1
+    known = dict(zip((*key.labels, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True))
+    return np.array([known[str(label)] for label in labels], dtype=np.int64)
 
 
 def _refusals(key: Levels) -> list[int]:
-    return [stray if place is None else place for stray, place in zip((_OTHER, _MISSING), key.places, strict=True)]
+    strays = zip((rules.OTHER, rules.MISSING), key.places, strict=True)
+    return [stray if place is None else place for stray, place in strays]
 
 
 def _integer(value: Any) -> int:

@@ -111,10 +111,10 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
     filled = value if key.missing is None else value.fill_null(float(key.missing))
     if key.spacing is not None:
         number = _spaced(filled.fill_null(float(key.edges[0])), key, key.spacing)
-        return nw.when(filled.is_null()).then(nw.lit(-1.0)).otherwise(number)
+        return nw.when(filled.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
     # What is missing reaches no edge.
-    return _added([*reached, nw.when(filled.is_null()).then(-1).otherwise(0)])
+    return _added([*reached, nw.when(filled.is_null()).then(MISSING).otherwise(0)])
 
 
 def _spaced(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
@@ -154,6 +154,29 @@ def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
         known, named, absent = value.is_in(list(key.labels)), value, value.is_null()
     other, missing = (nw.lit(stray) for stray in strays)
     return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
+
+
+# More levels than this are joined, where a table can be joined to what lives in this process.
+MANY_TEXTS = 1000
+
+
+def placed(frame: Any, name: str, key: Levels) -> Any:
+    """Groups by text in Polars, with the number of its level for each text; -2 for other values, -1 for missing ones.
+
+    A join: as a list to compare with, a million levels take several times their memory.
+    """
+    import narwhals as nw
+    import polars as pl
+
+    number = f"{name}_number"
+    levels = pl.LazyFrame([pl.Series(name, key.labels), pl.Series(number, np.arange(len(key.labels)))])
+    frame = frame.join(nw.from_native(levels), on=name, how="left")
+    found = nw.col(number).fill_null(OTHER)
+    return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(found)})
+
+
+# In place of the number of a cell. Intervals have the second one alone.
+OTHER, MISSING = -2, -1
 
 
 # Runs of integers are compared with their ends rather than with each of them.
