@@ -51,11 +51,13 @@ def main():
     import pyspark
 
     from inbounds.tables.engine import tally
+    from inbounds.tables.located import located
     from inbounds.tables.sources import read
 
     columns, requests = pickle.loads((folder / "asked.pickle").read_bytes())
     spark = session(mode)
-    table = spark.read.parquet(str(folder / "table"))
+    # The caller's session, where there is one.
+    table = located(str(folder / "table"), columns, engine="spark" if mode == "classic" else "sc://localhost:15002")
     frame, jobs = read(table, columns), None
     if mode == "classic":
         spark.sparkContext.setJobGroup("counted", "counted")

@@ -5,7 +5,8 @@ could be flipped by one record: they are taken from the columns' public rules in
 
 ========================== ====================================================================================
 ``data.parquet``, ``*.csv``  also globs, folders of either kind, and compressed CSV; by Polars, streaming, unless
-                             ``engine`` says ``"duckdb"``, ``"dask"``, ``"spark"`` or ``"spark://host:port"``
+                             ``engine`` says ``"duckdb"``, ``"dask"``, ``"spark"``, ``"spark://host:port"`` or, by
+                             Spark Connect, ``"sc://host:port"``
 ``data.duckdb``              with ``table``; opened for reading only
 ``postgresql://...``         with ``table``; the transaction is read-only and sums are made by the server
 ``env:NAME``                 what the environment variable NAME holds, so that no plan or record has a password
@@ -27,6 +28,8 @@ from inbounds.tables.sources import guarded
 ENGINES = ("polars", "duckdb", "dask", "spark")
 _CSV = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2")
 _DUCKDB = (".duckdb", ".ddb")
+_CONNECT = "sc://"
+_MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
 def located(source: Any, columns: Sequence[Column], *, table: str | None = None, engine: str | None = None) -> Any:
@@ -37,7 +40,7 @@ def located(source: Any, columns: Sequence[Column], *, table: str | None = None,
     if not isinstance(source, str | Path) or not str(source):
         raise TypeError(f"source must be a path or a URL, got {_check.shown(source)}")
     text = _from_environment(str(source))
-    master = engine if isinstance(engine, str) and engine.startswith(("spark://", "local", "yarn", "k8s://")) else None
+    master = engine if isinstance(engine, str) and engine.startswith(_MASTERS) else None
     if engine is not None and master is None:
         _check.choice(engine, "engine", ENGINES)
     if text.startswith(("postgresql://", "postgres://")):
@@ -162,8 +165,14 @@ def _dask(text: str, kind: str, columns: Sequence[Column]) -> Any:
 def _spark(text: str, kind: str, columns: Sequence[Column], master: str | None = None) -> Any:
     """The caller's own session where there is one; otherwise one on the master that was named, or a local one."""
     sql = _needed("pyspark.sql", "spark", "engine='spark'")
-    builder = sql.SparkSession.builder.appName("inbounds")
-    session = guarded(lambda: (builder.master(master) if master else builder).getOrCreate())
+
+    def start() -> Any:
+        builder = sql.SparkSession.builder.appName("inbounds")
+        if master is None:
+            return builder.getOrCreate()
+        return (builder.remote(master) if master.startswith(_CONNECT) else builder.master(master)).getOrCreate()
+
+    session = guarded(start)
     if kind == "parquet":
         return guarded(lambda: session.read.parquet(text))
     names = {"number": "double", "text": "string", "integer": "bigint", "boolean": "boolean"}
