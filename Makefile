@@ -60,6 +60,8 @@ bench: $(ENGINES) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios 
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/studies.py
 	$(BIN)/python bench/scale.py --folder build/scale
+	$(BIN)/python bench/scale_peers.py --peers .venv-peers/bin/python --tumult .venv-tumult/bin/python
+	$(BIN)/python bench/cells.py
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers

@@ -26,10 +26,10 @@ def on_spark4(mode, asked, table, where, **environment):
         piece.write_parquet(where / "table" / f"part-{i}.parquet")
     (where / "asked.pickle").write_bytes(pickle.dumps(asked))
     done = subprocess.run(
-        [PYTHON, "-W", "ignore", "tests/engines/spark4.py", mode, where],
+        [PYTHON, "-W", "ignore", HERE / "tests" / "engines" / "spark4.py", mode, where],
         capture_output=True,
         text=True,
-        cwd=HERE,
+        cwd=where,
         timeout=300,
         check=False,
         env=os.environ | {"PYTHONPATH": str(HERE / "src")} | environment,

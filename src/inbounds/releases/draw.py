@@ -11,8 +11,6 @@ from functools import lru_cache
 from math import isqrt
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from inbounds import _check
 from inbounds.grid.entropy import SYSTEM, Entropy, require_system
 from inbounds.grid.geometric import Integers
@@ -165,9 +163,13 @@ def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, .
 
 def _fractions(noisy: Integers) -> tuple[Fraction, ...]:
     """Noisy counts as fractions, one object for all that are equal: of a million, few are different."""
-    values, place = np.unique(noisy, return_inverse=True)
-    fractions = [Fraction(value) for value in values.tolist()]
-    return tuple(map(fractions.__getitem__, place))
+    made: dict[int, Fraction] = {}
+    blocks = (noisy[start : start + _BLOCK].tolist() for start in range(0, noisy.size, _BLOCK))
+    return tuple(made[x] if x in made else made.setdefault(x, Fraction(x)) for block in blocks for x in block)
+
+
+# Numbers that are made Python's own at a time.
+_BLOCK = 65536
 
 
 @lru_cache(maxsize=1024)

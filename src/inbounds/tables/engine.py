@@ -361,9 +361,7 @@ def _places(key: Key, labels: Any) -> npt.NDArray[np.int64]:
     elif not labels.dtype.is_numeric():
         places = _by_text(key, labels)
     elif isinstance(key.levels[0], str):
-        other, missing = _refusals(key)
-        numbers = _whole(labels)
-        places = np.where(numbers == rules.OTHER, other, np.where(numbers == rules.MISSING, missing, numbers))
+        places = _with_strays(key, _whole(labels).copy())
     else:
         places = _by_number(key, _whole(labels))
     for refusal, what in ((rules.OTHER, "other"), (rules.MISSING, "missing")):
@@ -374,10 +372,20 @@ def _places(key: Key, labels: Any) -> npt.NDArray[np.int64]:
 
 def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     size = len(key.levels)
-    known = np.append(np.fromiter(key.levels, dtype=np.int64, count=size), key.stray_numbers)
-    places = np.append(np.arange(size), _refusals(key))
+    levels = np.fromiter(key.levels, dtype=np.int64, count=size)
+    if np.all(levels[1:] - levels[:-1] == 1):
+        # A run in order: strays have the numbers right below it, as `rules` counts them.
+        return _with_strays(key, labels - levels[0])
+    known, places = np.append(levels, key.stray_numbers), np.append(np.arange(size), _refusals(key))
     order = np.argsort(known)
     return places[order[np.searchsorted(known, labels, sorter=order)]]
+
+
+def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Numbers of levels with other and missing values where the rule puts them."""
+    other, missing = numbers == rules.OTHER, numbers == rules.MISSING
+    numbers[other], numbers[missing] = _refusals(key)
+    return numbers
 
 
 def _by_text(key: Levels, labels: Any) -> npt.NDArray[np.int64]:

@@ -168,7 +168,7 @@ class Levels:
     def stray_numbers(self) -> tuple[int, int]:
         """The same as numbers, where levels are integers (or booleans)."""
         low = min(int(level) for level in self.levels)
-        return low - 1, low - 2
+        return low - 2, low - 1
 
     @property
     def places(self) -> tuple[int | None, int | None]:
