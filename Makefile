@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo examples dist test check format bench lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -31,11 +31,17 @@ $(SPARK4): requirements-spark4.lock pyproject.toml
 	.venv-spark4/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## draw the two laws of a proportion, release statistics of a generated survey, preview and cover others, a study
-	$(BIN)/python examples/two_laws.py --out build/demo
-	$(BIN)/python examples/survey.py --out build/demo
-	$(BIN)/python examples/intervals.py --out build/demo
-	$(BIN)/inbounds study covariance --reps 500 --out build/demo/study
+demo: $(READY)  ## the main job on a generated health survey: plan, ledger, one pass, record, report
+	$(BIN)/inbounds demo --out build/demo
+
+examples: $(READY)  ## draw the two laws of a proportion, release, preview and cover statistics, a study
+	$(BIN)/python examples/two_laws.py --out build/examples
+	$(BIN)/python examples/survey.py --out build/examples
+	$(BIN)/python examples/intervals.py --out build/examples
+	$(BIN)/inbounds study covariance --reps 500 --out build/examples/study
+
+dist: $(READY)  ## the wheel and the source archive, in dist/
+	$(BIN)/python -m hatchling build
 
 test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup

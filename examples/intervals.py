@@ -1,6 +1,6 @@
 """Know the error before, cover the truth after: preview, release, intervals, and multiple synthesis beside them.
 
-    python examples/intervals.py [--rows 500] [--epsilon 0.1] [--out build/demo]
+    python examples/intervals.py [--rows 500] [--epsilon 0.1] [--out build/examples]
 
 A generated table of smokers and ages. Prints what each release would cost and how far off it would be, what ε a wanted
 error needs, how to share a budget; then releases, and says what the records alone tell: intervals, a test, a posterior.
@@ -97,7 +97,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--epsilon", default="0.1")
-    parser.add_argument("--out", type=Path, default=Path("build/demo"))
+    parser.add_argument("--out", type=Path, default=Path("build/examples"))
     arguments = parser.parse_args()
     before(arguments.rows, arguments.epsilon)
     after(arguments.rows, arguments.epsilon)

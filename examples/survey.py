@@ -1,6 +1,6 @@
 """Release a few statistics of a generated survey, and print what each cost and how far off it can be.
 
-python examples/survey.py [--rows 20000] [--out build/demo]
+python examples/survey.py [--rows 20000] [--out build/examples]
 """
 
 import argparse
@@ -49,7 +49,7 @@ def releases(table: pl.DataFrame) -> list[ib.Release]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--out", type=Path, default=Path("build/demo"))
+    parser.add_argument("--out", type=Path, default=Path("build/examples"))
     arguments = parser.parse_args()
     made = releases(survey(arguments.rows))
     for release in made:

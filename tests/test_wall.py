@@ -24,10 +24,11 @@ ALLOWED = {
     "derive": {"_check", "after"},
     # Repairs are used by `derive`, so that they may not see the record themselves.
     "after": {"_check", "after", "grid", "laws"},
-    # What a steward touches: previews run the release functions, without data.
+    # What a steward touches: previews run the release functions, without data; plans hand them the data unseen.
     "app": {
         "_check",
         "app",
+        "audit",
         "derive",
         "expected",
         "grid",

@@ -1,5 +1,7 @@
 """inbounds: differentially private statistics that stay in their bounds, and say what staying there costs."""
 
+from typing import TYPE_CHECKING, Any
+
 from inbounds.app.preview import preview
 from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
 from inbounds.privacy import sensitivity
@@ -10,6 +12,10 @@ from inbounds.releases.matrices import correlation, covariance, pooled_covarianc
 from inbounds.releases.scalars import count, mean, proportion, standard_deviation, sum, variance  # noqa: A004
 from inbounds.releases.vectors import crosstab, histogram, proportions
 
+if TYPE_CHECKING:
+    from inbounds.app.job import release
+    from inbounds.app.plan import Plan
+
 __version__ = "0.1.0.dev0"
 
 __all__ = [
@@ -17,6 +23,7 @@ __all__ = [
     "GeneralizedGaussian",
     "Laplace",
     "Mechanism",
+    "Plan",
     "Release",
     "__version__",
     "calibrate",
@@ -32,8 +39,20 @@ __all__ = [
     "privacy_loss",
     "proportion",
     "proportions",
+    "release",
     "sensitivity",
     "standard_deviation",
     "sum",
     "variance",
 ]
+
+# Loaded when asked for: pydantic and SQLite are no part of a single release.
+_LATER = {"Plan": "inbounds.app.plan", "release": "inbounds.app.job"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'inbounds' has no attribute {name!r}")

@@ -6,6 +6,7 @@ certificate; `Release.from_json` does both again and refuses a record in which t
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -228,17 +229,19 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> "Release":
         """The record that `to_json` wrote; `RecordError` for one whose parts do not agree."""
-        try:
+        with _malformed():
             body = json.loads(text, object_pairs_hook=without_repeats)
+        return cls.from_dict(body)
+
+    @classmethod
+    def from_dict(cls, body: Any) -> "Release":
+        """The like, from what JSON was read as."""
+        with _malformed():
             if not isinstance(body, dict) or body.get("format") != FORMAT:
                 raise RecordError(f"the record's format is not {FORMAT}")
             release = cls(**_parsed(body))
             release._check()
             again = json.loads(release.to_json())
-        except (RecordError, CertificateError):
-            raise
-        except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise RecordError(f"the record is malformed ({type(error).__name__})") from None
         for name in body.keys() | again.keys():
             if name not in body or name not in again or again[name] != body[name]:
                 raise RecordError(f"the record's {name} does not follow from the rest of it")
@@ -291,6 +294,17 @@ class Release:
         laws = parts * len(self.noisy) if len(parts) == 1 else parts
         if not all(_each(_on_the_grid, self.noisy, laws)):
             raise RecordError("the record's noisy values are not on the grid of its certificate")
+
+
+@contextmanager
+def _malformed() -> Iterator[None]:
+    """Whatever goes wrong with a record that somebody else wrote is the record's fault."""
+    try:
+        yield
+    except (RecordError, CertificateError):
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise RecordError(f"the record is malformed ({type(error).__name__})") from None
 
 
 def _on_the_grid(noisy: Fraction, law: Certificate) -> bool:

@@ -1,7 +1,7 @@
 """The command ``inbounds``.
 
 Results go to files and, with ``--json``, to standard output; messages and progress go to standard error, progress only
-on a terminal. Exit status: 0 done, 2 bad input (one clear line), 130 interrupted.
+on a terminal. Exit status: 0 done, 2 bad input (one clear message), 3 refused by the budget, 130 interrupted.
 """
 
 import json
@@ -17,21 +17,256 @@ import typer
 
 from inbounds._check import choice
 
-_INTERRUPTED = 130
+_INTERRUPTED, _REFUSED = 130, 3
 
 app = typer.Typer(
     name="inbounds",
     help="Differentially private statistics that stay in their bounds, and say what staying there costs.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+plans = typer.Typer(help="Begin a plan, or have its rules for an editor.", no_args_is_help=True, rich_markup_mode=None)
+ledger = typer.Typer(help="What has been spent, and proof of it.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(plans, name="plan")
+app.add_typer(ledger, name="ledger")
+
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN", help="the plan, a TOML file")]
+LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="the ledger")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output on standard output")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"inbounds {version('inbounds')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _inbounds() -> None:
+def _inbounds(
+    version: Annotated[
+        bool, typer.Option("--version", help="say which version this is", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
     """Keeps commands as words of their own."""
+
+
+@plans.command("init")
+def plan_init(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, a DuckDB file or a PostgreSQL URL")],
+    out: Annotated[Path, typer.Option(help="the plan to write; - for standard output")] = Path("plan.toml"),
+    table: Annotated[str | None, typer.Option(help="the table of a DuckDB file or a PostgreSQL server")] = None,
+    engine: Annotated[str | None, typer.Option(help="polars, duckdb, dask or spark")] = None,
+) -> None:
+    """Write the skeleton of a plan for a table.
+
+    It has the columns, but no bounds, levels or number of rows: those must be known without looking at the data, and
+    are left for you to fill in. A file that is there is not overwritten.
+
+    Example: inbounds plan init survey.csv
+    """
+    from inbounds.app.skeleton import skeleton
+
+    if str(out) != "-" and out.exists():
+        raise ValueError(f"{str(out)!r} is there already; name another file with --out")
+    text = skeleton(source, table=table, engine=engine)
+    if str(out) == "-":
+        print(text, end="")
+        return
+    with out.open("x", encoding="utf-8") as file:
+        file.write(text)
+    _say(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
+
+
+@plans.command("schema")
+def plan_schema() -> None:
+    """Print the JSON schema of plans, for editors that complete and check TOML."""
+    from inbounds.app.plan import Plan
+
+    print(json.dumps(Plan.model_json_schema(), indent=1))
+
+
+@app.command()
+def preview(
+    plan: PlanFile,
+    picture: Annotated[Path | None, typer.Option(help="draw errors over the budget: a PNG or SVG file")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what each release of a plan would cost and how far off it will be. Reads no data and spends nothing.
+
+    For each release: its share of epsilon, the expected error (RMSE), what 95% of releases keep within, the worst case,
+    and the error at half and at twice the budget.
+
+    Example: inbounds preview plan.toml --picture errors.svg
+    """
+    from inbounds.app.outlook import outlook
+    from inbounds.app.plan import Plan
+
+    if picture is not None and picture.suffix not in (".png", ".svg"):
+        raise ValueError("--picture must end in .png or .svg")
+    loaded = Plan.load(plan)
+    with _progress("looking ahead") as progress:
+        made = outlook(loaded, progress)
+    if picture is not None:
+        made.plot().save(str(picture))
+        _say(f"{picture} is drawn")
+    print(json.dumps(made.to_dict()) if as_json else made)
+
+
+@app.command()
+def release(
+    plan: PlanFile,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="folder for release.json, values.csv and the report")],
+    new: Annotated[bool, typer.Option("--new", help="draw anew, at a new charge, what was released before")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="check everything, then stop before charging")] = False,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who releases; your user name if not given")] = None,
+    as_json: Json = False,
+) -> None:
+    """Release what a plan says: charge the ledger, read the data once, add noise, write the record and a report.
+
+    The charge is made before the data are read and stands whatever happens then. The same plan again gives the stored
+    result, free of charge. DIR gets release.json (the record, which proves itself), values.csv, report.html, report.md.
+
+    Example: inbounds release plan.toml --out results
+    """
+    from inbounds.app import commands
+    from inbounds.app.plan import Plan
+
+    loaded = Plan.load(plan)
+    if dry_run:
+        text = commands.dry_run(loaded, out)
+        print(json.dumps({"dry_run": text})) if as_json else _say(text)
+        return
+    with _steps() as say:
+        made = commands.run(loaded, out, new=new, who=by, say=say)
+    if made.stored:
+        _say("this was released before; here it is again, free of charge (--new would be a new charge)")
+    if as_json:
+        values = {name: one.value.tolist() if one.axes else one.value for name, one in made.items()}
+        entry = None if made.entry is None else made.entry.sequence
+        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": made.left}
+        print(json.dumps(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
+        return
+    print(made)
+    _say(f"epsilon {float(made.epsilon):g} spent; the report is {out / 'report.html'}")
+
+
+@app.command()
+def verify(
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="a release.json")],
+    against: Annotated[
+        Path | None, typer.Option("--ledger", metavar="LEDGER", help="also check that this ledger paid for it")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Prove a record again: every certificate, every value, and that all ε add up. Needs nothing but the record.
+
+    Example: inbounds verify results/release.json --ledger survey.ledger
+    """
+    from inbounds.app import commands
+
+    made = commands.verified(record, against)
+    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.plan.data.neighbours}
+    text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.plan.data.neighbours}"
+    print(json.dumps(body) if as_json else text + ("" if against is None else "; the ledger has the charge"))
+
+
+@ledger.command("show")
+def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
+    """What was spent and what is left of every dataset, then every entry."""
+    from inbounds.app import commands
+
+    print(json.dumps(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
+
+
+@ledger.command("verify")
+def ledger_verify(
+    path: LedgerFile,
+    records: Annotated[list[Path] | None, typer.Option("--record", help="a release.json that it should know")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find out whether a ledger was changed: entries edited, taken out or put in, results changed, all put back.
+
+    Records of releases remember how far the ledger had come; give some to find a ledger that was put back together with
+    the file beside it, or another copy of it.
+
+    Example: inbounds ledger verify survey.ledger --record results/release.json
+    """
+    from inbounds.app import commands
+    from inbounds.privacy import ledger as ledgers
+
+    chain = ledgers.verify(path)
+    for record in records or []:
+        commands.verified(record, path)
+    text = f"{len(chain)} entries hold together" + (f", with {len(records)} records" if records else "")
+    print(json.dumps({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
+
+
+@ledger.command("raise")
+def ledger_raise(
+    path: LedgerFile,
+    dataset: Annotated[str, typer.Option(help="the account")],
+    limit: Annotated[str, typer.Option(metavar="EPSILON", help="the new limit")],
+    why: Annotated[str, typer.Option(help="the reason, which is kept")],
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who does it; your user name if not given")] = None,
+) -> None:
+    """Give a dataset another limit: an act of its own, with a reason, that stays in the ledger.
+
+    Example: inbounds ledger raise survey.ledger --dataset survey-2026 --limit 4 --why "second wave, board of 3 May"
+    """
+    from inbounds import _check
+    from inbounds.privacy.ledger import Account, raise_limit
+
+    print(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
+
+
+@ledger.command("export")
+def ledger_export(
+    path: LedgerFile,
+    kind: Annotated[
+        str, typer.Option("--as", metavar="csv|registry", help="every entry, or a registry's fields")
+    ] = "csv",
+    out: Annotated[Path | None, typer.Option(help="file to write; standard output if not given")] = None,
+) -> None:
+    """Write the ledger for others: as CSV, or with the fields of the Differential Privacy Deployments Registry."""
+    from inbounds.app import commands
+
+    text = commands.exported(path, kind)
+    if out is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+    else:
+        out.write_text(text, "utf-8")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="folder for the survey, the plan and the results")] = Path(
+        "inbounds-demo"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Do the main job on a generated health survey of 20,000 people; nothing to prepare.
+
+    DIR gets survey.csv, plan.toml, survey.ledger and results/. Run it again, and the stored result comes back.
+    """
+    from inbounds.app import example
+
+    plan = example.write(out)
+    release(plan, out / "results", as_json=as_json)
+    if not as_json:
+        _say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
+
+
+@app.command()
+def audit(
+    quick: Annotated[bool, typer.Option("--quick", help="fewer draws: half a minute instead of several")] = False,
+) -> None:
+    """Try to catch the library: a certified lower bound on ε for every mechanism, from draws alone."""
+    from inbounds.audit.__main__ import main as audited
+
+    raise typer.Exit(audited(["--quick"] if quick else []))
 
 
 @app.command()
@@ -121,6 +356,18 @@ def _progress(what: str) -> Iterator[Any]:
         yield show
 
 
+@contextmanager
+def _steps() -> Iterator[Any]:
+    """What is being done, in words, on a terminal; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
 def main() -> None:
     """Run the command; a mistake is one line, never a traceback."""
     # Asked to end, it ends as with Ctrl-C: what was finished is kept.
@@ -133,7 +380,7 @@ def main() -> None:
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError) as error:
         _say(f"inbounds: {error}")
-        sys.exit(2)
+        sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
     except Exception as error:
         # Click's own usage errors know their exit status and how to show themselves.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -64,12 +64,13 @@ def leaking(n: int, epsilon: float) -> dict[str, tuple[Source, Source]]:
     }
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line for each mechanism; 1 where one of ours was caught. Without arguments, those of the process."""
     parser = argparse.ArgumentParser(prog="inbounds audit", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="4,000 draws a side in place of 40,000")
     parser.add_argument("--n", type=int, default=100, help="records behind the proportion")
     parser.add_argument("--epsilon", default="1", help="the claim, as a decimal or a fraction")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         epsilon = Fraction(options.epsilon)
         sources = shipped(options.n, epsilon)

@@ -1,0 +1,182 @@
+"""What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.app.cli`."""
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from inbounds.app import report, tidy
+from inbounds.app.job import Releases, release
+from inbounds.app.plan import Plan
+from inbounds.privacy import ledger as ledgers
+from inbounds.record import RecordError
+
+Say = Callable[[str], None]
+FILES = ("release.json", "values.csv", "report.html", "report.md")
+
+
+def ready(folder: Path) -> None:
+    """Refuse a folder that cannot be written to, before anything is spent."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ValueError(f"--out {str(folder)!r} cannot be written to: {error.strerror}; nothing was spent") from None
+
+
+def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
+    """The main job, with its files."""
+    ready(folder)
+    made = release(plan, new=new, who=who, say=say)
+    # A stored result knows the request; where the table and the ledger are is in the plan at hand.
+    made = replace(made, plan=plan) if made.stored else made
+    if say is not None:
+        say("writing the report")
+    write(made, folder)
+    return made
+
+
+def write(made: Releases, folder: Path) -> None:
+    """Record, values and reports; each file is there whole or as it was."""
+    rows = tidy.shown(made)
+    _replaced(folder / "release.json", made.json_pieces())
+    _replaced(folder / "values.csv", tidy.to_csv(rows))
+    _replaced(folder / "report.html", [report.to_html(made, rows)])
+    _replaced(folder / "report.md", [report.to_markdown(made, rows)])
+
+
+def _replaced(path: Path, pieces: Iterable[str]) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
+            file.writelines(pieces)
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def dry_run(plan: Plan, folder: Path) -> str:
+    """All that a release checks before it charges."""
+    from inbounds.releases.together import open_source
+
+    if plan.place is None:
+        raise ValueError("data.source: must be given")
+    ready(folder)
+    open_source(plan.place, list(plan.drafts().values()))
+    return f"{len(plan.release)} releases would cost {float(plan.budget.epsilon):g}; nothing was charged or released"
+
+
+def verified(path: Path, ledger: Path | None = None) -> Releases:
+    """A record that was proved again; with a ledger, also that the ledger has the charge and this very result."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise RecordError(f"{str(path)!r} is not text in UTF-8") from None
+    made = Releases.from_json(text)
+    if ledger is None:
+        return made
+    if made.entry is None:
+        raise RecordError("the record names no entry of a ledger")
+    ledgers.verify(ledger, [(made.entry.sequence, made.entry.hash)])
+    kept = ledgers.results(ledger).get(made.entry.sequence)
+    if kept is None or json.loads(kept) != json.loads(text):
+        raise RecordError("the ledger has another result for this charge")
+    return made
+
+
+# Ledgers
+
+
+def account_lines(path: Path) -> list[str]:
+    """How every dataset stands, then every entry."""
+    chain = ledgers.verify(path)
+    lines = [str(one) for one in ledgers.standings(chain)] or ["no dataset yet"]
+    for one in chain:
+        lines += [f"{one.sequence:>4d}  {one.body['when']}  {one.kind:8s} {_told(one)}  ({one.body['who']})"]
+    return lines
+
+
+def _told(entry: ledgers.Entry) -> str:
+    body = entry.body
+    texts = {
+        "ledger": lambda: f"made, {body['format']}",
+        "dataset": lambda: f"{body['dataset']}: limit {ledgers.shown(body['limit'])}, {body['neighbours']}",
+        "limit": lambda: (
+            f"{body['dataset']}: {ledgers.shown(body['before'])} to {ledgers.shown(body['limit'])}; {body['why']}"
+        ),
+        "charge": lambda: (
+            f"{body['dataset']}: {ledgers.shown(body['cost'])} for {'; '.join(body['what']) or 'a release'}"
+        ),
+        "result": lambda: f"of entry {body['charge']}, kept",
+        "failure": lambda: f"of entry {body['charge']} ({body['why']}); the charge stands",
+    }
+    return texts.get(entry.kind, lambda: "")()
+
+
+def account_json(path: Path) -> dict[str, Any]:
+    """The same in plain values."""
+    chain = ledgers.verify(path)
+    names = ("dataset", "limit", "spent", "left", "neighbours", "contributions", "charges")
+    return {
+        "unit": "billionths of epsilon",
+        "datasets": [{name: getattr(one, name) for name in names} for one in ledgers.standings(chain)],
+        "entries": [entry.to_dict() for entry in chain],
+    }
+
+
+CSV_HEADS = ("sequence", "when", "who", "kind", "dataset", "epsilon", "limit", "what", "hash")
+
+
+def exported(path: Path, kind: str) -> str:
+    """The ledger for others: ``csv`` has every entry, ``registry`` the fields of the Deployments Registry, as JSON."""
+    import csv
+    import io
+
+    chain = ledgers.verify(path)
+    if kind == "registry":
+        return json.dumps([_registered(one, chain) for one in ledgers.standings(chain)], indent=1, ensure_ascii=False)
+    if kind != "csv":
+        raise ValueError(f"--as must be csv or registry, got {kind!r}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_HEADS)
+    for entry in chain:
+        body = entry.body
+        cost = ledgers.shown(body["cost"]) if "cost" in body else ""
+        limit = ledgers.shown(body["limit"]) if "limit" in body else ""
+        what = "; ".join(body["what"]) if "what" in body else body.get("why", "")
+        fields = [entry.sequence, body["when"], body["who"], entry.kind, body.get("dataset", ""), cost, limit]
+        writer.writerow([*fields, what, entry.hash])
+    return text.getvalue()
+
+
+def _registered(one: ledgers.Standing, chain: list[ledgers.Entry]) -> dict[str, Any]:
+    """A dataset in the words of the Differential Privacy Deployments Registry."""
+    charges = [entry for entry in chain if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
+    dates = [entry.body["when"][:10] for entry in charges]
+    unit = "one record" if one.contributions == 1 else f"one person, up to {one.contributions} records"
+    return {
+        "deployment_name": one.dataset,
+        "dp_flavor": "pure differential privacy",
+        "privacy_loss_parameters": {"epsilon": ledgers.shown(one.spent), "limit": ledgers.shown(one.limit)},
+        "privacy_unit": unit,
+        "neighboring_relation": "bounded (replace one)"
+        if one.neighbours == "substitute"
+        else "unbounded (add or remove)",
+        "model": "central",
+        "accounting": "sequential composition, charged before the data are read",
+        "mechanism": "discrete Laplace on a grid, clamped (BIT) or truncated, with exact certificates",
+        "implementation": "inbounds",
+        "publication_dates": sorted(set(dates)),
+        "data_products": [text for entry in charges for text in entry.body["what"]],
+    }

@@ -1,0 +1,108 @@
+"""A health survey to try things on: made by code from a seed, the same for everybody. No person is in it."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+ROWS = 20_000
+REGIONS = ("north", "south", "east", "west")
+HEALTH = ("very good", "good", "fair", "poor")
+
+PLAN = f"""# What to release of the survey. Bounds and levels are public: they come from the questionnaire.
+[data]
+source = "survey.csv"
+rows = {ROWS}                      # known to everybody
+neighbours = "substitute"
+
+[budget]
+epsilon = 1.0
+ledger = "survey.ledger"
+dataset = "survey-2026"
+limit = 3.0                       # of everything that is ever released of these data
+
+[columns]
+age = {{ bounds = [18, 100] }}
+bmi = {{ bounds = [12, 60], missing = 26 }}
+pressure = {{ bounds = [70, 220] }}
+sleep = {{ bounds = [0, 16] }}
+smoker = {{ levels = ["yes", "no"] }}
+region = {{ levels = ["north", "south", "east", "west"] }}
+health = {{ levels = ["very good", "good", "fair", "poor"] }}
+
+[[release]]
+name = "smokers"
+statistic = "proportion"
+columns = ["smoker"]
+level = "yes"
+
+[[release]]
+name = "age"
+statistic = "mean"
+columns = ["age"]
+
+[[release]]
+name = "blood pressure"
+statistic = "mean"
+columns = ["pressure"]
+
+[[release]]
+name = "variance of blood pressure"
+statistic = "variance"
+columns = ["pressure"]
+
+[[release]]
+name = "correlations"
+statistic = "correlation"
+columns = ["age", "bmi", "pressure", "sleep"]
+share = 2
+
+[[release]]
+name = "health"
+statistic = "proportions"
+columns = ["health"]
+
+[[release]]
+name = "smoking by region"
+statistic = "crosstab"
+columns = ["region", "smoker"]
+
+[[release]]
+name = "blood pressure by region"
+statistic = "mean"
+columns = ["pressure"]
+by = "region"
+share = 2
+"""
+
+
+def survey(rows: int = ROWS, seed: int = 2026) -> pl.DataFrame:
+    """Answers of a survey: age, body mass index (some missing), blood pressure, sleep, smoking, region and health."""
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.gamma(9, 5.5, rows), 18, 99).round()
+    bmi = np.clip(26 + 0.04 * (age - 48) + rng.normal(0, 4.5, rows), 13, 58).round(1)
+    pressure = np.clip(88 + 0.45 * age + 0.7 * bmi + rng.normal(0, 13, rows), 72, 218).round()
+    sleep = np.clip(7.4 - 0.008 * age + rng.normal(0, 1.1, rows), 1, 14).round(1)
+    smoker = rng.random(rows) < 0.27 - 0.0012 * age
+    frail = (age - 48) / 18 + (pressure - 128) / 20 + 0.6 * smoker + rng.normal(0, 1.2, rows)
+    health = np.digitize(frail, [-1.2, 0.9, 2.6])
+    return pl.DataFrame(
+        {
+            "age": age.astype(np.int64),
+            "bmi": pl.Series(bmi).set(pl.Series(rng.random(rows) < 0.02), None),
+            "pressure": pressure.astype(np.int64),
+            "sleep": sleep,
+            "smoker": np.where(smoker, "yes", "no"),
+            "region": rng.choice(REGIONS, rows, p=[0.34, 0.28, 0.22, 0.16]),
+            "health": np.array(HEALTH)[health],
+        }
+    )
+
+
+def write(folder: Path) -> Path:
+    """The survey and its plan in a folder; the plan's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    survey().write_csv(folder / "survey.csv")
+    plan = folder / "plan.toml"
+    plan.write_text(PLAN, "utf-8")
+    return plan

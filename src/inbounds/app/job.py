@@ -1,0 +1,220 @@
+"""The main job: a plan is checked, charged, read once, drawn, kept, and only then shown.
+
+The order is what makes it safe. Whatever is public is checked first, and costs nothing. The charge is on the disk
+before a value of the table is read, and the result before anybody sees it; a crash anywhere leaves the charge standing.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from inbounds.app.plan import Plan, PlanError, digest
+from inbounds.privacy import ledger as ledgers
+from inbounds.privacy.certificate import Certificate, CertificateError, without_repeats
+from inbounds.privacy.ledger import Account, Entry, LedgerError
+from inbounds.record import RecordError, Release
+from inbounds.releases.together import open_source
+
+FORMAT = "inbounds-releases/1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Releases(Mapping[str, Release]):
+    """What came of a plan: its releases by name, what was asked for, and the ledger's entry that paid for them.
+
+    ``stored`` says that they were drawn before and are shown again.
+    """
+
+    plan: Plan
+    records: Mapping[str, Release]
+    entry: Entry | None = None
+    left: int | None = None
+    stored: bool = False
+
+    def __getitem__(self, name: str) -> Release:
+        return self.records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        return f"<Releases: {', '.join(self.records)}; epsilon {float(self.epsilon):g}>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}\n{release}" for name, release in self.records.items())
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε of all of them together: certificates compose by addition."""
+        return sum((release.certificate.epsilon for release in self.records.values()), start=Fraction(0))
+
+    def to_json(self) -> str:
+        """All records with what was asked for, as text."""
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text of `to_json` in pieces."""
+        request = self.plan.request()
+        entry = None if self.entry is None else self.entry.to_dict()
+        head = {"format": FORMAT, "request": request, "digest": digest(request), "entry": entry}
+        start = "{"
+        for name, value in head.items():
+            yield f"{start}\n{json.dumps(name)}: {json.dumps(value, indent=1, ensure_ascii=False)}"
+            start = ","
+        yield ',\n"releases": '
+        start = "{"
+        for name, release in self.records.items():
+            yield f"{start}\n{json.dumps(name, ensure_ascii=False)}: "
+            yield from release.json_pieces()
+            start = ","
+        yield "\n}\n}\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> "Releases":
+        """claim:verify. What `to_json` wrote, with everything in it proved again; `RecordError` where it does not hold.
+
+        Every certificate is recomputed, every value derived anew from its noisy coordinates. The releases are those of
+        the plan, with its rules and shares; their ε add up to what it states and to what the ledger's entry says, and
+        the entry has the hash it names.
+        """
+        try:
+            body = json.loads(text, object_pairs_hook=without_repeats)
+        except (ValueError, RecursionError):
+            raise RecordError("the file is not JSON, or names a field twice") from None
+        if not isinstance(body, dict) or body.get("format") != FORMAT:
+            raise RecordError(f"the format is not {FORMAT}")
+        if set(body) != {"format", "request", "digest", "entry", "releases"} or not isinstance(body["releases"], dict):
+            raise RecordError("the file has missing or unknown fields")
+        try:
+            plan = Plan.of(body["request"])
+            if plan.request() != body["request"] or plan.digest != body["digest"]:
+                raise RecordError("the request is not the one that the digest is of")
+            drafts = plan.drafts()
+        except (PlanError, TypeError) as error:
+            raise RecordError(f"the request is no plan ({type(error).__name__})") from None
+        if list(drafts) != list(body["releases"]):
+            raise RecordError("the releases are not those of the request")
+        records = {}
+        for name, record in body["releases"].items():
+            try:
+                records[name] = Release.from_dict(record)
+            except (RecordError, CertificateError) as error:
+                raise RecordError(f"release {name!r}: {error}") from None
+            if _asked(records[name]) != _asked(drafts[name].record):
+                raise RecordError(f"release {name!r} is not what the request asks for")
+        made = cls(plan, records)
+        if made.epsilon != Fraction(plan.budget.epsilon):
+            raise RecordError("the epsilons of the releases do not add up to that of the request")
+        return replace(made, entry=_proved(body["entry"], made))
+
+
+def _asked(record: Release) -> tuple[Any, ...]:
+    """What a plan decides of a record."""
+    return (
+        record.statistic,
+        record.columns,
+        record.rows,
+        record.contributions,
+        record.neighbours,
+        record.bounding,
+        record.axes,
+        record.denominator,
+        record.derived,
+        record.repair,
+        record.tree,
+        record.certificate.epsilon,
+        record.method,
+        # Those of truncated covariances drawn one by one follow from released variances.
+        record.bounds if isinstance(record.certificate, Certificate) or record.bounding == "bit" else None,
+    )
+
+
+def _proved(plain: Any, made: Releases) -> Entry | None:
+    if plain is None:
+        return None
+    try:
+        entry = Entry.from_dict(plain)
+        body = entry.body
+        paid = body["dataset"], body["request"], body["epsilon"], body["cost"]
+    except (LedgerError, KeyError, TypeError) as error:
+        raise RecordError(f"the ledger's entry: {error}") from None
+    asked = _request(made.plan)
+    if entry.kind != "charge" or paid != (made.plan.budget.dataset, asked.digest, str(made.epsilon), asked.cost):
+        raise RecordError("the ledger's entry is not the charge of these releases")
+    return entry
+
+
+def _request(plan: Plan) -> ledgers.Request:
+    data = plan.data
+    what = tuple(f"{item.name}: {item.statistic}" for item in plan.release)
+    return ledgers.Request(plan.digest, Fraction(plan.budget.epsilon), data.neighbours, data.contributions, what)
+
+
+def release(
+    plan: Plan | str | Path,
+    data: Any = None,
+    ledger: Any = None,
+    *,
+    new: bool = False,
+    who: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Releases:
+    """claim:job. Release everything in a plan: charge the ledger, read the data once, draw, keep, and return.
+
+    The same plan again gives what was released before, with ``stored`` set; ``new=True`` makes a new charge and a new
+    draw. ``data`` is a table of any kind in place of the plan's source, ``ledger`` a file in place of the plan's.
+
+    Raises `PlanError` and `DataError` for mistakes, `BudgetRefused` beyond the limit; nothing is spent then, unless the
+    data themselves had to be read to find out (a missing value that the plan does not provide for): such a charge
+    stands.
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+    tell = say or (lambda _: None)
+    account = _account(plan, ledger)
+    drafts, request = plan.drafts(), _request(plan)
+    if account is not None and not new and (before := ledgers.stored(account, request)) is not None:
+        return _again(before)
+    place = plan.place if data is None else data
+    if place is None:
+        raise PlanError(["data.source: must be given, or a table as data="])
+    tell("looking at the table")
+    source = open_source(place, list(drafts.values()))
+    receipt = None
+    if account is not None:
+        tell("charging the ledger")
+        receipt = ledgers.charge(account, request, new=new, who=who)
+        if receipt.stored is not None:
+            return _again(receipt)
+    tell("reading the data, once")
+    try:
+        records = dict(zip(drafts, source.release(), strict=True))
+    except BaseException as error:
+        if account is not None and receipt is not None:
+            with suppress(LedgerError):
+                ledgers.fail(account, receipt, type(error).__name__)
+        raise
+    if account is None or receipt is None:
+        return Releases(plan, records)
+    made = Releases(plan, records, receipt.entry, receipt.left)
+    tell("keeping the result")
+    ledgers.keep(account, receipt, made.to_json())
+    return made
+
+
+def _account(plan: Plan, ledger: Any) -> Account | None:
+    if ledger is None:
+        return plan.account
+    budget = plan.budget.model_copy(update={"ledger": str(ledger)})
+    return plan.model_copy(update={"budget": budget}).account
+
+
+def _again(receipt: ledgers.Receipt) -> Releases:
+    made = Releases.from_json(receipt.stored or "")
+    return replace(made, left=receipt.left, stored=True)

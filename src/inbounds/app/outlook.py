@@ -1,0 +1,167 @@
+"""What a whole plan would cost and how far off its releases would be: no data are read and nothing is spent."""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from inbounds.app.forecast import foreseen, typical_error
+from inbounds.app.plan import Plan
+from inbounds.app.preview import Preview, previewed
+
+if TYPE_CHECKING:
+    import altair
+
+# How errors change with the budget is shown for these multiples of it.
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """One release of a plan: its preview, and its typical error if the whole budget were a multiple of what it is."""
+
+    name: str
+    epsilon: Fraction
+    preview: Preview
+    errors: tuple[float, ...]
+
+    @property
+    def advice(self) -> str:
+        """What would make the error smaller at the same cost; empty where nothing would."""
+        best, asked = self.preview.recommended, self.preview.asked
+        if best is asked or best.forecast.typical > 0.98 * asked.forecast.typical:
+            return ""
+        words = [f"bounding = '{best.bounding}'"] if best.bounding != asked.bounding else []
+        words += [f"method = '{best.method}'"] if best.method != asked.method and best.method in _METHODS else []
+        return f"{', '.join(words)} would give {_figure(best.forecast.typical)}" if words else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain figures."""
+        seen = self.preview.forecast
+        return {
+            "name": self.name,
+            "title": self.preview.asked.record.title,
+            "epsilon": str(self.epsilon),
+            "rmse": seen.typical,
+            "half_width": seen.reach,
+            "confidence": seen.confidence,
+            "worst_rmse": seen.worst,
+            "simulated": seen.simulated,
+            "rmse_at_multiples": dict(zip(map(str, MULTIPLES), self.errors, strict=True)),
+            "advice": self.advice,
+        }
+
+
+_METHODS = ("joint", "split")
+_HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 ε")
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The preview of a plan. Printed it is a table; `plot` draws errors over the budget."""
+
+    plan: Plan
+    prospects: tuple[Prospect, ...]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε of the whole plan."""
+        return Fraction(self.plan.budget.epsilon)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain figures."""
+        return {
+            "epsilon": str(self.epsilon),
+            "neighbours": self.plan.data.neighbours,
+            "contributions": self.plan.data.contributions,
+            "releases": [one.to_dict() for one in self.prospects],
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table as text, without its head."""
+        half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
+        return [
+            (
+                f"{one.name}: {one.preview.asked.record.title}",
+                _figure(float(one.epsilon)),
+                *(_figure(x) for x in (seen.typical, seen.reach, seen.worst, one.errors[half], one.errors[double])),
+            )
+            for one in self.prospects
+            for seen in [one.preview.forecast]
+        ]
+
+    @property
+    def summary(self) -> str:
+        data = self.plan.data
+        size = "" if data.rows is None else f", {data.rows:,} rows"
+        unit = "one record" if data.contributions == 1 else f"one person with up to {data.contributions} records"
+        return f"epsilon {_figure(float(self.epsilon))} for {unit}, neighbours '{data.neighbours}'{size}"
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        wide = max(len(row[0]) for row in rows)
+        lines = [self.summary, f"{'':{wide}s}" + "".join(f" {head:>11s}" for head in _HEADS[1:])]
+        lines += [f"{row[0]:{wide}s}" + "".join(f" {x:>11s}" for x in row[1:]) for row in rows]
+        lines += [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
+        return "\n".join([*lines, "Expected errors of the noise; nothing was read and nothing was spent."])
+
+    def __repr__(self) -> str:
+        return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th scope='col'>{html.escape(one)}</th>" for one in _HEADS)
+        rows = "".join(
+            f"<tr><th scope='row'>{html.escape(row[0])}</th>"
+            + "".join(f"<td>{html.escape(one)}</td>" for one in row[1:])
+            + "</tr>"
+            for row in self.rows()
+        )
+        return f"<table><caption>{html.escape(self.summary)}</caption><thead><tr>{head}</tr></thead>{rows}</table>"
+
+    def plot(self) -> "altair.Chart":
+        """Typical errors over the budget, each as a multiple of what it is at the budget asked for."""
+        import altair as alt
+        import polars as pl
+
+        points = [
+            {"release": one.name, "epsilon": float(self.epsilon) * times, "error": error / at if at > 0 else 1.0}
+            for one in self.prospects
+            for times, error in zip(MULTIPLES, one.errors, strict=True)
+            for at in [one.errors[MULTIPLES.index(1.0)]]
+        ]
+        chart: alt.Chart = (
+            alt.Chart(pl.DataFrame(points), title="What another budget would buy", width=420, height=260)
+            .mark_line(point=True)
+            .encode(
+                x=alt.X("epsilon:Q", title="ε of the whole plan").scale(type="log"),
+                y=alt.Y("error:Q", title="typical error, 1 = at the budget asked for").scale(type="log"),
+                color=alt.Color("release:N", title=None),
+            )
+        )
+        return chart
+
+
+def outlook(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Outlook:
+    """The preview of a plan."""
+    wanted = plan.wanted()
+    made = []
+    for done, (name, one) in enumerate(wanted.items()):
+        if progress is not None:
+            progress(done, len(wanted))
+        seen, epsilon = previewed(one), Fraction(one.keywords["epsilon"])
+        errors = tuple(
+            seen.forecast.typical
+            if times == 1
+            else foreseen(again).typical
+            if seen.forecast.simulated
+            else typical_error(again)
+            for times in MULTIPLES
+            for again in [one.but(epsilon=epsilon * Fraction(times))]
+        )
+        made.append(Prospect(name, epsilon, seen, errors))
+    return Outlook(plan, tuple(made))
+
+
+def _figure(x: float) -> str:
+    return f"{x:.3g}"

@@ -1,0 +1,425 @@
+"""A plan: the file that says what to release, checked whole before anything is read or spent.
+
+.. code-block:: toml
+
+    [data]
+    source = "survey.parquet"          # see inbounds.tables.located
+    rows = 20000                       # public under "substitute"
+
+    [budget]
+    epsilon = 1.0
+    ledger = "survey.ledger"
+    dataset = "survey-2026"
+
+    [columns]
+    age = { bounds = [0, 100] }
+    region = { levels = ["north", "south", "east", "west"] }
+
+    [[release]]
+    name = "age"
+    statistic = "mean"
+    columns = ["age"]
+
+All mistakes are found at once, and each names its place, the rule and what to write instead.
+"""
+
+import difflib
+import hashlib
+import inspect
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+
+from inbounds.app.wanted import STATISTICS, Wanted
+from inbounds.privacy.ledger import Account
+from inbounds.releases.opening import Draft
+from inbounds.releases.together import Place
+
+if TYPE_CHECKING:
+    from inbounds.app.outlook import Outlook
+
+Statistic: TypeAlias = Literal[
+    "mean",
+    "sum",
+    "count",
+    "proportion",
+    "variance",
+    "standard_deviation",
+    "histogram",
+    "proportions",
+    "crosstab",
+    "covariance",
+    "correlation",
+    "pooled_variance",
+    "pooled_covariance",
+]
+assert get_args(Statistic) == tuple(STATISTICS)
+Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
+Level: TypeAlias = StrictBool | StrictInt | StrictStr
+# Of which columns a statistic is: one, one or none, or any number.
+_ONE = ("mean", "sum", "proportion", "variance", "standard_deviation", "histogram", "proportions", "pooled_variance")
+_MATRIX = ("covariance", "correlation", "pooled_covariance")
+_BOUNDED = ("mean", "sum", "variance", "standard_deviation", "pooled_variance", *_MATRIX)
+_CELLS = ("histogram", "proportions", "crosstab")
+# Keys of a release that are keywords of its function.
+_OWN = ("level", "repair", "method", "derived", "tree", "denominator")
+# More releases than this are a slip of the pen.
+_MOST_RELEASES = 1000
+
+
+class PlanError(ValueError):
+    """A plan with mistakes; ``problems`` has them all."""
+
+    def __init__(self, problems: list[str], name: str = "the plan") -> None:
+        self.problems = tuple(problems)
+        lines = [f"{name}: {len(problems)} mistakes:", *(f"  {problem}" for problem in problems)]
+        super().__init__(f"{name}: {problems[0]}" if len(problems) == 1 else "\n".join(lines))
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Data(_Part):
+    """The table, and what is public about it."""
+
+    source: str | None = Field(
+        None, description="CSV or Parquet (globs, folders), a DuckDB file, postgresql://, env:NAME"
+    )
+    table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
+    engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
+    rows: StrictInt | None = Field(None, ge=1, description="the public number of rows, under 'substitute'")
+    expected_rows: StrictInt | None = Field(
+        None, ge=1, description="about how many rows, under 'add-remove'; for previews"
+    )
+    neighbours: Literal["substitute", "add-remove"] = "substitute"
+    contributions: StrictInt = Field(1, ge=1, description="rows that one person may hold")
+
+
+class Budget(_Part):
+    """What the plan spends, and where that is written down."""
+
+    epsilon: Number = Field(gt=0, description="of all releases of the plan together")
+    ledger: str | None = Field(None, description="file of the ledger; made where there is none")
+    dataset: str = Field("data", min_length=1, description="the account in the ledger")
+    limit: Number | None = Field(
+        None, gt=0, description="of the dataset, set when the ledger first hears of it; the plan's epsilon if not given"
+    )
+
+
+class Column(_Part):
+    """A column's public rule, known without looking at the data."""
+
+    bounds: tuple[Number, Number] | None = Field(None, description="smallest and largest value; others are clipped")
+    edges: list[Number] | None = Field(None, description="ends of intervals")
+    levels: list[Level] | None = Field(None, description="possible values")
+    missing: Level | Number | None = Field(
+        None, description="what a missing value counts as; without it they are refused"
+    )
+    other: Level | None = Field(None, description="the level of values that are none of the levels")
+    integer: StrictBool = Field(False, description="whole numbers, counted in steps of one")
+
+
+class Item(_Part):
+    """One release."""
+
+    name: str = Field(min_length=1, max_length=200, description="unique")
+    statistic: Statistic
+    columns: list[str] = Field(default_factory=list)
+    by: str | None = Field(None, description="the column of groups")
+    share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
+    bounding: Literal["bit", "truncated"] = "bit"
+    level: Level | None = Field(None, description="the level to count, for count and proportion")
+    repair: str | None = None
+    method: Literal["joint", "split"] | None = None
+    derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
+    tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
+    sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")
+    denominator: StrictInt | None = Field(
+        None, ge=1, description="a fixed public number to divide by, under 'add-remove'"
+    )
+    plausible: Any = Field(None, description="where the truth may lie, for previews")
+
+
+class Plan(_Part):
+    """What to release of which table, at what cost.
+
+    >>> plan = Plan.of({
+    ...     "data": {"rows": 1000},
+    ...     "budget": {"epsilon": 1},
+    ...     "columns": {"age": {"bounds": [0, 100]}},
+    ...     "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
+    ... })
+    >>> plan.epsilons
+    {'age': Fraction(1, 1)}
+    """
+
+    data: Data
+    budget: Budget
+    columns: dict[str, Column] = Field(default_factory=dict)
+    release: list[Item] = Field(min_length=1, max_length=_MOST_RELEASES)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Plan":
+        """The plan in a TOML file; `PlanError` with all its mistakes. Paths in it are seen from its folder."""
+        path = Path(path)
+        try:
+            content = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+        except OSError as error:
+            raise PlanError([f"cannot be read: {error.strerror or 'no such file'}"], str(path)) from None
+        except UnicodeDecodeError:
+            raise PlanError(["is not text in UTF-8"], str(path)) from None
+        except (ValueError, ArithmeticError, RecursionError) as error:
+            raise PlanError([f"is not TOML: {error}"], str(path)) from None
+        plan = cls.of(content, name=str(path))
+        data, budget = plan.data, plan.budget
+        if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
+            data = data.model_copy(update={"source": str(path.parent / data.source)})
+        if budget.ledger is not None:
+            budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
+        return plan.model_copy(update={"data": data, "budget": budget})
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
+        """The plan in a dictionary, checked."""
+        try:
+            plan = cls.model_validate(content)
+        except ValidationError as error:
+            raise PlanError([_explained(one) for one in error.errors()], name) from None
+        problems = list(plan._problems())
+        if not problems:
+            problems = list(plan._undrafted())
+        if problems:
+            raise PlanError(problems, name)
+        return plan
+
+    def _problems(self) -> Iterator[str]:
+        """What is wrong with names and rules."""
+        if self.data.neighbours == "substitute" and self.data.rows is None:
+            yield "data.rows: needed under neighbours = 'substitute', where the number of rows is public"
+        if self.data.neighbours == "add-remove" and self.data.rows is not None:
+            yield "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows"
+        seen = set()
+        for item in self.release:
+            if item.name in seen:
+                yield f"release.{item.name}: the name is taken; names must be different"
+            seen.add(item.name)
+            yield from self._problems_of(item)
+
+    def _problems_of(self, item: Item) -> Iterator[str]:
+        where = f"release.{item.name}"
+        for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
+            if column not in self.columns:
+                yield f"{where}: columns.{column}: no such column{_near(column, self.columns)}"
+        known = inspect.signature(STATISTICS[item.statistic]).parameters
+        for key in (*_OWN, "sizes", "by"):
+            if getattr(item, key) is not None and key not in known:
+                yield f"{where}.{key}: does not go with {item.statistic}"
+        if item.statistic in _ONE and len(item.columns) != 1:
+            yield f"{where}.columns: {item.statistic} is of one column, as in columns = ['age']"
+        if item.statistic in _MATRIX and len(item.columns) < 2:
+            yield f"{where}.columns: {item.statistic} is of two columns or more"
+        if item.statistic == "crosstab" and not item.columns:
+            yield f"{where}.columns: name the columns of the table"
+        if item.statistic == "count" and len(item.columns) > 1:
+            yield f"{where}.columns: count is of one column, or of all records"
+        if item.by is not None and item.by in self.columns and self.columns[item.by].levels is None:
+            yield f"columns.{item.by}: levels = [...] are needed, the groups of release.{item.name}"
+        for column in item.columns:
+            rule = self.columns.get(column)
+            if rule is None:
+                continue
+            if item.statistic in _BOUNDED and rule.bounds is None:
+                yield f"columns.{column}: bounds = [lower, upper] are needed for release.{item.name}"
+            if item.statistic in _CELLS and rule.levels is None and rule.edges is None:
+                yield f"columns.{column}: levels = [...] or edges = [...] are needed for release.{item.name}"
+
+    def _undrafted(self) -> Iterator[str]:
+        """What the releases themselves would refuse."""
+        for name, wanted in self.wanted().items():
+            try:
+                wanted.draft()
+            except (ValueError, TypeError) as error:
+                yield f"release.{name}: {error}"
+
+    @property
+    def epsilons(self) -> dict[str, Fraction]:
+        """ε of each release: its share of the budget. They add up to it exactly."""
+        total = sum(Fraction(item.share) for item in self.release)
+        return {item.name: Fraction(self.budget.epsilon) * Fraction(item.share) / total for item in self.release}
+
+    def wanted(self) -> dict[str, Wanted]:
+        """Each release as its function is asked for it."""
+        epsilons, size = self.epsilons, self.data.expected_rows
+        return {
+            item.name: Wanted(
+                item.statistic, self._keywords(item, epsilons[item.name]), item.plausible, expected_rows=size
+            )
+            for item in self.release
+        }
+
+    def drafts(self) -> dict[str, Draft]:
+        """Each release before the data."""
+        return {name: wanted.draft() for name, wanted in self.wanted().items()}
+
+    def preview(self) -> "Outlook":
+        """What each release would cost and how far off it would be. Reads no data and spends nothing."""
+        from inbounds.app.outlook import outlook
+
+        return outlook(self)
+
+    @property
+    def place(self) -> Place | None:
+        """Where the table lives."""
+        if self.data.source is None:
+            return None
+        return Place(self.data.source, self.data.table, self.data.engine)
+
+    @property
+    def account(self) -> Account | None:
+        """Where spending is written down."""
+        if self.budget.ledger is None:
+            return None
+        limit = Fraction(self.budget.epsilon if self.budget.limit is None else self.budget.limit)
+        return Account(Path(self.budget.ledger), self.budget.dataset, limit)
+
+    def request(self) -> dict[str, Any]:
+        """What is asked for, in plain values: all that decides what is drawn, and nothing that says where."""
+        used = {name for item in self.release for name in (*item.columns, item.by)}
+        body: dict[str, Any] = _plainly(self.model_dump(exclude_none=True, exclude_defaults=True))
+        body["data"] = {name: value for name, value in body["data"].items() if name not in _WHERE}
+        body["budget"] = {"epsilon": _plainly(self.budget.epsilon), "dataset": self.budget.dataset}
+        body["columns"] = {name: rule for name, rule in body.get("columns", {}).items() if name in used}
+        for item in body["release"]:
+            item.pop("plausible", None)
+        return body
+
+    @property
+    def digest(self) -> str:
+        """The identity of the request: the same for the same releases of the same dataset."""
+        return digest(self.request())
+
+    def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
+        """The keywords of the release function."""
+        rules = {name: self.columns[name] for name in item.columns}
+        made: dict[str, Any] = {
+            "epsilon": epsilon,
+            "neighbours": self.data.neighbours,
+            "contributions": self.data.contributions,
+            "rows": self.data.rows,
+            "bounding": item.bounding,
+            **self._of_columns(item, rules),
+        }
+        if item.by is not None:
+            groups = self.columns[item.by]
+            made |= {"by": item.by, "levels": groups.levels, "by_missing": groups.missing, "other": groups.other}
+            if item.sizes is not None:
+                # Keys of TOML are text, whatever the levels are.
+                levels = {
+                    str(level).lower() if isinstance(level, bool) else str(level): level
+                    for level in groups.levels or ()
+                }
+                made["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
+        made |= {name: getattr(item, name) for name in _OWN}
+        return {name: value for name, value in made.items() if value is not None}
+
+    def _of_columns(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        if item.statistic in ("covariance", "correlation", "pooled_covariance"):
+            made: dict[str, Any] = {"bounds": {name: _exact(rule.bounds) for name, rule in rules.items()}}
+            made["missing"] = {name: _exact(rule.missing) for name, rule in rules.items() if rule.missing is not None}
+            made["integer"] = [name for name, rule in rules.items() if rule.integer]
+            return {name: value for name, value in made.items() if value}
+        if item.statistic == "crosstab":
+            made = {
+                word: {
+                    name: _exact(getattr(rule, word)) for name, rule in rules.items() if getattr(rule, word) is not None
+                }
+                for word in ("levels", "edges", "missing", "other")
+            }
+            # A column with both has intervals only where it has no levels.
+            made["edges"] = {name: edges for name, edges in made["edges"].items() if name not in made["levels"]}
+            return {name: value for name, value in made.items() if value}
+        if not rules:
+            return {}
+        ((name, rule),) = rules.items()
+        made = {"column": name}
+        if item.statistic in _BOUNDED:
+            made |= {"bounds": _exact(rule.bounds), "missing": _exact(rule.missing), "integer": rule.integer or None}
+        elif item.statistic in _CELLS:
+            which = "levels" if rule.levels is not None else "edges"
+            made |= {which: _exact(getattr(rule, which)), "missing": _exact(rule.missing), "other": rule.other}
+        elif rule.missing is not None:
+            # count and proportion: whether a missing value counts as the level.
+            made["missing"] = rule.missing == (1 if item.level is None else item.level)
+        return made
+
+
+# Keys of [data] that say where the table is and not what is asked.
+_WHERE = ("source", "table", "engine", "expected_rows")
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """SHA-256 of plain values in one canonical form."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _plainly(value: Any) -> Any:
+    """Plain values, in which 1, 1.0 and 1.00 are the same."""
+    if isinstance(value, dict):
+        return {str(name): _plainly(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plainly(one) for one in value]
+    return format(value.normalize(), "f") if isinstance(value, Decimal) else value
+
+
+def _exact(value: Any) -> Any:
+    """Decimal numbers as fractions, also inside lists."""
+    if isinstance(value, Decimal):
+        return Fraction(value)
+    return [_exact(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _near(name: str, names: Any) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
+    known = ", ".join(names) or "none"
+    return f"; did you mean {near[0]}?" if near else f"; [columns] has {known}"
+
+
+_FIELDS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns": Column, "release": Item}
+
+
+# What pydantic adds to a place to say which type of several it tried.
+_ALTERNATIVES = ("bool", "int", "str", "decimal")
+
+
+def _explained(error: Any) -> str:
+    """One of pydantic's errors in our words."""
+    place = [
+        str(part)
+        for part in error["loc"]
+        if not str(part).startswith(("function-", "is-instance", "bool", "int", "str", "decimal"))
+    ]
+    where, kind, context = ".".join(place) or "plan", error["type"], error.get("ctx", {})
+    shown = repr(error["input"])[:40] if not isinstance(error["input"], dict | list) else ""
+    got = f", got {shown}" if shown else ""
+    if kind == "missing":
+        return f"{where}: must be given"
+    if kind == "extra_forbidden":
+        known = (_FIELDS[place[0]] if len(place) > 1 and place[0] in _FIELDS else Plan).model_fields
+        near = difflib.get_close_matches(place[-1], list(known), n=1, cutoff=0.5)
+        return f"{where}: no such key" + (f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}")
+    if kind == "literal_error":
+        words = re.findall(r"'([^']*)'", context["expected"])
+        near = difflib.get_close_matches(str(error["input"]), words, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"{where}: must be {context['expected']}{got}{hint}"
+    text = str(error["msg"]).removeprefix("Input should be ").removeprefix("Value error, ")
+    return f"{where}: must be {text}{got}" if str(error["msg"]).startswith("Input") else f"{where}: {error['msg']}{got}"

@@ -1,0 +1,68 @@
+"""The skeleton of a plan for a table: its columns, with bounds and levels left for a person to fill in."""
+
+import json
+import re
+from pathlib import Path
+
+from inbounds.releases.together import Place, columns_of
+
+_RULES = {
+    "integer": "bounds = [LOWER, UPPER]",
+    "number": "bounds = [LOWER, UPPER]",
+    "boolean": "levels = [true, false]",
+    "text": "levels = [LEVEL, LEVEL]",
+    "": "bounds = [LOWER, UPPER]   or   levels = [LEVEL, LEVEL]",
+}
+
+
+def skeleton(source: str, *, table: str | None = None, engine: str | None = None) -> str:
+    """The text of a plan that is not finished: no bound, level or number of rows is read from the data.
+
+    They are public by being known without the data, and whoever fills them in says so.
+    """
+    columns = columns_of(Place(source, table, engine))
+    if source.endswith((".csv", ".csv.gz", ".csv.zst", ".csv.bz2")):
+        # A CSV file has no types, and its values are not looked at.
+        columns = dict.fromkeys(columns, "")
+    where = [f"source = {_quoted(source)}"]
+    where += [f"{name} = {_quoted(value)}" for name, value in (("table", table), ("engine", engine)) if value]
+    name = re.sub(r"[^a-z0-9]+", "-", Path(source).name.split(".")[0].lower()).strip("-") or "data"
+    first = next(iter(columns), "column")
+    lines = [
+        "# A plan: what to release of a table. Fill in what is in CAPITALS, from what is known without looking at the",
+        "# data (a questionnaire, a code book): bounds and levels that are read from the data would give them away.",
+        "# inbounds preview PLAN says what it would cost; it reads no data and spends nothing.",
+        "",
+        "[data]",
+        *where,
+        "rows = ROWS                       # the public number of rows; neighbours = 'add-remove' protects it",
+        "contributions = 1                 # rows that one person may hold",
+        "",
+        "[budget]",
+        "epsilon = 1.0                     # of all releases below together",
+        f"ledger = {_quoted(f'{name}.ledger')}",
+        f"dataset = {_quoted(name)}",
+        "",
+        "[columns]                         # those you do not release may be taken out",
+    ]
+    for column, kind in columns.items():
+        kept = f"   # {kind}" if kind else ""
+        lines.append(f"# {_key(column)} = {{ {_RULES[kind]} }}{kept}")
+    lines += [
+        "",
+        "[[release]]",
+        f"name = {_quoted(first)}",
+        "statistic = STATISTIC             # mean, sum, count, proportion, variance, standard_deviation, histogram,",
+        "                                  # proportions, crosstab, covariance, correlation, pooled_variance, ...",
+        f"columns = [{_quoted(first)}]",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)

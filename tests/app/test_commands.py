@@ -1,0 +1,364 @@
+"""The commands of the main job, as a person gives them: output, messages, exit statuses, files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from inbounds.app import example
+from inbounds.app.plan import Plan
+from inbounds.privacy import ledger
+from tests.app.test_cli import called
+
+
+@pytest.fixture
+def folder(tmp_path):
+    example.write(tmp_path)
+    return tmp_path
+
+
+def files(folder):
+    """Everything below a folder, with its content; what SQLite or a report writes anew is not the same."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_main_job(monkeypatch, capsys, folder):
+    plan, out = folder / "plan.toml", folder / "out"
+    status, said, err = called(monkeypatch, capsys, "preview", plan)
+    assert (status, err) == (0, "")
+    assert "blood pressure by region: mean of pressure by region" in said
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--dry-run")
+    assert (status, said) == (0, "")
+    assert err == "8 releases would cost 1; nothing was charged or released\n"
+    assert not (folder / "survey.ledger").exists()
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--by", "ann")
+    assert status == 0
+    assert "correlation of age, bmi, pressure, sleep:" in said
+    assert err == f"epsilon 1 spent; the report is {out / 'report.html'}\n"
+    assert {path.name for path in out.iterdir()} == {"release.json", "values.csv", "report.html", "report.md"}
+    record = (out / "release.json").read_text()
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "again", "--json")
+    assert status == 0
+    assert json.loads(said)["stored"] is True
+    assert "released before" in err
+    assert (folder / "again" / "release.json").read_text() == record
+    status, said, _ = called(monkeypatch, capsys, "verify", out / "release.json", "--ledger", folder / "survey.ledger")
+    assert (status, said) == (0, "8 releases hold: epsilon 1 in all, substitute; the ledger has the charge\n")
+    status, said, _ = called(monkeypatch, capsys, "ledger", "show", folder / "survey.ledger")
+    assert said.startswith("survey-2026: 1 of 3 spent, 2 left (1 charges; substitute)\n")
+    assert "(ann)" in said
+    status, said, _ = called(
+        monkeypatch, capsys, "ledger", "verify", folder / "survey.ledger", "--record", out / "release.json"
+    )
+    assert (status, said) == (0, "4 entries hold together, with 1 records\n")
+
+
+def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
+    plan, book = folder / "plan.toml", folder / "survey.ledger"
+    for _ in range(3):
+        assert called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")[0] == 0
+    before = files(folder)
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")
+    assert (status, said) == (3, "")
+    assert err.count("\n") == 1
+    assert "has 0 of its limit 3 left, and this costs 1; nothing was spent" in err
+    assert files(folder) == before
+    status, _, err = called(monkeypatch, capsys, "ledger", "raise", book, "--dataset", "survey-2026", "--limit", "4")
+    assert status == 2
+    assert "--why" in err
+    words = ["--dataset", "survey-2026", "--limit", "4", "--why", "second wave"]
+    status, said, _ = called(monkeypatch, capsys, "ledger", "raise", book, *words)
+    assert (status, said) == (0, "survey-2026: 3 of 4 spent, 1 left (3 charges; substitute)\n")
+    assert called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")[0] == 0
+
+
+def test_ledgers_for_others(monkeypatch, capsys, folder):
+    called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", folder / "out")
+    book = folder / "survey.ledger"
+    status, said, _ = called(monkeypatch, capsys, "ledger", "export", book)
+    table = pl.read_csv(said.encode())
+    assert table["kind"].to_list() == ["ledger", "dataset", "charge", "result"]
+    assert table["epsilon"].to_list()[2] == 1
+    status, said, _ = called(monkeypatch, capsys, "ledger", "export", book, "--as", "registry")
+    (entry,) = json.loads(said)
+    assert entry["privacy_loss_parameters"] == {"epsilon": "1", "limit": "3"}
+    status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--as", "xml")
+    assert (status, err) == (2, "inbounds: --as must be csv or registry, got 'xml'\n")
+    status, said, _ = called(monkeypatch, capsys, "ledger", "show", book, "--json")
+    assert json.loads(said)["datasets"][0]["left"] == 2 * 10**9
+
+
+def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
+    out = folder / "own.toml"
+    status, _, err = called(monkeypatch, capsys, "plan", "init", folder / "survey.csv", "--out", out)
+    assert status == 0
+    assert "fill in what is in CAPITALS" in err
+    text = out.read_text()
+    for column in example.survey().columns:
+        assert f"# {column} = " in text
+    # Nothing of the data: no number of rows, no bound, no level.
+    assert "20000" not in text
+    assert "north" not in text
+    status, _, err = called(monkeypatch, capsys, "plan", "init", folder / "survey.csv", "--out", out)
+    assert (status, out.read_text()) == (2, text)
+    assert "is there already" in err
+    # What is left to fill in is refused as such.
+    assert called(monkeypatch, capsys, "preview", out)[0] == 2
+    filled = text.replace("rows = ROWS", "rows = 20000").replace("statistic = STATISTIC", 'statistic = "mean"')
+    filled = filled.replace(
+        "# age = { bounds = [LOWER, UPPER]   or   levels = [LEVEL, LEVEL] }", "age = { bounds = [18, 100] }"
+    )
+    out.write_text(filled)
+    assert called(monkeypatch, capsys, "release", out, "--out", folder / "own")[0] == 0
+    example.survey(50).write_parquet(folder / "typed.parquet")
+    status, said, _ = called(monkeypatch, capsys, "plan", "init", folder / "typed.parquet", "--out", "-")
+    assert "# age = { bounds = [LOWER, UPPER] }   # integer" in said
+    assert "# region = { levels = [LEVEL, LEVEL] }   # text" in said
+    assert called(monkeypatch, capsys, "plan", "init", folder / "none.csv", "--out", "-")[0] == 2
+
+
+def test_mistakes_are_a_message_and_exit_2(monkeypatch, capsys, folder):
+    bad = folder / "bad.toml"
+    bad.write_text((folder / "plan.toml").read_text().replace('columns = ["age"]', 'columns = ["agee"]'))
+    before = files(folder)
+    for words in (
+        ["preview", bad],
+        ["release", bad, "--out", folder / "out"],
+        ["release", folder / "none.toml", "--out", folder / "out"],
+        ["release", folder / "plan.toml", "--out", folder / "plan.toml"],
+        ["release", folder / "plan.toml"],
+        ["verify", folder / "plan.toml"],
+        ["verify", folder / "none.json"],
+        ["ledger", "show", folder / "none.ledger"],
+        ["ledger", "verify", folder / "plan.toml"],
+        ["preview", folder / "plan.toml", "--picture", "x.pdf"],
+        ["frobnicate"],
+    ):
+        status, said, err = called(monkeypatch, capsys, *words)
+        assert (status, said) == (2, ""), words
+        assert "Traceback" not in err
+        assert err.strip()
+    assert files(folder) == before
+    _, _, err = called(monkeypatch, capsys, "preview", bad)
+    assert err == f"inbounds: {bad}: release.age: columns.agee: no such column; did you mean age?\n"
+
+
+def test_a_picture_of_the_preview(monkeypatch, capsys, folder):
+    picture = folder / "errors.svg"
+    assert called(monkeypatch, capsys, "preview", folder / "plan.toml", "--picture", picture)[0] == 0
+    assert picture.read_text().startswith("<svg")
+    _, said, _ = called(monkeypatch, capsys, "preview", folder / "plan.toml", "--json")
+    assert json.loads(said)["releases"][1]["name"] == "age"
+
+
+def test_the_demonstration(monkeypatch, capsys, tmp_path):
+    status, said, err = called(monkeypatch, capsys, "demo", "--out", tmp_path / "demo")
+    assert status == 0
+    assert "blood pressure by region" in said
+    assert "report.html" in err
+    status, said, _ = called(monkeypatch, capsys, "demo", "--out", tmp_path / "demo", "--json")
+    assert json.loads(said)["stored"] is True
+
+
+def test_versions_schemas_completion_and_help(monkeypatch, capsys):
+    import inbounds
+
+    assert called(monkeypatch, capsys, "--version")[:2] == (0, f"inbounds {inbounds.__version__}\n")
+    assert json.loads(called(monkeypatch, capsys, "plan", "schema")[1])["title"] == "Plan"
+    for words in ([], ["release"], ["ledger", "raise"], ["preview"], ["verify"], ["plan", "init"]):
+        status, said, _ = called(monkeypatch, capsys, *words, "--help")
+        assert status == 0
+        assert "Usage: " in said
+        assert not words or "Example" in said
+    assert "--show-completion" in called(monkeypatch, capsys, "--help")[1]
+
+
+def test_the_same_survey_everywhere():
+    table = example.survey()
+    assert table.shape == (20_000, 7)
+    assert table["age"].mean() == pytest.approx(49.4, abs=0.1)
+    assert table["bmi"].null_count() > 100
+    assert example.survey().equals(table)
+
+
+# Faults: a process that dies at any point of a release.
+
+KILLED = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from inbounds.app import commands
+from inbounds.app.plan import Plan
+from inbounds.privacy import ledger
+from inbounds.releases import opening
+
+at, count = int(sys.argv[2]), 0
+
+def step(*_):
+    global count
+    count += 1
+    if count == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+real = sqlite3.connect
+def connect(*args, **kwargs):
+    made = real(*args, **kwargs)
+    made.set_trace_callback(step)
+    return made
+ledger.sqlite3.connect = connect
+for module, name in ((opening, "tally"), (opening, "_drawn"), (ledger, "_note_head"), (commands, "_replaced")):
+    def wrapped(*args, _real=getattr(module, name), **kwargs):
+        step()
+        result = _real(*args, **kwargs)
+        step()
+        return result
+    setattr(module, name, wrapped)
+folder = Path(sys.argv[1])
+commands.run(Plan.load(folder / "plan.toml"), folder / "out")
+print(count)
+"""
+
+SMALL = """
+[data]
+source = "t.csv"
+rows = 4
+[budget]
+epsilon = 0.5
+ledger = "l"
+limit = 1
+[columns]
+x = { bounds = [0, 10] }
+[[release]]
+name = "x"
+statistic = "mean"
+columns = ["x"]
+"""
+
+
+def small(folder):
+    folder.mkdir()
+    (folder / "t.csv").write_text("x\n1\n2\n3\n4\n")
+    (folder / "plan.toml").write_text(SMALL)
+    return Plan.load(folder / "plan.toml")
+
+
+def killed(folder, at):
+    done = subprocess.run([sys.executable, "-c", KILLED, folder, str(at)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip()
+
+
+@pytest.mark.claim("job")
+def test_killed_at_every_statement(tmp_path, monkeypatch, capsys):
+    """Whatever was shown was paid for; what was paid for is never drawn twice; the ledger always holds together."""
+    plan = small(tmp_path / "whole")
+    status, steps = killed(tmp_path / "whole", 0)
+    assert status == 0
+    total = int(steps)
+    assert total > 15
+    stages = set()
+    for at in range(1, total + 1):
+        folder = tmp_path / str(at)
+        plan = small(folder)
+        assert killed(folder, at)[0] == -9
+        book, record = folder / "l", folder / "out" / "release.json"
+        chain = ledger.verify(book) if book.exists() and book.stat().st_size else []
+        kinds = [entry.kind for entry in chain]
+        charged, kept = kinds.count("charge"), kinds.count("result")
+        assert charged <= 1
+        # Nothing is shown that is not charged and kept.
+        assert not record.exists() or (charged, kept) == (1, 1)
+        # Give the same command again.
+        status, _, err = called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", folder / "out")
+        again = [entry.kind for entry in ledger.verify(book)]
+        assert again.count("charge") == 1
+        if kept:
+            assert (status, "free of charge" in err) == (0, True)
+            stages.add("kept")
+        elif charged:
+            assert (status, "has no result" in err) == (2, True)
+            assert not record.exists()
+            stages.add("charged")
+        else:
+            assert (status, "free of charge" in err) == (0, False)
+            stages.add("nothing")
+        assert plan.account.limit == 1
+    assert stages == {"nothing", "charged", "kept"}
+
+
+@pytest.mark.claim("job")
+def test_random_kills_under_load(tmp_path):
+    """Processes that all want a part of the limit, killed at any time: never more than that, and no lost result."""
+    import random
+
+    rng = random.Random(1)
+    folder = tmp_path / "load"
+    small(folder)
+    text = SMALL.replace("limit = 1", "limit = 3").replace("epsilon = 0.5", "epsilon = 0.25")
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom inbounds.app import commands\nfrom inbounds.app.plan import Plan\n"
+        "sys.stdin.readline()\n"
+        "commands.run(Plan.load(sys.argv[1]), Path(sys.argv[2]), new=True)\n"
+    )
+    for batch in range(10):
+        started = []
+        for i in range(4):
+            path = folder / f"plan{batch}-{i}.toml"
+            path.write_text(text.replace('name = "x"', f'name = "x{rng.randrange(10**9)}"'))
+            words = [sys.executable, "-c", code, path, folder / f"out{batch}-{i}"]
+            started.append(subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        for process in started:
+            process.stdin.write("\n")
+            process.stdin.close()
+        for process in started:
+            try:
+                process.wait(rng.uniform(0.3, 1.2))
+            except subprocess.TimeoutExpired:
+                process.kill()
+            process.wait()
+    book = folder / "l"
+    chain = ledger.verify(book)
+    (standing,) = ledger.standings(chain)
+    assert 0 < standing.spent <= standing.limit == 3 * 10**9
+    kept = {entry.body["charge"] for entry in chain if entry.kind == "result"}
+    shown = [json.loads(path.read_text())["entry"]["sequence"] for path in folder.glob("out*/release.json")]
+    assert len(set(shown)) == len(shown)
+    assert set(shown) <= kept
+
+
+@pytest.mark.skipif(os.name != "posix" or not Path("/dev/full").exists(), reason="needs Linux")
+def test_a_ledger_that_cannot_be_written(tmp_path, monkeypatch, capsys):
+    """Read-only, in a read-only folder, or on a full disk: one message, and nothing is released."""
+    small(tmp_path / "a")
+    plan, out = tmp_path / "a" / "plan.toml", tmp_path / "a" / "out"
+    assert called(monkeypatch, capsys, "release", plan, "--out", out)[0] == 0
+    before = files(tmp_path / "a")
+    # As root every file can be written; SQLite itself is asked to say no.
+    import sqlite3
+
+    real = sqlite3.connect
+
+    def read_only(address, *args, **kwargs):
+        return real(address.replace("mode=rwc", "mode=ro"), *args, **kwargs)
+
+    monkeypatch.setattr(ledger.sqlite3, "connect", read_only)
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--new")
+    assert (status, said) == (2, "")
+    assert "attempt to write a readonly database" in err
+    assert "nothing was spent" in err
+    assert files(tmp_path / "a") == before
+
+    def full(address, *args, **kwargs):
+        made = real(address, *args, **kwargs)
+        pages = made.execute("PRAGMA page_count").fetchone()[0]
+        made.execute(f"PRAGMA max_page_count = {pages}")
+        return made
+
+    monkeypatch.setattr(ledger.sqlite3, "connect", full)
+    statuses = [called(monkeypatch, capsys, "release", plan, "--out", out, "--new") for _ in range(12)]
+    assert all(status in (0, 2, 3) for status, _, _ in statuses)
+    monkeypatch.setattr(ledger.sqlite3, "connect", real)
+    (standing,) = ledger.standings(ledger.verify(tmp_path / "a" / "l"))
+    assert standing.spent <= standing.limit

@@ -1,0 +1,300 @@
+"""The main job: order of things, stored results, records that prove themselves."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+from fractions import Fraction
+
+import polars as pl
+import pytest
+
+import inbounds as ib
+from inbounds.app import commands, example, job, report, tidy
+from inbounds.app.job import Releases, release
+from inbounds.app.plan import Plan, PlanError
+from inbounds.privacy import ledger
+from inbounds.privacy.ledger import BudgetRefused, LedgerError, Unfinished
+from inbounds.record import RecordError
+from inbounds.releases.opening import DataError
+
+
+@pytest.fixture
+def plan(tmp_path):
+    return Plan.load(example.write(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return release(Plan.load(example.write(tmp_path_factory.mktemp("made"))))
+
+
+def spent(plan):
+    path = plan.account.ledger
+    return ledger.standings(ledger.verify(path))[0].spent if path.exists() else 0
+
+
+@pytest.mark.claim("job")
+def test_a_plan_is_charged_once_and_kept(plan):
+    first = release(plan)
+    assert spent(plan) == 10**9
+    assert (first.epsilon, first.left, first.stored) == (1, 2 * 10**9, False)
+    again = release(plan)
+    assert again.stored
+    assert spent(plan) == 10**9
+    assert {name: one.to_json() for name, one in again.items()} == {name: one.to_json() for name, one in first.items()}
+    anew = release(plan, new=True)
+    assert spent(plan) == 2 * 10**9
+    assert anew["age"].value != first["age"].value
+    release(plan, new=True)
+    with pytest.raises(BudgetRefused):
+        release(plan, new=True)
+    assert spent(plan) == 3 * 10**9
+    # The last that was released is what comes back.
+    assert release(plan).stored
+
+
+@pytest.mark.claim("job")
+def test_the_values_are_those_of_the_table(tmp_path):
+    """At a large ε there is next to no noise: exact statistics of the whole survey, by Polars."""
+    path = example.write(tmp_path)
+    text = path.read_text().replace("epsilon = 1.0", "epsilon = 1000000").replace("limit = 3.0", "limit = 1000000")
+    path.write_text(text)
+    made, table = release(path), example.survey()
+    assert made["smokers"].value == pytest.approx((table["smoker"] == "yes").mean(), abs=1e-6)
+    assert made["age"].value == pytest.approx(table["age"].mean(), abs=1e-4)
+    assert made["variance of blood pressure"].value == pytest.approx(table["pressure"].var(), rel=1e-5)
+    filled = table.with_columns(pl.col("bmi").fill_null(26))
+    assert made["correlations"].value[0, 2] == pytest.approx(filled.select(pl.corr("age", "pressure")).item(), abs=1e-4)
+    crossed = {(r, s): n for r, s, n in table.group_by("region", "smoker").len().iter_rows()}
+    for i, region in enumerate(example.REGIONS):
+        assert made["smoking by region"].value[i].tolist() == [crossed[region, "yes"], crossed[region, "no"]]
+    groups = dict(table.group_by("region").agg(pl.col("pressure").mean()).iter_rows())
+    assert made["blood pressure by region"].value == pytest.approx([groups[one] for one in example.REGIONS], abs=1e-3)
+
+
+@pytest.mark.claim("job")
+def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkeypatch):
+    order = []
+
+    def noted(module, name):
+        real = getattr(module, name)
+
+        def wrapped(*args, **kwargs):
+            order.append(name)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, wrapped)
+
+    from inbounds.releases import opening, together
+
+    noted(together, "count_rows")
+    noted(together, "complete")
+    noted(opening, "tally")
+    noted(ledger, "charge")
+    noted(ledger, "keep")
+    release(plan)
+    # The whole plan is one pass.
+    assert order == ["count_rows", "charge", "complete", "tally", "keep"]
+
+
+@pytest.mark.claim("open-source")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t: t.drop("age"), "no column 'age'"),
+        (lambda t: t.rename({"age": "agee"}), "did you mean 'agee'"),
+        (lambda t: t[:-1], "rows=20000 was stated, but the table has another number of rows"),
+        (lambda t: pl.concat([t, t[:1]]), "another number of rows"),
+        (lambda t: t[:0], "another number of rows"),
+    ],
+)
+def test_public_mistakes_cost_nothing(plan, change, said):
+    change(example.survey()).write_csv(plan.data.source)
+    with pytest.raises(DataError, match=said):
+        release(plan)
+    assert not plan.account.ledger.exists()
+
+
+def test_a_missing_file_costs_nothing(plan):
+    (plan.account.ledger.parent / "survey.csv").unlink()
+    with pytest.raises(DataError, match=r"there is no file .*survey.csv"):
+        release(plan)
+    assert not plan.account.ledger.exists()
+
+
+@pytest.mark.claim("job")
+def test_what_only_the_data_show_leaves_the_charge_standing(plan):
+    table = example.survey().with_columns(region=pl.when(pl.col("age") > 60).then(pl.lit("centre")).otherwise("region"))
+    table.write_csv(plan.data.source)
+    with pytest.raises(DataError, match="column 'region' holds values that are none of its levels") as caught:
+        release(plan)
+    assert "centre" not in str(caught.value)
+    assert spent(plan) == 10**9
+    with pytest.raises(Unfinished, match="and failed"):
+        release(plan)
+    assert [entry.kind for entry in ledger.verify(plan.account.ledger)][-1] == "failure"
+    example.survey().write_csv(plan.data.source)
+    assert not release(plan, new=True).stored
+
+
+def test_tables_at_hand_and_no_ledger(plan):
+    table = example.survey()
+    bare = plan.model_copy(update={"budget": plan.budget.model_copy(update={"ledger": None})})
+    made = release(bare, table)
+    assert (made.entry, made.left) == (None, None)
+    assert Releases.from_json(made.to_json()).entry is None
+    assert release(bare, table.lazy())["age"].value != made["age"].value
+    other = plan.account.ledger.parent / "other.ledger"
+    assert release(bare, table.to_pandas(), ledger=other).left == 2 * 10**9
+    nowhere = bare.model_copy(update={"data": bare.data.model_copy(update={"source": None})})
+    with pytest.raises(PlanError, match=r"data.source: must be given"):
+        release(nowhere)
+
+
+@pytest.mark.claim("verify")
+def test_records_round_trip(made):
+    again = Releases.from_json(made.to_json())
+    assert again.to_json() == made.to_json()
+    assert dict(again) == dict(made)
+    assert again.entry == made.entry
+    assert str(again).count("epsilon") == len(made)
+    assert repr(made).startswith("<Releases: smokers, age")
+
+
+def set_at(*path):
+    def change(body, value):
+        for key in path[:-1]:
+            body = body[key]
+        body[path[-1]] = value(body[path[-1]]) if callable(value) else value
+
+    return change
+
+
+R, AGE = "releases", "age"
+EDITS = {
+    "a value": (set_at(R, AGE, "value"), 40.0),
+    "a count": (set_at(R, "smoking by region", "value", 0, 0), 1),
+    "noisy numbers": (set_at(R, AGE, "noisy", 0), "40"),
+    "ε of a release": (set_at(R, AGE, "certificate", "epsilon"), "1/20"),
+    "ε of the plan": (set_at("request", "budget", "epsilon"), "0.5"),
+    "the scale": (set_at(R, AGE, "certificate", "divisor"), lambda d: 2 * d),
+    "the exponent": (set_at(R, AGE, "certificate", "exponent"), lambda e: e - 1),
+    "the sensitivity": (set_at(R, AGE, "certificate", "sensitivity"), "1/1000000"),
+    "the loss": (set_at(R, AGE, "certificate", "loss"), "1/100"),
+    "bounds of the value": (set_at(R, AGE, "bounds"), [["0", "100"]]),
+    "bounds of a column": (set_at(R, AGE, "columns", 0, "upper"), "90"),
+    "bounds in the request": (set_at("request", "columns", "age", "bounds"), ["18", "90"]),
+    "rows": (set_at(R, AGE, "rows"), 10_000),
+    "rows in the request": (set_at("request", "data", "rows"), 10_000),
+    "the statistic": (set_at(R, AGE, "statistic"), "sum"),
+    "the unit": (set_at(R, AGE, "contributions"), 2),
+    "a label": (set_at(R, "health", "axes", 0, 0), "excellent"),
+    "the neighbours": (set_at(R, AGE, "certificate", "neighbours"), "add-remove"),
+    "the digest": (set_at("digest"), "0" * 64),
+    "the entry's cost": (set_at("entry", "body", "cost"), 1),
+    "the entry's number": (set_at("entry", "sequence"), 7),
+    "the entry's hash": (set_at("entry", "hash"), "0" * 64),
+    "the entry's dataset": (set_at("entry", "body", "dataset"), "another"),
+    "a release twice": (set_at(R, "smokers"), None),
+    "an unknown field": (set_at("format"), "inbounds-releases/2"),
+}
+
+
+@pytest.mark.claim("verify")
+@pytest.mark.parametrize("what", EDITS)
+def test_every_edit_is_found(made, what):
+    body = json.loads(made.to_json())
+    change, value = EDITS[what]
+    change(body, value)
+    with pytest.raises(RecordError):
+        Releases.from_json(json.dumps(body))
+
+
+@pytest.mark.claim("verify")
+def test_releases_taken_out_or_exchanged_are_found(made):
+    body = json.loads(made.to_json())
+    fewer = body | {"releases": {name: one for name, one in body["releases"].items() if name != "age"}}
+    swapped = body | {"releases": body["releases"] | {"age": body["releases"]["blood pressure"]}}
+    extra = body | {"more": 1}
+    for lie in (fewer, swapped, extra, [], {}, {"format": job.FORMAT}):
+        with pytest.raises(RecordError):
+            Releases.from_json(json.dumps(lie))
+    for text in ("", "{", '{"format": 1, "format": 2}', "[" * 100_000):
+        with pytest.raises(RecordError):
+            Releases.from_json(text)
+    # An entry made up with a hash of its own is still not the charge of this request.
+    entry = body["entry"] | {"body": body["entry"]["body"] | {"cost": 1}}
+    text = json.dumps([entry["sequence"], entry["kind"], json.dumps(entry["body"], sort_keys=True), entry["previous"]])
+    entry["hash"] = hashlib.sha256(text.encode()).hexdigest()
+    with pytest.raises(RecordError, match="not the charge of these releases"):
+        Releases.from_json(json.dumps(body | {"entry": entry}))
+
+
+def test_the_ledger_knows_the_result(plan, tmp_path):
+    made = commands.run(plan, tmp_path / "out")
+    record = tmp_path / "out" / "release.json"
+    assert commands.verified(record, plan.account.ledger).entry == made.entry
+    other = commands.run(plan, tmp_path / "other", new=True)
+    # The record of one charge with the numbers of another.
+    mixed = json.loads(record.read_text()) | {"entry": other.entry.to_dict()}
+    (tmp_path / "mixed.json").write_text(json.dumps(mixed))
+    commands.verified(tmp_path / "mixed.json")
+    with pytest.raises(RecordError, match="the ledger has another result for this charge"):
+        commands.verified(tmp_path / "mixed.json", plan.account.ledger)
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        commands.verified(record, tmp_path / "none")
+
+
+def test_values_in_tidy_rows(made):
+    rows = list(csv.DictReader(io.StringIO("".join(tidy.to_csv(tidy.shown(made))))))
+    assert tuple(rows[0]) == tidy.HEADS
+    assert len(rows) == 1 + 1 + 1 + 1 + 16 + 4 + 8 + 4
+    (age,) = [row for row in rows if row["release"] == "age"]
+    assert float(age["value"]) == made["age"].value
+    lower, upper = made["age"].interval(0.95)
+    assert (float(age["lower"]), float(age["upper"])) == (lower, upper)
+    cells = [row["cell"] for row in rows if row["release"] == "smoking by region"]
+    assert cells[:2] == ["north, yes", "north, no"]
+    # The variance of the same column shortens the interval of a mean.
+    (pressure,) = [row for row in rows if row["release"] == "blood pressure"]
+    alone = made["blood pressure"].interval(0.95)
+    assert float(pressure["upper"]) - float(pressure["lower"]) < 0.5 * alone.width
+
+
+def test_the_report_says_it_all_and_loads_nothing(made):
+    rows = tidy.shown(made)
+    page, text = report.to_html(made, rows), report.to_markdown(made, rows)
+    assert len(page) < 200_000
+    assert not re.search(r"(src|href)\s*=|https?://|url\(|@import|<script", page)
+    for word in ("smokers", "0.95".replace("0.", ""), made.entry.hash, "inbounds verify release.json", "substitute"):
+        assert word in page
+        assert word in text
+    assert page.count("<section>") == len(made)
+    assert page.count('role="img" aria-label=') == 7 + 1
+    assert "P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q)" in text
+    assert "= 1." in text
+
+
+def test_names_are_escaped(tmp_path):
+    path = example.write(tmp_path)
+    evil = (
+        path.read_text().replace('name = "age"', 'name = "<script>alert(1)</script>"').replace("survey-2026", "a<b&c")
+    )
+    path.write_text(evil.replace('"very good"', '"<b>|good"'))
+    table = example.survey().with_columns(pl.col("health").replace(["very good"], ["<b>|good"]))
+    made = release(path, table)
+    page = report.to_html(made, tidy.shown(made))
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert "a&lt;b&amp;c" in page
+    assert "<b>\\|good" in report.to_markdown(made, tidy.shown(made))
+
+
+def test_one_liner_surface(plan):
+    """As the contract has it."""
+    assert ib.Plan is Plan
+    releases = ib.release(ib.Plan.load(plan.account.ledger.parent / "plan.toml"), data=None, ledger=None)
+    assert releases["age"].epsilon == pytest.approx(0.1)
+    assert releases.epsilon == Fraction(1)

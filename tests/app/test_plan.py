@@ -1,0 +1,239 @@
+"""Plans: what they say, and every mistake in them, named all at once."""
+
+import json
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+import inbounds as ib
+from inbounds.app import example
+from inbounds.app.plan import Plan, PlanError
+
+GOOD = example.PLAN
+
+
+def written(tmp_path, text=GOOD):
+    path = tmp_path / "plan.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def problems(tmp_path, *changes):
+    text = GOOD
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(PlanError) as caught:
+        Plan.load(written(tmp_path, text))
+    assert "\n" not in caught.value.problems[0]
+    return list(caught.value.problems)
+
+
+def test_a_plan_as_the_contract_has_it(tmp_path):
+    plan = Plan.load(written(tmp_path))
+    assert plan.data.source == str(tmp_path / "survey.csv")
+    assert plan.account.ledger == tmp_path / "survey.ledger"
+    assert (plan.account.dataset, plan.account.limit) == ("survey-2026", 3)
+    assert sum(plan.epsilons.values()) == 1
+    assert plan.epsilons["correlations"] == Fraction(1, 5)
+    drafts = plan.drafts()
+    assert list(drafts) == [item.name for item in plan.release]
+    assert {draft.record.rows for draft in drafts.values()} == {20_000}
+    assert drafts["age"].record.certificate.epsilon == Fraction(1, 10)
+
+
+def test_each_release_is_the_one_line_function_of_the_same_name(tmp_path):
+    """The same law as the function gives on a table."""
+    table = example.survey(20_000)
+    drafts = Plan.load(written(tmp_path)).drafts()
+    mean = ib.mean(table, "pressure", bounds=(70, 220), epsilon=Fraction(1, 10))
+    assert drafts["blood pressure"].record.certificate == mean.certificate
+    groups = ib.mean(
+        table, "pressure", bounds=(70, 220), by="region", levels=list(example.REGIONS), epsilon=Fraction(1, 5)
+    )
+    assert drafts["blood pressure by region"].record.certificate == groups.certificate
+    crossed = ib.crosstab(table, levels={"region": list(example.REGIONS), "smoker": ["yes", "no"]}, epsilon=0.1)
+    assert drafts["smoking by region"].record.axes == crossed.axes
+    shares = ib.proportions(table, "health", levels=list(example.HEALTH), epsilon=0.1)
+    assert drafts["health"].record.certificate == shares.certificate
+
+
+ALL = """
+[data]
+rows = 1000
+contributions = 2
+[budget]
+epsilon = 0.3
+[columns]
+x = { bounds = [0, 10], edges = [0, 5, 7.5, 10], missing = 1, integer = true }
+y = { bounds = [-1, 1] }
+g = { levels = ["a", "b"], other = "b", missing = "a" }
+k = { levels = [1, 2], missing = 2 }
+flag = { levels = [true, false], missing = true }
+"""
+ITEMS = [
+    'statistic = "mean"\ncolumns = ["x"]',
+    'statistic = "mean"\ncolumns = ["y"]\nby = "g"',
+    'statistic = "sum"\ncolumns = ["x"]\nbounding = "truncated"',
+    'statistic = "count"\ncolumns = ["g"]\nlevel = "a"',
+    'statistic = "count"\nby = "g"',
+    'statistic = "proportion"\ncolumns = ["flag"]\nlevel = true',
+    'statistic = "variance"\ncolumns = ["x"]',
+    'statistic = "standard_deviation"\ncolumns = ["y"]',
+    'statistic = "histogram"\ncolumns = ["x"]\nrepair = "project"',
+    'statistic = "histogram"\ncolumns = ["k"]',
+    'statistic = "proportions"\ncolumns = ["g"]\nrepair = "all-but-one"\nderived = "b"',
+    'statistic = "proportions"\ncolumns = ["g"]\nrepair = "tree"\ntree = ["a", "b"]',
+    'statistic = "crosstab"\ncolumns = ["g", "x"]',
+    'statistic = "covariance"\ncolumns = ["x", "y"]\nmethod = "split"\nrepair = "clip"',
+    'statistic = "correlation"\ncolumns = ["x", "y"]',
+    'statistic = "pooled_variance"\ncolumns = ["x"]\nby = "k"\nsizes = { 1 = 400, 2 = 600 }',
+    'statistic = "pooled_covariance"\ncolumns = ["x", "y"]\nby = "g"',
+]
+
+
+def test_every_statistic_and_key(tmp_path):
+    text = ALL + "".join(f'\n[[release]]\nname = "r{i}"\n{item}\n' for i, item in enumerate(ITEMS))
+    plan = Plan.load(written(tmp_path, text))
+    drafts = plan.drafts()
+    assert len(drafts) == len(ITEMS)
+    assert {draft.record.contributions for draft in drafts.values()} == {2}
+    assert drafts["r0"].record.columns[0].missing == "1"
+    assert drafts["r15"].record.columns[-1].sizes == (400, 600)
+    assert sum(draft.record.certificate.epsilon for draft in drafts.values()) == Fraction(3, 10)
+    assert Plan.of(plan.request()).request() == plan.request()
+
+
+def test_add_remove(tmp_path):
+    text = ALL.replace("rows = 1000", 'neighbours = "add-remove"\nexpected_rows = 1000')
+    text += '[[release]]\nname = "a"\nstatistic = "mean"\ncolumns = ["x"]\ndenominator = 900\n'
+    text += '[[release]]\nname = "n"\nstatistic = "count"\n'
+    plan = Plan.load(written(tmp_path, text))
+    assert {draft.record.rows for draft in plan.drafts().values()} == {None}
+    assert plan.preview().prospects[0].preview.forecast.typical > 0
+
+
+MISTAKES = [
+    (
+        [('columns = ["smoker"]', 'columns = ["smokr"]')],
+        ["release.smokers: columns.smokr: no such column; did you mean smoker?"],
+    ),
+    ([("dataset =", "datset =")], ["budget.datset: no such key; did you mean dataset?"]),
+    ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: no such key; did you mean budget?"]),
+    ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a valid integer, got 'many'"]),
+    ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got 0"]),
+    ([("rows = 20000", "")], ["data.rows: needed under neighbours = 'substitute', where the number of rows is public"]),
+    ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got -1"]),
+    ([("epsilon = 1.0", "epsilon = nan")], ["budget.epsilon: must be a finite number"]),
+    ([("epsilon = 1.0", "epsilon = inf")], ["budget.epsilon: must be a finite number"]),
+    ([('statistic = "variance"', 'statistic = "varaince"')], ["did you mean variance?"]),
+    (
+        [("age = { bounds = [18, 100] }", "age = { levels = [1, 2] }")],
+        ["columns.age: bounds = [lower, upper] are"],
+    ),
+    ([("age = { bounds = [18, 100] }", "age = { bounds = [100, 18] }")], ["must satisfy lower < upper"]),
+    ([("age = { bounds = [18, 100] }", "age = { bounds = [18] }")], ["columns.age.bounds"]),
+    ([("health = { levels", "health = { lvels")], ["columns.health.lvels: no such key; did you mean levels?"]),
+    ([('name = "age"', 'name = "smokers"')], ["release.smokers: the name is taken"]),
+    ([('columns = ["health"]', 'columns = ["health", "region"]')], ["proportions is of one column"]),
+    ([('by = "region"', 'by = "age"')], ["columns.age: levels = [...] are needed, the groups of"]),
+    ([('level = "yes"', "level = 1.5")], ["level"]),
+    ([('neighbours = "substitute"', 'neighbours = "add_remove"')], ["did you mean add-remove?"]),
+    ([("share = 2", "share = 0")], ["share: must be greater than 0"]),
+    ([('columns = ["age"]', 'columns = ["age"]\nrepair = "clip"')], ["release.age.repair: does not go with mean"]),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), MISTAKES)
+def test_mistakes_are_named_with_a_remedy(tmp_path, changes, said):
+    found = problems(tmp_path, *changes)
+    for text in said:
+        assert any(text in one for one in found), found
+
+
+def test_all_mistakes_at_once(tmp_path):
+    found = problems(tmp_path, ("rows = 20000", "rows = 0"), ("dataset =", "datset ="), ("[18, 100]", "[18]"))
+    assert len(found) == 3
+    found = problems(
+        tmp_path, ('["smoker"]', '["smokr"]'), ('["health"]', '["helth"]'), ('name = "age"', 'name = "smokers"')
+    )
+    assert len(found) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[data", "x = 1\nx = 2", "\x00", "release = 3", "[data]\nrows = 5\n[budget]\nepsilon = 1"]
+)
+def test_what_is_no_plan(tmp_path, text):
+    with pytest.raises(PlanError, match=re.escape(str(tmp_path))):
+        Plan.load(written(tmp_path, text))
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(PlanError, match="cannot be read"):
+        Plan.load(tmp_path / "none.toml")
+    with pytest.raises(PlanError, match="cannot be read"):
+        Plan.load(tmp_path)
+    (tmp_path / "latin.toml").write_bytes("[data]\nsource = 'é'".encode("latin-1"))
+    with pytest.raises(PlanError, match="UTF-8"):
+        Plan.load(tmp_path / "latin.toml")
+
+
+def test_the_request_says_what_and_not_where(tmp_path):
+    plan = Plan.load(written(tmp_path))
+    text = json.dumps(plan.request())
+    assert "survey.csv" not in text
+    assert str(tmp_path) not in text
+    same = [
+        ("18, 100", "18.0, 100.00"),
+        ('source = "survey.csv"', 'source = "other.parquet"'),
+        ("epsilon = 1.0", "epsilon = 1"),
+    ]
+    for old, new in same:
+        assert Plan.load(written(tmp_path, GOOD.replace(old, new))).digest == plan.digest
+    others = [
+        ("18, 100", "18, 101"),
+        ("epsilon = 1.0", "epsilon = 1.1"),
+        ("20000", "20001"),
+        ("survey-2026", "survey-2027"),
+    ]
+    others += [('level = "yes"', 'level = "no"'), ("share = 2", "share = 3")]
+    for old, new in others:
+        assert Plan.load(written(tmp_path, GOOD.replace(old, new))).digest != plan.digest
+
+
+def test_decimals_are_exact(tmp_path):
+    text = ALL + '[[release]]\nname = "a"\nstatistic = "mean"\ncolumns = ["x"]\nshare = 0.1\n'
+    text += '[[release]]\nname = "b"\nstatistic = "mean"\ncolumns = ["x"]\nshare = 0.2\n'
+    plan = Plan.load(written(tmp_path, text))
+    assert plan.epsilons == {"a": Fraction(1, 10), "b": Fraction(1, 5)}
+    assert plan.budget.epsilon == Decimal("0.3")
+
+
+def test_the_preview_of_a_plan(tmp_path):
+    made = Plan.load(written(tmp_path)).preview()
+    text = str(made)
+    assert "nothing was read and nothing was spent" in text
+    assert text.count("\n") == len(made.prospects) + 2
+    alone = ib.preview("proportion", column="smoker", level="yes", epsilon=0.1, rows=20_000)
+    assert made.prospects[0].preview.forecast.typical == pytest.approx(alone.forecast.typical)
+    # Twice the budget halves the error of a mean.
+    half, double = made.prospects[1].errors[1], made.prospects[1].errors[3]
+    assert half / double == pytest.approx(4, rel=0.02)
+    assert "<th scope='row'>age: mean of age</th>" in made._repr_html_()
+    assert json.dumps(made.to_dict())
+    assert len(json.loads(made.plot().to_json())["datasets"]) == 1
+
+
+def test_advice_names_the_better_way(tmp_path):
+    text = GOOD.replace('columns = ["age"]', 'columns = ["age"]\nbounding = "truncated"')
+    made = Plan.load(written(tmp_path, text)).preview()
+    assert made.prospects[1].advice.startswith("bounding = 'bit' would give ")
+    assert made.prospects[0].advice == ""
+
+
+def test_the_schema_for_editors():
+    schema = Plan.model_json_schema()
+    assert set(schema["properties"]) == {"data", "budget", "columns", "release"}
+    assert "mean" in json.dumps(schema)

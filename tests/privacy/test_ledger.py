@@ -1,0 +1,323 @@
+"""The ledger: amounts, promises, stored results, and every way to change it behind its back."""
+
+import hashlib
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zlib
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inbounds.privacy import ledger
+from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Request, Unfinished
+
+HERE = Path(__file__).parents[2]
+
+
+def request(digest="a", epsilon="1/3", neighbours="substitute", contributions=1):
+    return Request(digest, Fraction(epsilon), neighbours, contributions, ("age: mean",))
+
+
+@pytest.fixture
+def account(tmp_path):
+    return Account(tmp_path / "survey.ledger", "survey", Fraction(1))
+
+
+@pytest.mark.claim("ledger")
+def test_charges_add_up_and_stop_at_the_limit(account):
+    first = ledger.charge(account, request())
+    assert first.left == 666_666_666
+    assert ledger.charge(account, request("b")).left == 333_333_332
+    # Costs are rounded up: a third three times is more than one.
+    with pytest.raises(
+        BudgetRefused, match=r"0.333333332 of its limit 1 left, and this costs 0.333333334; nothing was"
+    ):
+        ledger.charge(account, request("c"))
+    assert ledger.charge(account, request("c", "333333332/1000000000")).left == 0
+    (standing,) = ledger.standings(ledger.verify(account.ledger))
+    assert (standing.spent, standing.limit, standing.charges) == (10**9, 10**9, 3)
+
+
+@pytest.mark.claim("ledger")
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.fractions(Fraction(1, 10**12), 3), min_size=1, max_size=8), st.fractions(Fraction(1, 10**6), 4))
+def test_whole_billionths_never_pass_a_limit(epsilons, limit):
+    """Whatever is charged: what was spent, exactly, is not above the limit."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        account, spent = Account(Path(folder) / "l", "d", limit), Fraction(0)
+        for i, epsilon in enumerate(epsilons):
+            try:
+                ledger.charge(account, Request(str(i), epsilon, "substitute", 1))
+                spent += epsilon
+            except BudgetRefused:
+                cost = -(-epsilon * 10**9 // 1)
+                known = account.ledger.exists() and ledger.standings(ledger.read(account.ledger))
+                left = known[0].left if known else limit * 10**9 // 1
+                assert cost > left
+        assert spent <= limit
+
+
+@pytest.mark.claim("ledger")
+def test_the_same_request_gets_what_it_got_before(account):
+    receipt = ledger.charge(account, request())
+    assert ledger.stored(account, request("other")) is None
+    with pytest.raises(Unfinished, match=r"has no result: .* The charge stands, .* a new one is made with --new"):
+        ledger.charge(account, request())
+    with pytest.raises(Unfinished):
+        ledger.stored(account, request())
+    ledger.keep(account, receipt, '{"value": 1}')
+    again = ledger.charge(account, request())
+    assert (again.stored, again.left) == ('{"value": 1}', receipt.left)
+    assert again.entry == receipt.entry
+    assert ledger.stored(account, request()) == again
+    with pytest.raises(LedgerError, match="has a result already"):
+        ledger.keep(account, receipt, '{"value": 2}')
+    anew = ledger.charge(account, request(), new=True)
+    assert anew.stored is None
+    assert anew.left < receipt.left
+    ledger.fail(account, anew, "DataError")
+    with pytest.raises(Unfinished, match="and failed"):
+        ledger.charge(account, request())
+
+
+def test_one_promise_for_a_dataset(account):
+    ledger.charge(account, request(epsilon="1/10"))
+    for other, said in (({"neighbours": "add-remove"}, "neighbours"), ({"contributions": 2}, "contributions")):
+        with pytest.raises(LedgerError, match=f"is charged for {said} .* do not add up to one guarantee"):
+            ledger.charge(account, request("b", "1/10", **other))
+    second = Account(account.ledger, "other", Fraction(2))
+    ledger.charge(second, request("b", "1/10", "add-remove"))
+    assert [one.dataset for one in ledger.standings(ledger.verify(account.ledger))] == ["survey", "other"]
+
+
+def test_limits_change_by_an_act_of_their_own(account):
+    ledger.charge(account, request())
+    # A plan that states another limit does not change it.
+    higher = Account(account.ledger, "survey", Fraction(5))
+    with pytest.raises(BudgetRefused):
+        ledger.charge(higher, request("b", "2"))
+    for why in ("", "  ", None):
+        with pytest.raises(ValueError, match="why"):
+            ledger.raise_limit(higher, why)
+    with pytest.raises(LedgerError, match=r"0.333333334 is spent already"):
+        ledger.raise_limit(Account(account.ledger, "survey", Fraction(1, 10)), "less")
+    with pytest.raises(LedgerError, match=r"no dataset 'survy' \(it has 'survey'\)"):
+        ledger.raise_limit(Account(account.ledger, "survy", Fraction(2)), "more")
+    assert ledger.raise_limit(higher, "second wave", who="board").limit == 5 * 10**9
+    assert ledger.charge(account, request("b", "2")).left == 2_666_666_666
+    entry = next(entry for entry in ledger.verify(account.ledger) if entry.kind == "limit")
+    assert (entry.body["why"], entry.body["who"], entry.body["before"]) == ("second wave", "board", 10**9)
+
+
+def test_nothing_is_made_for_what_is_refused(tmp_path):
+    for account, asked in (
+        (Account(tmp_path / "a", "d", Fraction(1)), request(epsilon="2")),
+        (Account(tmp_path / "a", "d"), request()),
+        (Account(tmp_path / "nowhere" / "a", "d", Fraction(1)), request()),
+    ):
+        with pytest.raises(LedgerError):
+            ledger.charge(account, asked)
+    assert list(tmp_path.iterdir()) == []
+    for wrong in ({"dataset": " "}, {"dataset": "d", "limit": 0}, {"dataset": "d", "limit": -1}):
+        with pytest.raises(ValueError):
+            Account(tmp_path / "a", **wrong)
+
+
+def used(account, charges=4):
+    """A ledger with some charges and results."""
+    for i in range(charges):
+        receipt = ledger.charge(account, request(str(i), "1/10"), who="somebody")
+        ledger.keep(account, receipt, json.dumps({"value": i}))
+    ledger.raise_limit(Account(account.ledger, account.dataset, Fraction(2)), "more")
+
+
+def edited(path, *statements):
+    """What somebody does who knows SQLite: the guards are dropped first."""
+    with sqlite3.connect(path) as connection:
+        for guard in ("entries_stay", "entries_remain", "results_stay", "results_remain"):
+            connection.execute(f"DROP TRIGGER {guard}")
+        for statement in statements:
+            connection.execute(*statement) if isinstance(statement, tuple) else connection.execute(statement)
+    connection.close()
+
+
+TAMPERINGS = {
+    "a cost": "UPDATE entries SET body = replace(body, '100000000', '100000') WHERE kind = 'charge' AND sequence = 4",
+    "a limit": "UPDATE entries SET body = replace(body, '1000000000', '9000000000') WHERE kind = 'dataset'",
+    "a name": "UPDATE entries SET body = replace(body, 'somebody', 'nobody') WHERE sequence = 2",
+    "a date": "UPDATE entries SET body = replace(body, '+00:00', '+01:00') WHERE sequence = 6",
+    "a kind": "UPDATE entries SET kind = 'failure' WHERE sequence = 2",
+    "a hash": "UPDATE entries SET hash = replace(hash, 'a', 'b') WHERE sequence = 3",
+    "the chain": "UPDATE entries SET previous = hash WHERE sequence = 3",
+    "an entry gone": "DELETE FROM entries WHERE sequence = 4",
+    "the last gone": "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",
+    "the last two gone": "DELETE FROM entries WHERE sequence >= (SELECT max(sequence) - 1 FROM entries)",
+    "the first gone": "DELETE FROM entries WHERE sequence = 0",
+    "all gone": "DELETE FROM entries",
+    "renumbered": "UPDATE entries SET sequence = sequence + 100 WHERE sequence > 4",
+    "a result": "UPDATE results SET content = x'789c' WHERE charge = 2",
+    "another's result": "UPDATE results SET content = (SELECT content FROM results WHERE charge = 4) WHERE charge = 2",
+    "a result gone": "DELETE FROM results WHERE charge = 2",
+    "a table gone": "DROP TABLE results",
+    "an extra result": ("INSERT INTO results VALUES (3, ?)", (zlib.compress(b"{}"),)),
+    "no JSON": "UPDATE entries SET body = 'x' WHERE sequence = 5",
+}
+
+
+@pytest.mark.claim("ledger-verify")
+@pytest.mark.parametrize("what", TAMPERINGS)
+def test_tampering_is_found(account, what):
+    used(account)
+    ledger.verify(account.ledger)
+    edited(account.ledger, TAMPERINGS[what])
+    with pytest.raises(LedgerError):
+        ledger.verify(account.ledger)
+
+
+@pytest.mark.claim("ledger-verify")
+def test_an_inserted_entry_and_a_chain_made_anew(account):
+    """Even one who rewrites the whole chain is found by a record that names an old hash."""
+    used(account)
+    chain = ledger.verify(account.ledger)
+    anchor = (chain[4].sequence, chain[4].hash)
+    ledger.verify(account.ledger, [anchor])
+    rows, before = [], "0" * 64
+    for entry in chain:
+        body = json.dumps(
+            entry.body | ({"cost": 1} if entry.kind == "charge" else {}), sort_keys=True, ensure_ascii=False
+        )
+        text = json.dumps([entry.sequence, entry.kind, body, before])
+        hash_ = hashlib.sha256(text.encode()).hexdigest()
+        rows.append((entry.sequence, entry.kind, body, before, hash_))
+        before = hash_
+    edited(
+        account.ledger, "DELETE FROM entries", *(("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row) for row in rows)
+    )
+    with pytest.raises(LedgerError, match="it was put back"):
+        ledger.verify(account.ledger)
+    Path(f"{account.ledger}.head").unlink()
+    # The chain itself now holds together: this is what the record is for.
+    ledger.verify(account.ledger)
+    with pytest.raises(LedgerError, match="is not the one that a record names"):
+        ledger.verify(account.ledger, [anchor])
+
+
+@pytest.mark.claim("ledger-verify")
+def test_a_ledger_that_was_put_back(account, tmp_path):
+    used(account, 2)
+    copy = tmp_path / "copy"
+    shutil.copy(account.ledger, copy)
+    receipt = ledger.charge(account, request("later", "1/10"))
+    shutil.copy(copy, account.ledger)
+    for act in (
+        lambda: ledger.verify(account.ledger),
+        lambda: ledger.charge(account, request("again", "1/10")),
+        lambda: ledger.raise_limit(account, "why"),
+    ):
+        with pytest.raises(LedgerError, match=r"older than .* it was put back, and charges are missing"):
+            act()
+    # Together with the file beside it only the record of a release knows.
+    Path(f"{account.ledger}.head").unlink()
+    ledger.verify(account.ledger)
+    with pytest.raises(LedgerError, match="put back to an earlier state, or is another copy"):
+        ledger.verify(account.ledger, [(receipt.entry.sequence, receipt.entry.hash)])
+    # One that is gone altogether.
+    ledger.charge(account, request("again", "1/10"))
+    account.ledger.unlink()
+    with pytest.raises(LedgerError, match="it was put back"):
+        ledger.charge(account, request("b", "1/10"))
+
+
+def test_the_file_guards_itself(account):
+    used(account, 1)
+    with sqlite3.connect(account.ledger) as connection:
+        for statement in ("UPDATE entries SET kind = 'x'", "DELETE FROM entries", "DELETE FROM results"):
+            with pytest.raises(sqlite3.IntegrityError, match="only added"):
+                connection.execute(statement)
+    connection.close()
+
+
+def test_files_that_are_no_ledgers(tmp_path):
+    text, empty, other = tmp_path / "text", tmp_path / "empty", tmp_path / "other"
+    text.write_text("no database" * 200)
+    empty.touch()
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    for path in (text, other):
+        before = path.read_bytes()
+        with pytest.raises(LedgerError):
+            ledger.charge(Account(path, "d", Fraction(1)), request())
+        with pytest.raises(LedgerError):
+            ledger.verify(path)
+        assert path.read_bytes() == before
+    with pytest.raises(LedgerError):
+        ledger.verify(empty)
+    with pytest.raises(LedgerError, match="there is no ledger"):
+        ledger.verify(tmp_path / "none")
+    # An empty file is where a ledger begins: a process that died before its first charge leaves one.
+    assert ledger.charge(Account(empty, "d", Fraction(1)), request()).left > 0
+
+
+def test_entries_prove_themselves(account):
+    entry = ledger.charge(account, request()).entry
+    plain = json.loads(json.dumps(entry.to_dict()))
+    assert ledger.Entry.from_dict(plain) == entry
+    for lie in ({"sequence": 9}, {"kind": "result"}, {"body": plain["body"] | {"cost": 1}}, {"hash": "0" * 64}):
+        with pytest.raises(LedgerError):
+            ledger.Entry.from_dict(plain | lie)
+    with pytest.raises(LedgerError, match="malformed"):
+        ledger.Entry.from_dict({"sequence": 1})
+
+
+RACE = """
+import sys
+from fractions import Fraction
+from inbounds.privacy import ledger
+account = ledger.Account(sys.argv[1], "d", Fraction(1))
+try:
+    receipt = ledger.charge(account, ledger.Request(sys.argv[2], Fraction(1, 10), "substitute", 1))
+    print("stored" if receipt.stored else "charged")
+except ledger.BudgetRefused:
+    print("refused")
+except ledger.Unfinished:
+    print("pending")
+"""
+
+
+def raced(path, digests):
+    started = [
+        subprocess.Popen([sys.executable, "-c", RACE, path, digest], stdout=subprocess.PIPE, text=True)
+        for digest in digests
+    ]
+    return [process.communicate()[0].strip() for process in started]
+
+
+@pytest.mark.claim("ledger")
+def test_32_processes_race_for_the_last_unit(account):
+    """Exactly as many succeed as the limit allows; and of those that ask for the same, one."""
+    said = raced(account.ledger, [str(i) for i in range(32)])
+    assert (said.count("charged"), said.count("refused")) == (10, 22)
+    (standing,) = ledger.standings(ledger.verify(account.ledger))
+    assert standing.left == 0
+
+
+@pytest.mark.claim("ledger")
+def test_processes_that_ask_for_the_same(tmp_path):
+    said = raced(tmp_path / "l", ["same"] * 12)
+    assert (said.count("charged"), said.count("pending")) == (1, 11)
+
+
+def test_the_chain_is_one(account):
+    used(account)
+    for before, after in pairwise(ledger.read(account.ledger)):
+        assert after.previous == before.hash
