@@ -1,6 +1,6 @@
 """Draw the two laws of a proportion and say what each costs.
 
-    python examples/two_laws.py [--n 50] [--epsilon 0.1] [--share 0.1] [--out build/demo]
+    python examples/two_laws.py [--n 50] [--epsilon 0.1] [--share 0.1] [--out build/examples]
 
 A proportion of n records is released with Laplace noise and kept in [0, 1] by BIT (clamp) or truncation (renormalise),
 at the paper's scale λ = δ/ε and at the least scale that really is ε-private. Prints density at s, atoms, bias, RMSE and
@@ -112,7 +112,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=50, help="number of records")
     parser.add_argument("--epsilon", type=float, default=0.1, help="the promise")
     parser.add_argument("--share", type=float, default=0.1, help="true value of the proportion")
-    parser.add_argument("--out", type=Path, default=Path("build/demo"), help="folder for the picture")
+    parser.add_argument("--out", type=Path, default=Path("build/examples"), help="folder for the picture")
     options = parser.parse_args()
     try:
         laws = mechanisms(options.n, options.epsilon)

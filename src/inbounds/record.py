@@ -4,12 +4,14 @@ Everything in it is public. The value follows from the noisy coordinates by the 
 certificate; `Release.from_json` does both again and refuses a record in which they do not agree.
 """
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
+from html import escape
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -180,6 +182,17 @@ class Release:
 
         return interval(self, level, kind=kind, variance=variance)
 
+    def plot(self, level: float = 0.95, *, kind: str = "population") -> Any:
+        """Values with their intervals, or a map of values for matrices and tables, as an Altair chart."""
+        from inbounds.inference.picture import plot
+
+        return plot(self, level, kind)
+
+    def _repr_html_(self) -> str:
+        from inbounds.inference.picture import to_html
+
+        return to_html(self) if self.released else f"<p>{escape(str(self))}</p>"
+
     def __repr__(self) -> str:
         if not self.released:
             return f"<Release: {self.title}: not released, epsilon {self.epsilon:g}>"
@@ -225,6 +238,17 @@ class Release:
             start = ","
         certificate = json.dumps(self.certificate.to_dict(), indent=1, ensure_ascii=False).replace("\n", "\n ")
         yield f'{start}\n "certificate": {certificate}\n}}'
+
+    def request_digest(self) -> str:
+        """SHA-256 of all that was asked for: the same for the same release of any data, before and after it."""
+        hashed = hashlib.sha256()
+        for field in fields(self):
+            if field.name not in ("noisy", "bounds", "certificate", "notes"):
+                for piece in (field.name, *_written(getattr(self, field.name)), ";"):
+                    hashed.update(piece.encode())
+        asked = self.certificate.epsilon, self.neighbours, self.bounding
+        hashed.update(repr((*map(str, asked), isinstance(self.certificate, Certificate))).encode())
+        return hashed.hexdigest()
 
     @classmethod
     def from_json(cls, text: str) -> "Release":

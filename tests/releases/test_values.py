@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds.releases.opening import DataError
 from tests.releases.cases import ALL, GROUPS, REPAIRED, SPLIT, table
 
 HUGE = 10**5
@@ -228,3 +229,73 @@ def test_a_matrix_of_one_column(method):
     assert ib.correlation({"x": [1.0, 2.0, 4.0]}, bounds={"x": (0, 9)}, epsilon=1, method=method).value.tolist() == [
         [1.0]
     ]
+
+
+@pytest.mark.claim("paid")
+def test_releases_that_are_accounted_for(tmp_path):
+    """Charged before the data are read; the same again is the stored one; beyond the limit there is nothing."""
+    from inbounds.privacy import ledger
+
+    book = tmp_path / "l"
+    ask = {"bounds": (0, 10), "epsilon": 0.4}
+    with pytest.raises(ledger.LedgerError, match=r"has not one dataset \(none\)"):
+        ib.mean([1, 2, 3], **ask, ledger=book)
+    assert not book.exists()
+    account = ledger.Account(book, "d", 1)
+    first = ib.mean([1, 2, 3], **ask, ledger=account)
+    assert ib.mean([1, 2, 3], **ask, ledger=book) == first
+    assert ledger.standings(ledger.verify(book))[0].spent == 4 * 10**8
+    # Anything else is another request: a charge of its own.
+    other = ib.mean([1, 2, 3], **ask, bounding="truncated", ledger=str(book))
+    assert other.bounding == "truncated"
+    assert ledger.standings(ledger.verify(book))[0].spent == 8 * 10**8
+    for call in (
+        lambda: ib.sum([1, 2, 3], **ask, ledger=book),
+        lambda: ib.histogram(["a"], levels=["a", "b"], epsilon=0.3, ledger=book),
+        lambda: ib.covariance({"x": [1.0, 2], "y": [1, 2]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=1, ledger=book),
+    ):
+        with pytest.raises(ledger.BudgetRefused):
+            call()
+    with pytest.raises(ledger.LedgerError, match="do not add up"):
+        ib.count(["a"], "x", level="a", epsilon=0.1, neighbours="add-remove", ledger=book)
+    with pytest.raises(TypeError, match="ledger must be a file or an Account"):
+        ib.mean([1], **ask, ledger=3)
+    # What the data themselves refuse is paid for, and stays refused.
+    with pytest.raises(DataError):
+        ib.mean([1, None, 3], bounds=(0, 10), epsilon=0.1, ledger=book)
+    with pytest.raises(ledger.Unfinished, match="and failed"):
+        ib.mean([1, 2, 3], bounds=(0, 10), epsilon=0.1, ledger=book)
+    assert ledger.standings(ledger.verify(book))[0].spent == 9 * 10**8
+
+
+def test_requests_have_digests_of_their_own():
+    """Everything that is asked for makes a difference, and nothing that came out."""
+    x, table = [1, 2, 3], {"x": [1, 2, 3], "y": [3, 1, 2], "g": ["a", "b", "a"]}
+    calls = [
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1),
+        lambda: ib.mean(x, bounds=(0, 11), epsilon=1),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=2),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1, missing=3),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1, contributions=2),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1, bounding="truncated"),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1, neighbours="add-remove"),
+        lambda: ib.mean(x, bounds=(0, 10), epsilon=1, integer=True),
+        lambda: ib.mean([1, 2], bounds=(0, 10), epsilon=1),
+        lambda: ib.variance(x, bounds=(0, 10), epsilon=1),
+        lambda: ib.mean(table, "y", bounds=(0, 10), epsilon=1),
+        lambda: ib.histogram(table, "g", levels=["a", "b"], epsilon=1),
+        lambda: ib.histogram(table, "g", levels=["b", "a"], epsilon=1),
+        lambda: ib.histogram(table, "g", levels=["a", "b"], other="a", epsilon=1),
+        lambda: ib.histogram(table, "g", levels=["a", "b"], missing="a", epsilon=1),
+        lambda: ib.histogram(table, "g", levels=["a", "b"], epsilon=1, repair="project"),
+        lambda: ib.proportions(table, "g", levels=["a", "b"], epsilon=1),
+        lambda: ib.proportions(table, "g", levels=["a", "b"], epsilon=1, repair="tree"),
+        lambda: ib.covariance(table, bounds={"x": (0, 10), "y": (0, 10)}, epsilon=1),
+        lambda: ib.covariance(table, bounds={"x": (0, 10), "y": (0, 10)}, epsilon=1, method="split"),
+        lambda: ib.covariance(table, bounds={"x": (0, 10), "y": (0, 10)}, epsilon=1, repair="newton"),
+        lambda: ib.count(table, "g", level="a", epsilon=1),
+        lambda: ib.count(table, "g", level="b", epsilon=1),
+    ]
+    digests = [call().request_digest() for call in calls]
+    assert len(set(digests)) == len(calls)
+    assert [call().request_digest() for call in calls] == digests

@@ -6,7 +6,6 @@ before a value of the table is read, and the result before anybody sees it; a cr
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -193,15 +192,10 @@ def release(
         if receipt.stored is not None:
             return _again(receipt)
     tell("reading the data, once")
-    try:
-        records = dict(zip(drafts, source.release(), strict=True))
-    except BaseException as error:
-        if account is not None and receipt is not None:
-            with suppress(LedgerError):
-                ledgers.fail(account, receipt, type(error).__name__)
-        raise
     if account is None or receipt is None:
-        return Releases(plan, records)
+        return Releases(plan, dict(zip(drafts, source.release(), strict=True)))
+    with ledgers.standing_charge(account, receipt):
+        records = dict(zip(drafts, source.release(), strict=True))
     made = Releases(plan, records, receipt.entry, receipt.left)
     tell("keeping the result")
     ledgers.keep(account, receipt, made.to_json())

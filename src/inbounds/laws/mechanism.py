@@ -6,6 +6,7 @@ a grid, in exact integers.
 
 import math
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -83,6 +84,17 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r})"
+
+    def plot(self, at: Any = None) -> Any:
+        """Its densities for some true values, with atoms at the bounds, as an Altair chart."""
+        from inbounds.laws.picture import plot
+
+        return plot(self, at)
+
+    def _repr_html_(self) -> str:
+        figures = {"largest bias": self.worst_bias(), "largest RMSE": math.sqrt(self.worst_mse())}
+        rows = "".join(f"<tr><th scope='row'>{name}</th><td>{x:.6g}</td></tr>" for name, x in figures.items())
+        return f"<table><caption>{escape(repr(self))}</caption><tbody>{rows}</tbody></table>"
 
     @property
     def width(self) -> float:

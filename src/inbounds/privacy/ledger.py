@@ -18,7 +18,7 @@ import sqlite3
 import uuid
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -232,6 +232,34 @@ def fail(account: Account, receipt: Receipt, why: str) -> None:
     """Note that a charge came to nothing; it stands all the same."""
     with _writing(account.ledger) as (connection, chain):
         _append(connection, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
+
+
+@contextmanager
+def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
+    """What is done with a charge: if it fails, the ledger says so, and the charge stands."""
+    try:
+        yield
+    except BaseException as error:
+        # The first error is the one to be seen.
+        with suppress(LedgerError):
+            fail(account, receipt, type(error).__name__)
+        raise
+
+
+def account(place: Any) -> Account:
+    """The account that a user names: an `Account`, or the file of a ledger that has one dataset."""
+    if isinstance(place, Account):
+        return place
+    if not isinstance(place, str | Path):
+        raise TypeError(f"ledger must be a file or an Account, got {_check.shown(place)}")
+    found = standings(read(place)) if Path(place).exists() else []
+    if len(found) != 1:
+        names = ", ".join(repr(one.dataset) for one in found) or "none"
+        raise LedgerError(
+            f"the ledger {str(place)!r} has not one dataset ({names}); name it, and for a new one its limit, with "
+            "inbounds.privacy.ledger.Account(ledger, dataset, limit)"
+        )
+    return Account(Path(place), found[0].dataset)
 
 
 def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:

@@ -5,7 +5,7 @@ second takes the table's exact numbers as arguments, adds noise from the system'
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
@@ -30,20 +30,23 @@ _LARGEST_EPSILON = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a release spends, for whom, and how it is kept in bounds."""
+    """What a release spends, for whom, how it is kept in bounds, and where it is accounted for (no part of the law)."""
 
     epsilon: Fraction
     unit: Unit
     bounding: str
+    ledger: Any = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, epsilon: object, neighbours: object, contributions: object, bounding: object) -> "Promise":
+    def of(
+        cls, epsilon: object, neighbours: object, contributions: object, bounding: object, ledger: Any = None
+    ) -> "Promise":
         """The promise as a user writes it."""
         exact = _check.fraction(epsilon, "epsilon")
         if not 0 < exact <= _LARGEST_EPSILON:
             raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
         _check.choice(bounding, "bounding", BOUNDINGS)
-        return cls(exact, Unit(neighbours, contributions), str(bounding))  # type: ignore[arg-type]
+        return cls(exact, Unit(neighbours, contributions), str(bounding), ledger)  # type: ignore[arg-type]
 
 
 def entropy_source() -> Entropy:

@@ -34,6 +34,7 @@ def covariance(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
 
@@ -44,7 +45,7 @@ def covariance(
     below 20 columns), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun; the default from
     20 columns on, where it is nearer to the truth).
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     return _matrix("covariance", data, _columns(bounds, missing, integer), promise, method, repair, rows)
 
 
@@ -62,9 +63,10 @@ def correlation(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     return _matrix("correlation", data, _columns(bounds, missing, integer), promise, method, repair, rows)
 
 
@@ -114,13 +116,14 @@ def pooled_variance(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The variance within groups, pooled: Σ_j Σ (x - mean_j)² / (n - J).
 
     Sizes of groups are secret and a record may be in any. ``sizes={level: n_j}`` says that they are public and that no
     record changes its group (a design, not an answer); it is checked. With add-remove noisy sums and counts are used.
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     key = groups_of(by, levels, by_missing, other)
     table, public = _grouped(data, [numeric], key, promise, rows, sizes)
@@ -152,9 +155,10 @@ def pooled_covariance(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`."""
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     columns, joint = _columns(bounds, missing, integer), _jointly(method, promise)
     repair = _check.choice(repair or matrix.default(len(columns)), "repair", matrix.REPAIRS)
     key = groups_of(by, levels, by_missing, other)

@@ -55,6 +55,7 @@ class Draft:
     record: Release
     request: Request
     draw: Callable[[Cells], Drawn]
+    ledger: Any = None
 
 
 class Drafted(Exception):
@@ -89,6 +90,8 @@ class Opened:
         """Read the data, once, and draw: the release."""
         if self.frame is None:
             raise Drafted(draft)
+        if draft.ledger is not None:
+            return _paid(self.frame, draft)
         (made,) = complete(self.frame, [draft])
         return made
 
@@ -112,6 +115,25 @@ def complete(frame: Frame, drafts: Sequence[Draft]) -> list[Release]:
         if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
     return [_drawn(draft, cells) for draft, cells in zip(drafts, tables, strict=True)]
+
+
+def _paid(frame: Frame, draft: Draft) -> Release:
+    """claim:paid. A release that is accounted for: charged before the data are read, kept before it is shown."""
+    # SQLite is loaded where there is a ledger.
+    from inbounds.privacy import ledger
+
+    record = draft.record
+    account = ledger.account(draft.ledger)
+    asked = ledger.Request(
+        record.request_digest(), record.certificate.epsilon, record.neighbours, record.contributions, (record.title,)
+    )
+    receipt = ledger.charge(account, asked)
+    if receipt.stored is not None:
+        return Release.from_json(receipt.stored)
+    with ledger.standing_charge(account, receipt):
+        (made,) = complete(frame, [draft])
+    ledger.keep(account, receipt, made.to_json())
+    return made
 
 
 def _drawn(draft: Draft, cells: Cells) -> Release:
@@ -254,7 +276,7 @@ def drafted(
         repair=repair,
         tree=tree,
     )
-    return Draft(record, request, draw)
+    return Draft(record, request, draw, promise.ledger)
 
 
 def key_of(name: str, levels: Any, edges: Any, missing: Any, other: Any) -> Key:

@@ -55,6 +55,7 @@ def mean(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
     denominator: int | None = None,
 ) -> Release:
     """The mean of a column within its bounds.
@@ -69,7 +70,7 @@ def mean(
     >>> 0 <= r.value <= 100
     True
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     name = column_name(column, data)
     numeric = Numeric.of(name, bounds, missing, integer=integer)
     if by is not None:
@@ -104,9 +105,10 @@ def sum(  # noqa: A001
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The sum of a column, within n times its bounds where n is public."""
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows)
     quantised = table.quantised(numeric, promise)
@@ -130,13 +132,14 @@ def count(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """How many records have a level, or, with ``by``, how many each group has.
 
     Without a level or groups it counts all records, which makes sense where their number is protected
     (``neighbours="add-remove"``). ``missing=True`` counts missing values as having the level, False as not having it.
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     if by is not None:
         not_together("by=: use crosstab for levels by groups", column=column, level=level, missing=missing)
         return table_counts("count", data, [groups_of(by, levels, by_missing, other)], promise, rows)
@@ -170,6 +173,7 @@ def proportion(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
     denominator: int | None = None,
 ) -> Release:
     """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
@@ -180,7 +184,7 @@ def proportion(
     >>> 0 <= proportion(["yes", "no", "yes"], level="yes", epsilon=1).value <= 1
     True
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     key = _indicator(column_name(column, data), level, missing)
     place = len(key.levels) - 1
     fixed = fixed_denominator(denominator, promise)
@@ -217,9 +221,10 @@ def variance(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have."""
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows, least=2)
     quantised = table.quantised(numeric, promise)
@@ -244,6 +249,7 @@ def standard_deviation(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """The sample standard deviation, by whichever of two ways has the smaller error, averaged over the bounds.
 
@@ -251,7 +257,7 @@ def standard_deviation(
     better but for a very large ε or standard deviations next to nothing. The choice depends on public numbers alone,
     and the record names it (``method``).
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     numeric = Numeric.of(column_name(column, data), bounds, missing, integer=integer)
     table = open_table(data, [numeric], promise, rows, least=2)
     quantised = table.quantised(numeric, promise, root=True)

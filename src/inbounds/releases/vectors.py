@@ -28,6 +28,7 @@ def histogram(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """How many records have each level, or fall between each two edges.
 
@@ -40,7 +41,7 @@ def histogram(
     >>> r.value.shape
     (3,)
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     key = key_of(column_name(column, data), levels, edges, missing, other)
     return table_counts("histogram", data, [key], promise, rows, repair=_to_the_sum(repair, promise))
 
@@ -62,6 +63,7 @@ def proportions(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
     denominator: int | None = None,
 ) -> Release:
     """The share of the records that have each level, or fall between each two edges; see `histogram`.
@@ -79,7 +81,7 @@ def proportions(
     >>> round(float(proportions(["a", "b", "b"], levels=["a", "b", "c"], epsilon=1).value.sum()), 12)
     1.0
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     key = key_of(column_name(column, data), levels, edges, missing, other)
     fixed = fixed_denominator(denominator, promise)
     protected = promise.unit.neighbours == "add-remove" and fixed is None
@@ -139,6 +141,7 @@ def crosstab(
     neighbours: str = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    ledger: Any = None,
 ) -> Release:
     """How many records have each combination of levels of several columns.
 
@@ -150,7 +153,7 @@ def crosstab(
     >>> crosstab(table, levels={"region": ["n", "s"], "smoker": [True, False]}, epsilon=1).value.shape
     (2, 2)
     """
-    promise = Promise.of(epsilon, neighbours, contributions, bounding)
+    promise = Promise.of(epsilon, neighbours, contributions, bounding, ledger)
     by_level, by_edge = _by_column(levels, "levels"), _by_column(edges, "edges")
     fills, others = _by_column(missing, "missing"), _by_column(other, "other")
     names = [*by_level, *by_edge]
