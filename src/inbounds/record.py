@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache
 from html import escape
@@ -133,6 +133,14 @@ class Release:
         noisy = np.array(_each(lambda x, unit: float(x * unit), self.noisy, self.units))
         values = derive.derive(self.method, noisy, *self._limits(), self.recipe)
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
+
+    def own_notes(self) -> tuple[str, ...]:
+        """What the record has to say of itself: a correlation that is not determined is given as 0."""
+        as_covariances = {derive.CORRELATION: derive.MATRIX, derive.CORRELATION_OF_SUMS: derive.MATRIX_OF_SUMS}
+        if self.method not in as_covariances or not self.released:
+            return ()
+        covariances = replace(self, method=as_covariances[self.method], statistic="covariance").value
+        return (_UNDETERMINED,) if (covariances.diagonal() <= 0).any() else ()
 
     @property
     def recipe(self) -> derive.Recipe:
@@ -308,6 +316,10 @@ class Release:
             raise RecordError("the record's statistic is not the one that its certificate is for")
         if not soundness.demanded(self._facts(), self.units, parts):
             raise RecordError("the certificate's sensitivity is not that of the statistic that the record is of")
+        if len(self.noisy) != len(self.units):
+            raise RecordError("the record's numbers and units are not as many")
+        if self.notes != self.own_notes():
+            raise RecordError("the record's notes do not follow from the rest of it")
         if len(self.bounds) not in (len(self.noisy), prod(len(axis) for axis in self.axes)):
             raise RecordError("the record's bounds are not as many as its numbers")
         if self.statistic in (*_WHOLE, "proportion", "proportions"):
@@ -354,6 +366,7 @@ def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
 # What the noise was added to, where it is not what is published.
 _DRAWN = {derive.ROOT: "variance", derive.CORRELATION: "covariance"}
 _WHOLE = ("count", "histogram", "crosstab")
+_UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 
 def _clip(x: Fraction, bound: Bound) -> Fraction:

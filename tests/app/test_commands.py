@@ -33,7 +33,7 @@ def test_the_main_job(monkeypatch, capsys, folder):
     assert "blood pressure by region: mean of pressure by region" in said
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--dry-run")
     assert (status, said) == (0, "")
-    assert err == "8 releases would cost 1; nothing was charged or released\n"
+    assert err == "8 releases would cost 1 (2 would be left); nothing was charged or released\n"
     assert not (folder / "survey.ledger").exists()
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--by", "ann")
     assert status == 0
@@ -44,12 +44,12 @@ def test_the_main_job(monkeypatch, capsys, folder):
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "again", "--json")
     assert status == 0
     assert json.loads(said)["stored"] is True
-    assert "released before" in err
+    assert "here it is again, free of charge. The table was not read" in err
     assert (folder / "again" / "release.json").read_text() == record
     status, said, _ = called(monkeypatch, capsys, "verify", out / "release.json", "--ledger", folder / "survey.ledger")
     assert (status, said) == (0, "8 releases hold: epsilon 1 in all, substitute; the ledger has the charge\n")
     status, said, _ = called(monkeypatch, capsys, "ledger", "show", folder / "survey.ledger")
-    assert said.startswith("survey-2026: 1 of 3 spent, 2 left (1 charges; substitute)\n")
+    assert said.startswith("survey-2026: 1 of 3 spent, 2 left (1 charge; substitute)\n")
     assert "(ann)" in said
     status, said, _ = called(
         monkeypatch, capsys, "ledger", "verify", folder / "survey.ledger", "--record", out / "release.json"
@@ -107,11 +107,12 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     assert (status, out.read_text()) == (2, text)
     assert "is there already" in err
     # What is left to fill in is refused as such.
-    assert called(monkeypatch, capsys, "preview", out)[0] == 2
-    filled = text.replace("rows = ROWS", "rows = 20000").replace("statistic = STATISTIC", 'statistic = "mean"')
-    filled = filled.replace(
-        "# age = { bounds = [LOWER, UPPER]   or   levels = [LEVEL, LEVEL] }", "age = { bounds = [18, 100] }"
-    )
+    status, _, err = called(monkeypatch, capsys, "preview", out)
+    assert status == 2
+    assert "ROWS is still to be filled in" in err
+    assert "STATISTIC is still to be filled in" in err
+    filled = text.replace("rows = ROWS", "rows = 20000").replace('"STATISTIC"', '"mean"')
+    filled = filled.replace("# age = { bounds = [LOWER, UPPER] }   # number", "age = { bounds = [18, 100] }")
     out.write_text(filled)
     assert called(monkeypatch, capsys, "release", out, "--out", folder / "own")[0] == 0
     example.survey(50).write_parquet(folder / "typed.parquet")

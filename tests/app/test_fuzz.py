@@ -2,6 +2,7 @@
 
 import random
 import re
+import shutil
 
 import pytest
 
@@ -162,14 +163,13 @@ def test_broken_tables(folder, monkeypatch, capsys, part):
         if status == 0:
             # A change that the rules provide for: another number, another group.
             assert kinds == ["ledger", "dataset", "charge", "result"]
-            for path in (folder / "out").iterdir():
-                path.unlink()
+            shutil.rmtree(folder / "out")
             continue
         assert (status, said) == (2, ""), data
         assert err.startswith("inbounds: ")
         assert err.count("\n") == 1, err
         assert "Traceback" not in err
-        assert not list((folder / "out").iterdir())
+        assert not (folder / "out").exists()
         assert kinds in ([], ["ledger", "dataset", "charge", "failure"])
         free += not kinds
         wrong += 1

@@ -104,7 +104,10 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
     ("change", "said"),
     [
         (lambda t: t.drop("age"), "no column 'age'"),
-        (lambda t: t.rename({"age": "agee"}), "did you mean 'agee'"),
+        (
+            lambda t: t.drop("age", "region"),
+            "no columns 'age', 'region'; the first line of a CSV",
+        ),
         (lambda t: t[:-1], "rows=20000 was stated, but the table has another number of rows"),
         (lambda t: pl.concat([t, t[:1]]), "another number of rows"),
         (lambda t: t[:0], "another number of rows"),
@@ -210,6 +213,127 @@ def test_every_edit_is_found(made, what):
     change(body, value)
     with pytest.raises(RecordError):
         Releases.from_json(json.dumps(body))
+
+
+def forged(made, name, **changes):
+    """The text with one record changed, its value made anew and its certificate kept: what a careful forger writes."""
+    from dataclasses import replace
+
+    return replace(made, records=dict(made) | {name: replace(made[name], **changes)}).to_json()
+
+
+@pytest.mark.claim("verify")
+def test_careful_forgeries_are_found(made):
+    """Units, coordinates, laws and notes that agree with themselves, but are not those of the request."""
+    crossed, health, ages = made["smoking by region"], made["health"], made["age"]
+    doubled = tuple(2 * unit for unit in crossed.units)
+    noisier = made["blood pressure"].certificate
+    texts = [
+        forged(made, "smoking by region", units=doubled),
+        forged(made, "health", units=tuple(7 * unit for unit in health.units)),
+        forged(made, "age", notes=("audited by somebody",)),
+        forged(made, "age", certificate=noisier),
+        forged(made, "correlations", units=tuple(1000 * unit for unit in made["correlations"].units)),
+        forged(made, "blood pressure by region", units=(Fraction(1), Fraction(0)) * 4),
+        forged(made, "age", noisy=ages.noisy * 2, units=ages.units * 2, bounds=ages.bounds * 2, axes=(("a", "b"),)),
+    ]
+    for text in texts:
+        with pytest.raises(RecordError):
+            Releases.from_json(text)
+    body = json.loads(made.to_json())
+    for lie in ({"who": 3}, {"cost": 1e9}, {"more": 1}, {"what": ["nothing"]}):
+        entry = ledger.Entry.after(None, "charge", body["entry"]["body"] | lie).to_dict()
+        with pytest.raises(RecordError):
+            Releases.from_json(json.dumps(body | {"entry": entry}))
+
+
+NUMBERS = """
+[data]
+rows = 4
+[budget]
+epsilon = {epsilon}
+ledger = "l"
+limit = 9
+[columns]
+x = {{ {rule} }}
+[[release]]
+name = "r"
+{release}
+"""
+PROPORTION = 'statistic = "proportion"\ncolumns = ["x"]'
+
+
+def numbers(folder, rule, release=PROPORTION, epsilon="1"):
+    path = folder / "numbers.toml"
+    path.write_text(NUMBERS.format(rule=rule, release=release, epsilon=epsilon))
+    return Plan.load(path)
+
+
+def test_numbers_and_text_are_not_taken_for_each_other(tmp_path):
+    """Plans that ask for different things are different requests; however a number is written, it is the same one."""
+    as_number, as_text = numbers(tmp_path, "missing = 1.0"), numbers(tmp_path, 'missing = "1"')
+    assert as_number.digest != as_text.digest
+    assert numbers(tmp_path, "missing = 1").digest == as_number.digest
+    mean = 'statistic = "mean"\ncolumns = ["x"]'
+    long = ["123456789012345678901234567890123", "123456789012345678901234567890999"]
+    digests = {numbers(tmp_path, f"bounds = [0, {one}]", mean).digest for one in long}
+    assert len(digests) == 2
+    same = {numbers(tmp_path, f"bounds = [{one}, 10]", mean).digest for one in ("0", "0.0", "-0.0", "0e5")}
+    assert len(same) == 1
+
+
+@pytest.mark.claim("verify")
+@pytest.mark.parametrize(
+    ("rule", "words", "epsilon"),
+    [
+        ("missing = 1.0", PROPORTION, "1"),
+        ("bounds = [0, 1.0000000000000000000000000000000000001]", 'statistic = "mean"\ncolumns = ["x"]', "1"),
+        ("bounds = [0, 1]", 'statistic = "mean"\ncolumns = ["x"]', "1.00000000000000000000000000001"),
+        ("bounds = [0, 1], missing = 0.5", 'statistic = "variance"\ncolumns = ["x"]', "0.3"),
+        ("edges = [0, 0.1, 0.30, 1]", 'statistic = "histogram"\ncolumns = ["x"]', "0.125"),
+    ],
+)
+def test_what_was_paid_for_can_be_proved_and_comes_back(tmp_path, rule, words, epsilon):
+    plan = numbers(tmp_path, rule, words, epsilon)
+    made = release(plan, {"x": [1, 0, 1, 1]})
+    assert Releases.from_json(made.to_json()).to_json() == made.to_json()
+    assert release(plan, {"x": [1, 0, 1, 1]}).stored
+
+
+def test_numbers_that_are_too_large_and_trees_that_are_too_deep(tmp_path):
+    mean = 'statistic = "mean"\ncolumns = ["x"]'
+    whole = NUMBERS.format(rule="bounds = [0, 1]", release=mean, epsilon=1)
+    for text in ("contributions = 1" + "0" * 320, "contributions = 9000000000"):
+        (tmp_path / "p.toml").write_text(whole.replace("rows = 4", f"rows = 4\n{text}"))
+        with pytest.raises(PlanError, match=r"data.contributions: must be less than or equal to"):
+            Plan.load(tmp_path / "p.toml")
+    shares = 'statistic = "proportions"\ncolumns = ["x"]\nrepair = "tree"\ntree = '
+    for tree, said in (("[1.5, 'b']", "must hold levels"), ("[" * 60 + "'a'" + "]" * 60, "nested more than 50 deep")):
+        with pytest.raises(PlanError, match=said):
+            numbers(tmp_path, 'levels = ["a", "b"]', shares + tree)
+    with pytest.raises(PlanError, match="name each column once"):
+        numbers(tmp_path, "bounds = [0, 1]", 'statistic = "covariance"\ncolumns = ["x", "x"]')
+
+
+def test_a_folder_whose_name_is_a_pattern(tmp_path):
+    """Beside d1 there is d[12]: its table is not taken for one of d1."""
+    folder = tmp_path / "d[12]"
+    with pytest.raises(PlanError, match="read as a pattern of files"):
+        Plan.load(example.write(folder))
+
+
+def test_plans_note_what_single_releases_note(tmp_path):
+    """A correlation next to a released variance of zero is given as 0, and the record says so."""
+    text = NUMBERS.format(rule="bounds = [0, 1000000]", release="", epsilon="0.001").split("[[release]]")[0]
+    text += 'y = { bounds = [0, 1000000] }\n[[release]]\nname = "r"\nstatistic = "correlation"\ncolumns = ["x", "y"]\n'
+    (tmp_path / "p.toml").write_text(text)
+    plan = Plan.load(tmp_path / "p.toml")
+    noted = 0
+    for _ in range(20):
+        made = release(plan, {"x": [1, 2, 3, 4], "y": [4, 3, 2, 1]}, new=True)
+        assert Releases.from_json(made.to_json())["r"].notes == made["r"].notes
+        noted += bool(made["r"].notes)
+    assert noted > 0
 
 
 @pytest.mark.claim("verify")

@@ -122,10 +122,10 @@ MISTAKES = [
     ),
     ([("dataset =", "datset =")], ["budget.datset: no such key; did you mean dataset?"]),
     ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: no such key; did you mean budget?"]),
-    ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a valid integer, got 'many'"]),
-    ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got 0"]),
+    ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a whole number, as in 20000, got 'many'"]),
+    ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got '0'"]),
     ([("rows = 20000", "")], ["data.rows: needed under neighbours = 'substitute', where the number of rows is public"]),
-    ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got -1"]),
+    ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got '-1'"]),
     ([("epsilon = 1.0", "epsilon = nan")], ["budget.epsilon: must be a finite number"]),
     ([("epsilon = 1.0", "epsilon = inf")], ["budget.epsilon: must be a finite number"]),
     ([('statistic = "variance"', 'statistic = "varaince"')], ["did you mean variance?"]),
@@ -142,7 +142,16 @@ MISTAKES = [
     ([('level = "yes"', "level = 1.5")], ["level"]),
     ([('neighbours = "substitute"', 'neighbours = "add_remove"')], ["did you mean add-remove?"]),
     ([("share = 2", "share = 0")], ["share: must be greater than 0"]),
-    ([('columns = ["age"]', 'columns = ["age"]\nrepair = "clip"')], ["release.age.repair: does not go with mean"]),
+    (
+        [('columns = ["age"]', 'columns = ["age"]\nrepair = "clip"')],
+        ["release.age.repair: does not go with mean; it goes"],
+    ),
+    ([('level = "yes"', 'level = "ja"')], ["release.smokers.level: must be one of 'yes', 'no', got 'ja'"]),
+    ([('level = "yes"', "")], ["release.smokers.level: needed, one of 'yes', 'no'"]),
+    ([('columns = ["age"]', 'columns = "age"')], ["release.age.columns: must be a list: write a list, as in columns"]),
+    ([("[[release]]", "[release]")], ["is not TOML"]),
+    ([("rows = 20000", "rows = ROWS")], ["line 4: ROWS is still to be filled in"]),
+    ([("age = {", "Größe = {")], ["names with spaces or umlauts are quoted"]),
 ]
 
 
@@ -215,7 +224,9 @@ def test_the_preview_of_a_plan(tmp_path):
     made = Plan.load(written(tmp_path)).preview()
     text = str(made)
     assert "nothing was read and nothing was spent" in text
-    assert text.count("\n") == len(made.prospects) + 2
+    assert text.count("\n") == len(made.prospects) + 1 + len(made.notes)
+    assert "correlations: the error depends on the truth" in text
+    assert "No missing = ... is given for smoker, age, pressure, sleep, health, region" in text
     alone = ib.preview("proportion", column="smoker", level="yes", epsilon=0.1, rows=20_000)
     assert made.prospects[0].preview.forecast.typical == pytest.approx(alone.forecast.typical)
     # Twice the budget halves the error of a mean.

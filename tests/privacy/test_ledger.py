@@ -84,9 +84,13 @@ def test_the_same_request_gets_what_it_got_before(account):
     anew = ledger.charge(account, request(), new=True)
     assert anew.stored is None
     assert anew.left < receipt.left
+    # One that came to nothing does not hide the one that was paid for and kept.
+    assert ledger.charge(account, request()).stored == '{"value": 1}'
     ledger.fail(account, anew, "DataError")
+    assert ledger.charge(account, request()).stored == '{"value": 1}'
+    ledger.fail(account, ledger.charge(account, request("b", "1/100")), "DataError")
     with pytest.raises(Unfinished, match="and failed"):
-        ledger.charge(account, request())
+        ledger.charge(account, request("b", "1/100"))
 
 
 def test_one_promise_for_a_dataset(account):
@@ -130,6 +134,8 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
     for wrong in ({"dataset": " "}, {"dataset": "d", "limit": 0}, {"dataset": "d", "limit": -1}):
         with pytest.raises(ValueError):
             Account(tmp_path / "a", **wrong)
+    with pytest.raises(ValueError, match="name of a file"):
+        Account("a\0b", "d")
 
 
 def used(account, charges=4):
@@ -193,7 +199,7 @@ def test_an_inserted_entry_and_a_chain_made_anew(account):
     rows, before = [], "0" * 64
     for entry in chain:
         body = json.dumps(
-            entry.body | ({"cost": 1} if entry.kind == "charge" else {}), sort_keys=True, ensure_ascii=False
+            entry.body | ({"who": "me"} if entry.kind == "charge" else {}), sort_keys=True, ensure_ascii=False
         )
         text = json.dumps([entry.sequence, entry.kind, body, before])
         hash_ = hashlib.sha256(text.encode()).hexdigest()
@@ -209,6 +215,110 @@ def test_an_inserted_entry_and_a_chain_made_anew(account):
     ledger.verify(account.ledger)
     with pytest.raises(LedgerError, match="is not the one that a record names"):
         ledger.verify(account.ledger, [anchor])
+
+
+IMPOSSIBLE = {
+    "a dataset again": (
+        "dataset",
+        {"dataset": "survey", "limit": 10**9, "neighbours": "substitute", "contributions": 1},
+    ),
+    "a negative cost": ("charge", {"dataset": "survey", "request": "x", "cost": -(10**9), "epsilon": "-1", "what": []}),
+    "too small a cost": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "1/10", "what": []}),
+    "beyond the limit": ("charge", {"dataset": "survey", "request": "x", "cost": 10**10, "epsilon": "10", "what": []}),
+    "no number": ("charge", {"dataset": "survey", "request": "x", "cost": float("nan"), "epsilon": "1", "what": []}),
+    "a double": ("charge", {"dataset": "survey", "request": "x", "cost": 1e8, "epsilon": "1/10", "what": []}),
+    "an infinite limit": ("limit", {"dataset": "survey", "limit": float("inf"), "before": 2 * 10**9, "why": "w"}),
+    "another before": ("limit", {"dataset": "survey", "limit": 5 * 10**9, "before": 10**9, "why": "w"}),
+    "no reason": ("limit", {"dataset": "survey", "limit": 5 * 10**9, "before": 2 * 10**9, "why": " "}),
+    "no such dataset": ("limit", {"dataset": "other", "limit": 5 * 10**9, "before": 2 * 10**9, "why": "w"}),
+    "an unknown kind": ("gift", {"dataset": "survey"}),
+    "too little": ("charge", {"dataset": "survey"}),
+    "too much": ("failure", {"charge": 2, "why": "w", "more": 1}),
+    "a result of nothing": ("result", {"charge": 1, "digest": "0"}),
+    "a second result": ("result", {"charge": 2, "digest": "0"}),
+    "another beginning": ("ledger", {"format": "inbounds-ledger/1", "id": "x"}),
+}
+
+
+@pytest.mark.claim("ledger-verify")
+@pytest.mark.parametrize("what", IMPOSSIBLE)
+def test_true_hashes_do_not_make_an_entry_true(account, what):
+    """Anybody can compute a hash; what an entry says must be possible, too."""
+    used(account)
+    last = ledger.read(account.ledger)[-1]
+    kind, body = IMPOSSIBLE[what]
+    entry = ledger.Entry.after(last, kind, body | {"when": "now", "who": "me"})
+    row = (entry.sequence, kind, entry.text, entry.previous, entry.hash)
+    edited(account.ledger, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row))
+    for act in (lambda: ledger.verify(account.ledger), lambda: ledger.charge(account, request("later", "1/10"))):
+        with pytest.raises(LedgerError, match="the ledger was changed"):
+            act()
+
+
+@pytest.mark.claim("ledger-verify")
+def test_rows_that_are_no_entries(account):
+    used(account, 1)
+    last = ledger.read(account.ledger)[-1]
+    for i, body in enumerate(("[1]", "[" * 100_000, '{"a":1}', "{")):
+        copy = account.ledger.with_name(f"copy{i}")
+        shutil.copy(account.ledger, copy)
+        text = json.dumps([last.sequence + 1, "charge", body, last.hash])
+        row = (last.sequence + 1, "charge", body, last.hash, hashlib.sha256(text.encode()).hexdigest())
+        edited(copy, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row))
+        with pytest.raises(LedgerError, match="the ledger was changed"):
+            ledger.verify(copy)
+
+
+@pytest.mark.claim("ledger-verify")
+def test_no_alarm_while_others_write(account):
+    """Entries, results and the file beside them are seen as they were at one moment."""
+    code = RACE.split("try:")[0] + (
+        "for i in range(60):\n"
+        "    receipt = ledger.charge(account, ledger.Request(str(i), Fraction(1, 10**6), 'substitute', 1))\n"
+        "    ledger.keep(account, receipt, '{}')\n"
+    )
+    ledger.charge(account, request("first", "1/10"))
+    other = Account(account.ledger, "d", Fraction(1))
+    ledger.charge(other, request("first", "1/10"))
+    process = subprocess.Popen([sys.executable, "-c", code, account.ledger])
+    seen = 0
+    while process.poll() is None:
+        seen = max(seen, len(ledger.verify(account.ledger)))
+    assert process.returncode == 0
+    assert len(ledger.verify(account.ledger)) == 125
+    assert seen > 10
+
+
+@pytest.mark.claim("ledger")
+def test_a_crash_within_a_commit_is_rolled_back(account):
+    """A journal that is left behind: whoever comes next, to read or to write, finds the ledger as it was."""
+    used(account, 2)
+    before = ledger.read(account.ledger)
+    code = (
+        "import os, signal, sqlite3, sys\n"
+        "c = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "c.execute('PRAGMA cache_size = 1')\n"
+        "c.execute('BEGIN IMMEDIATE')\n"
+        "for i in range(200):\n"
+        "    c.execute('INSERT INTO results VALUES (?, ?)', (1000 + i, os.urandom(3000)))\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, account.ledger], check=False)
+    assert Path(f"{account.ledger}-journal").stat().st_size > 0
+    assert ledger.stored(account, request("0", "1/10")) is not None
+    assert ledger.verify(account.ledger) == before
+
+
+def test_links_lead_to_one_head(account, tmp_path):
+    """Charged through a link, put back behind it."""
+    used(account, 1)
+    copy, link = tmp_path / "copy", tmp_path / "link"
+    shutil.copy(account.ledger, copy)
+    link.symlink_to(account.ledger)
+    ledger.charge(Account(link, "survey"), request("later", "1/10"))
+    shutil.copy(copy, account.ledger)
+    with pytest.raises(LedgerError, match="it was put back"):
+        ledger.verify(account.ledger)
 
 
 @pytest.mark.claim("ledger-verify")
@@ -228,7 +338,7 @@ def test_a_ledger_that_was_put_back(account, tmp_path):
     # Together with the file beside it only the record of a release knows.
     Path(f"{account.ledger}.head").unlink()
     ledger.verify(account.ledger)
-    with pytest.raises(LedgerError, match="put back to an earlier state, or is another copy"):
+    with pytest.raises(LedgerError, match="another copy of it, or it was put back to an earlier state"):
         ledger.verify(account.ledger, [(receipt.entry.sequence, receipt.entry.hash)])
     # One that is gone altogether.
     ledger.charge(account, request("again", "1/10"))

@@ -133,6 +133,7 @@ def release(
     """
     from inbounds.app import commands
     from inbounds.app.plan import Plan
+    from inbounds.privacy.ledger import shown
 
     loaded = Plan.load(plan)
     if dry_run:
@@ -141,16 +142,22 @@ def release(
         return
     with _steps() as say:
         made = commands.run(loaded, out, new=new, who=by, say=say)
-    if made.stored:
-        _say("this was released before; here it is again, free of charge (--new would be a new charge)")
+    if made.stored and made.entry is not None:
+        _say(
+            f"released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); here it is again, free of "
+            "charge. The table was not read: if it holds other data, give it another dataset; --new draws anew"
+        )
     if as_json:
         values = {name: one.value.tolist() if one.axes else one.value for name, one in made.items()}
         entry = None if made.entry is None else made.entry.sequence
-        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": made.left}
+        left = None if made.left is None else shown(made.left)
+        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": left}
         print(json.dumps(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
         return
     print(made)
-    _say(f"epsilon {float(made.epsilon):g} spent; the report is {out / 'report.html'}")
+    spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
+    spent += "" if made.entry is not None else ", and no ledger accounts for it"
+    _say(f"{spent}; the report is {out / 'report.html'}")
 
 
 @app.command()
@@ -170,12 +177,17 @@ def verify(
     made = commands.verified(record, against)
     body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.plan.data.neighbours}
     text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.plan.data.neighbours}"
-    print(json.dumps(body) if as_json else text + ("" if against is None else "; the ledger has the charge"))
+    paid = "; no ledger accounts for it" if made.entry is None else ""
+    paid = paid if against is None else "; the ledger has the charge"
+    print(json.dumps(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)
 
 
 @ledger.command("show")
 def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
-    """What was spent and what is left of every dataset, then every entry."""
+    """What was spent and what is left of every dataset, then every entry.
+
+    Example: inbounds ledger show survey.ledger
+    """
     from inbounds.app import commands
 
     print(json.dumps(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
@@ -184,7 +196,10 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
 @ledger.command("verify")
 def ledger_verify(
     path: LedgerFile,
-    records: Annotated[list[Path] | None, typer.Option("--record", help="a release.json that it should know")] = None,
+    records: Annotated[
+        list[Path] | None,
+        typer.Option("--record", metavar="FILE", help="a release.json that it should know; may be given again"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Find out whether a ledger was changed: entries edited, taken out or put in, results changed, all put back.
@@ -230,7 +245,10 @@ def ledger_export(
     ] = "csv",
     out: Annotated[Path | None, typer.Option(help="file to write; standard output if not given")] = None,
 ) -> None:
-    """Write the ledger for others: as CSV, or with the fields of the Differential Privacy Deployments Registry."""
+    """Write the ledger for others: as CSV, or with the fields of the Differential Privacy Deployments Registry.
+
+    Example: inbounds ledger export survey.ledger --as registry --out registry.json
+    """
     from inbounds.app import commands
 
     text = commands.exported(path, kind)
@@ -378,7 +396,7 @@ def main() -> None:
         if status == _INTERRUPTED:
             _say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
-    except (ValueError, TypeError, OSError) as error:
+    except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError) as error:
         _say(f"inbounds: {error}")
         sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
     except Exception as error:

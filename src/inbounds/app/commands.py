@@ -3,13 +3,14 @@
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from inbounds.app import report, tidy
-from inbounds.app.job import Releases, release
+from inbounds.app.job import Releases, release, request_of
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger as ledgers
 from inbounds.record import RecordError
@@ -18,25 +19,34 @@ Say = Callable[[str], None]
 FILES = ("release.json", "values.csv", "report.html", "report.md")
 
 
-def ready(folder: Path) -> None:
-    """Refuse a folder that cannot be written to, before anything is spent."""
+@contextmanager
+def ready(folder: Path) -> Iterator[None]:
+    """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it."""
+    before = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise ValueError(f"--out {str(folder)!r} cannot be written to: {error.strerror}; nothing was spent") from None
+    try:
+        yield
+    finally:
+        for made in before:
+            # Only what is empty can be removed.
+            with suppress(OSError):
+                made.rmdir()
 
 
 def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
     """The main job, with its files."""
-    ready(folder)
-    made = release(plan, new=new, who=who, say=say)
-    # A stored result knows the request; where the table and the ledger are is in the plan at hand.
-    made = replace(made, plan=plan) if made.stored else made
-    if say is not None:
-        say("writing the report")
-    write(made, folder)
+    with ready(folder):
+        made = release(plan, new=new, who=who, say=say)
+        # A stored result knows the request; where the table and the ledger are is in the plan at hand.
+        made = replace(made, plan=plan) if made.stored else made
+        if say is not None:
+            say("writing the report")
+        write(made, folder)
     return made
 
 
@@ -64,14 +74,21 @@ def _replaced(path: Path, pieces: Iterable[str]) -> None:
 
 
 def dry_run(plan: Plan, folder: Path) -> str:
-    """All that a release checks before it charges."""
+    """All that a release checks before it charges, the budget included."""
     from inbounds.releases.together import open_source
 
+    account, asked = plan.account, request_of(plan)
+    if account is not None and (before := ledgers.stored(account, asked)) is not None:
+        return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:
         raise ValueError("data.source: must be given")
-    ready(folder)
-    open_source(plan.place, list(plan.drafts().values()))
-    return f"{len(plan.release)} releases would cost {float(plan.budget.epsilon):g}; nothing was charged or released"
+    with ready(folder):
+        open_source(plan.place, list(plan.drafts().values()))
+    left = "no ledger accounts for it"
+    if account is not None:
+        left = f"{ledgers.shown(ledgers.affordable(account, asked))} would be left"
+    count = f"{len(plan.release)} release{'s' * (len(plan.release) != 1)}"
+    return f"{count} would cost {float(plan.budget.epsilon):g} ({left}); nothing was charged or released"
 
 
 def verified(path: Path, ledger: Path | None = None) -> Releases:

@@ -13,9 +13,10 @@ from typing import Any
 
 from inbounds.app.plan import Plan, PlanError, digest
 from inbounds.privacy import ledger as ledgers
-from inbounds.privacy.certificate import Certificate, CertificateError, without_repeats
+from inbounds.privacy.certificate import CertificateError, Composition, without_repeats
 from inbounds.privacy.ledger import Account, Entry, LedgerError
 from inbounds.record import RecordError, Release
+from inbounds.releases.opening import Draft
 from inbounds.releases.together import open_source
 
 FORMAT = "inbounds-releases/1"
@@ -44,7 +45,8 @@ class Releases(Mapping[str, Release]):
         return len(self.records)
 
     def __repr__(self) -> str:
-        return f"<Releases: {', '.join(self.records)}; epsilon {float(self.epsilon):g}>"
+        again = ", released before" if self.stored else ""
+        return f"<Releases: {', '.join(self.records)}; epsilon {float(self.epsilon):g}{again}>"
 
     def __str__(self) -> str:
         return "\n".join(f"{name}\n{release}" for name, release in self.records.items())
@@ -53,6 +55,13 @@ class Releases(Mapping[str, Release]):
     def epsilon(self) -> Fraction:
         """ε of all of them together: certificates compose by addition."""
         return sum((release.certificate.epsilon for release in self.records.values()), start=Fraction(0))
+
+    def write(self, folder: str | Path) -> None:
+        """The files of the command: release.json, values.csv, report.html and report.md."""
+        from inbounds.app import commands
+
+        with commands.ready(Path(folder)):
+            commands.write(self, Path(folder))
 
     def to_json(self) -> str:
         """All records with what was asked for, as text."""
@@ -96,7 +105,9 @@ class Releases(Mapping[str, Release]):
             if plan.request() != body["request"] or plan.digest != body["digest"]:
                 raise RecordError("the request is not the one that the digest is of")
             drafts = plan.drafts()
-        except (PlanError, TypeError) as error:
+        except RecordError:
+            raise
+        except (ValueError, TypeError, RecursionError, ArithmeticError) as error:
             raise RecordError(f"the request is no plan ({type(error).__name__})") from None
         if list(drafts) != list(body["releases"]):
             raise RecordError("the releases are not those of the request")
@@ -106,7 +117,7 @@ class Releases(Mapping[str, Release]):
                 records[name] = Release.from_dict(record)
             except (RecordError, CertificateError) as error:
                 raise RecordError(f"release {name!r}: {error}") from None
-            if _asked(records[name]) != _asked(drafts[name].record):
+            if not _is_of(records[name], drafts[name].record):
                 raise RecordError(f"release {name!r} is not what the request asks for")
         made = cls(plan, records)
         if made.epsilon != Fraction(plan.budget.epsilon):
@@ -114,25 +125,18 @@ class Releases(Mapping[str, Release]):
         return replace(made, entry=_proved(body["entry"], made))
 
 
-def _asked(record: Release) -> tuple[Any, ...]:
-    """What a plan decides of a record."""
-    return (
-        record.statistic,
-        record.columns,
-        record.rows,
-        record.contributions,
-        record.neighbours,
-        record.bounding,
-        record.axes,
-        record.denominator,
-        record.derived,
-        record.repair,
-        record.tree,
-        record.certificate.epsilon,
-        record.method,
-        # Those of truncated covariances drawn one by one follow from released variances.
-        record.bounds if isinstance(record.certificate, Certificate) or record.bounding == "bit" else None,
-    )
+def _is_of(record: Release, draft: Release) -> bool:
+    """Whether a record is what a draft became: everything but what was drawn is the same.
+
+    Laws and bounds of truncated covariances that were drawn one by one follow from released variances; theirs are held
+    against the rest of the record alone.
+    """
+    same = replace(draft, noisy=record.noisy, notes=record.notes)
+    if isinstance(record.certificate, Composition) and record.bounding == "truncated":
+        if record.certificate.epsilon != draft.certificate.epsilon or record.neighbours != draft.neighbours:
+            return False
+        same = replace(same, certificate=record.certificate, bounds=record.bounds)
+    return same == record
 
 
 def _proved(plain: Any, made: Releases) -> Entry | None:
@@ -141,16 +145,18 @@ def _proved(plain: Any, made: Releases) -> Entry | None:
     try:
         entry = Entry.from_dict(plain)
         body = entry.body
-        paid = body["dataset"], body["request"], body["epsilon"], body["cost"]
+        paid = body["dataset"], body["request"], body["epsilon"], body["cost"], tuple(body["what"])
     except (LedgerError, KeyError, TypeError) as error:
         raise RecordError(f"the ledger's entry: {error}") from None
-    asked = _request(made.plan)
-    if entry.kind != "charge" or paid != (made.plan.budget.dataset, asked.digest, str(made.epsilon), asked.cost):
+    asked = request_of(made.plan)
+    own = made.plan.budget.dataset, asked.digest, str(made.epsilon), asked.cost, asked.what
+    if entry.kind != "charge" or paid != own:
         raise RecordError("the ledger's entry is not the charge of these releases")
     return entry
 
 
-def _request(plan: Plan) -> ledgers.Request:
+def request_of(plan: Plan) -> ledgers.Request:
+    """What a plan is charged for."""
     data = plan.data
     what = tuple(f"{item.name}: {item.statistic}" for item in plan.release)
     return ledgers.Request(plan.digest, Fraction(plan.budget.epsilon), data.neighbours, data.contributions, what)
@@ -177,9 +183,14 @@ def release(
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     tell = say or (lambda _: None)
     account = _account(plan, ledger)
-    drafts, request = plan.drafts(), _request(plan)
+    drafts, request = plan.drafts(), request_of(plan)
+    # What will be read back must be what is asked for now, or a paid result could not be proved.
+    if {name: one.record for name, one in Plan.of(plan.request()).drafts().items()} != {
+        name: one.record for name, one in drafts.items()
+    }:
+        raise PlanError(["the plan does not survive being written down; please report this"])
     if account is not None and not new and (before := ledgers.stored(account, request)) is not None:
-        return _again(before)
+        return _again(before, drafts)
     place = plan.place if data is None else data
     if place is None:
         raise PlanError(["data.source: must be given, or a table as data="])
@@ -190,7 +201,7 @@ def release(
         tell("charging the ledger")
         receipt = ledgers.charge(account, request, new=new, who=who)
         if receipt.stored is not None:
-            return _again(receipt)
+            return _again(receipt, drafts)
     tell("reading the data, once")
     if account is None or receipt is None:
         return Releases(plan, dict(zip(drafts, source.release(), strict=True)))
@@ -209,6 +220,9 @@ def _account(plan: Plan, ledger: Any) -> Account | None:
     return plan.model_copy(update={"budget": budget}).account
 
 
-def _again(receipt: ledgers.Receipt) -> Releases:
+def _again(receipt: ledgers.Receipt, drafts: Mapping[str, Draft]) -> Releases:
+    """The stored result, if it is one of what is asked for now."""
     made = Releases.from_json(receipt.stored or "")
+    if not all(_is_of(made[name], draft.record) for name, draft in drafts.items()):
+        raise LedgerError("the ledger has another result for this request; it was changed")
     return replace(made, left=receipt.left, stored=True)

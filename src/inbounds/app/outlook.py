@@ -54,6 +54,14 @@ class Prospect:
 
 
 _METHODS = ("joint", "split")
+# Beyond this ε a preview says so.
+_LARGE = 5
+
+
+def _depends(one: Prospect) -> bool:
+    return one.preview.wanted.statistic in ("correlation", "standard_deviation")
+
+
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 ε")
 
 
@@ -103,8 +111,28 @@ class Outlook:
         wide = max(len(row[0]) for row in rows)
         lines = [self.summary, f"{'':{wide}s}" + "".join(f" {head:>11s}" for head in _HEADS[1:])]
         lines += [f"{row[0]:{wide}s}" + "".join(f" {x:>11s}" for x in row[1:]) for row in rows]
-        lines += [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
-        return "\n".join([*lines, "Expected errors of the noise; nothing was read and nothing was spent."])
+        return "\n".join([*lines, *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """What would be better, what is assumed, and what may go wrong."""
+        found = [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
+        assumed = [one.name for one in self.prospects if one.preview.wanted.plausible is None and _depends(one)]
+        if assumed:
+            found.append(
+                f"{', '.join(assumed)}: the error depends on the truth, here values spread evenly over their bounds; "
+                "narrower ones are released less well. Say where they lie with plausible = ..."
+            )
+        if self.epsilon > _LARGE:
+            found.append(
+                f"An epsilon above {_LARGE} promises little: probabilities may change by a factor of e^{_LARGE}."
+            )
+        if self.plan.unprovided:
+            names = ", ".join(self.plan.unprovided)
+            found.append(
+                f"No missing = ... is given for {names}: a missing value there is found after the charge, which stands."
+            )
+        return [*found, "Expected errors of the noise; nothing was read and nothing was spent."]
 
     def __repr__(self) -> str:
         return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"

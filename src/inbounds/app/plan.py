@@ -32,10 +32,21 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    field_validator,
+)
 
 from inbounds.app.wanted import STATISTICS, Wanted
 from inbounds.privacy.ledger import Account
@@ -61,15 +72,24 @@ Statistic: TypeAlias = Literal[
     "pooled_covariance",
 ]
 assert get_args(Statistic) == tuple(STATISTICS)
-Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
+# In a record a number that is not whole is {"number": "0.1"}: exact, and not to be taken for text.
+Number: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(lambda x: x["number"] if isinstance(x, dict) and set(x) == {"number"} else x),
+    Field(allow_inf_nan=False, max_digits=60),
+]
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # Of which columns a statistic is: one, one or none, or any number.
 _ONE = ("mean", "sum", "proportion", "variance", "standard_deviation", "histogram", "proportions", "pooled_variance")
 _MATRIX = ("covariance", "correlation", "pooled_covariance")
 _BOUNDED = ("mean", "sum", "variance", "standard_deviation", "pooled_variance", *_MATRIX)
 _CELLS = ("histogram", "proportions", "crosstab")
+# Rows of a table, and whatever is counted in them.
+_MOST = 2**31
 # Keys of a release that are keywords of its function.
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
+# Groups within groups of a tree.
+_DEEPEST = 50
 # More releases than this are a slip of the pen.
 _MOST_RELEASES = 1000
 
@@ -95,12 +115,12 @@ class Data(_Part):
     )
     table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
     engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
-    rows: StrictInt | None = Field(None, ge=1, description="the public number of rows, under 'substitute'")
+    rows: StrictInt | None = Field(None, ge=1, le=_MOST, description="the public number of rows, under 'substitute'")
     expected_rows: StrictInt | None = Field(
         None, ge=1, description="about how many rows, under 'add-remove'; for previews"
     )
     neighbours: Literal["substitute", "add-remove"] = "substitute"
-    contributions: StrictInt = Field(1, ge=1, description="rows that one person may hold")
+    contributions: StrictInt = Field(1, ge=1, le=_MOST, description="rows that one person may hold")
 
 
 class Budget(_Part):
@@ -108,7 +128,7 @@ class Budget(_Part):
 
     epsilon: Number = Field(gt=0, description="of all releases of the plan together")
     ledger: str | None = Field(None, description="file of the ledger; made where there is none")
-    dataset: str = Field("data", min_length=1, description="the account in the ledger")
+    dataset: str = Field("", description="the account in the ledger; the ledger's name if not given")
     limit: Number | None = Field(
         None, gt=0, description="of the dataset, set when the ledger first hears of it; the plan's epsilon if not given"
     )
@@ -147,6 +167,19 @@ class Item(_Part):
     )
     plausible: Any = Field(None, description="where the truth may lie, for previews")
 
+    @field_validator("tree")
+    @classmethod
+    def _shallow(cls, tree: Any) -> Any:
+        """Levels in groups, not too deep."""
+        layer, depth = tree or [], 0
+        while layer:
+            if depth > _DEEPEST:
+                raise ValueError(f"groups must not be nested more than {_DEEPEST} deep")
+            if not all(isinstance(one, str | int | list) for one in layer):
+                raise ValueError("tree must hold levels (text, whole numbers, true or false) and lists of them")
+            layer, depth = [inner for one in layer if isinstance(one, list) for inner in one], depth + 1
+        return tree
+
 
 class Plan(_Part):
     """What to release of which table, at what cost.
@@ -171,16 +204,25 @@ class Plan(_Part):
         """The plan in a TOML file; `PlanError` with all its mistakes. Paths in it are seen from its folder."""
         path = Path(path)
         try:
-            content = tomllib.loads(path.read_text("utf-8"), parse_float=Decimal)
+            text = path.read_text("utf-8-sig")
         except OSError as error:
             raise PlanError([f"cannot be read: {error.strerror or 'no such file'}"], str(path)) from None
         except UnicodeDecodeError:
             raise PlanError(["is not text in UTF-8"], str(path)) from None
+        try:
+            content = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            raise PlanError([f"is not TOML: {error}"], str(path)) from None
+            raise PlanError(_unfilled(text) or [f"is not TOML: {error}{_hint(str(error))}"], str(path)) from None
+        if 'statistic = "STATISTIC"' in text:
+            raise PlanError(_unfilled(text), str(path))
         plan = cls.of(content, name=str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
+            if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
+                said = (
+                    "the plan's folder has *, ? or [ in its name, which would be read as a pattern of files; rename it"
+                )
+                raise PlanError([f"data.source: {said}"], str(path))
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
             budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
@@ -192,10 +234,15 @@ class Plan(_Part):
         try:
             plan = cls.model_validate(content)
         except ValidationError as error:
-            raise PlanError([_explained(one) for one in error.errors()], name) from None
+            raise PlanError([_explained(one, content) for one in error.errors()], name) from None
+        if not plan.budget.dataset.strip():
+            name_of_data = Path(plan.budget.ledger or "data").name.split(".")[0] or "data"
+            plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": name_of_data})})
         problems = list(plan._problems())
-        if not problems:
-            problems = list(plan._undrafted())
+        # Releases that are wrong already are not asked what else there is.
+        wrong = {item.name for item in plan.release if any(f"release.{item.name}" in one for one in problems)}
+        if plan.data.neighbours == "add-remove" or plan.data.rows is not None:
+            problems += plan._undrafted(wrong)
         if problems:
             raise PlanError(problems, name)
         return plan
@@ -218,10 +265,14 @@ class Plan(_Part):
         for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
             if column not in self.columns:
                 yield f"{where}: columns.{column}: no such column{_near(column, self.columns)}"
+        if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
+            yield f"{where}.columns: name each column once"
         known = inspect.signature(STATISTICS[item.statistic]).parameters
         for key in (*_OWN, "sizes", "by"):
             if getattr(item, key) is not None and key not in known:
-                yield f"{where}.{key}: does not go with {item.statistic}"
+                others = [name for name, one in STATISTICS.items() if key in inspect.signature(one).parameters]
+                yield f"{where}.{key}: does not go with {item.statistic}; it goes with {', '.join(others)}"
+        yield from self._problems_of_level(item)
         if item.statistic in _ONE and len(item.columns) != 1:
             yield f"{where}.columns: {item.statistic} is of one column, as in columns = ['age']"
         if item.statistic in _MATRIX and len(item.columns) < 2:
@@ -241,13 +292,42 @@ class Plan(_Part):
             if item.statistic in _CELLS and rule.levels is None and rule.edges is None:
                 yield f"columns.{column}: levels = [...] or edges = [...] are needed for release.{item.name}"
 
-    def _undrafted(self) -> Iterator[str]:
+    def _problems_of_level(self, item: Item) -> Iterator[str]:
+        """What is counted must be one of the column's levels, where those are known."""
+        if item.statistic not in ("count", "proportion") or len(item.columns) != 1:
+            return
+        rule = self.columns.get(item.columns[0])
+        if rule is None or rule.levels is None:
+            return
+        names = ", ".join(map(repr, rule.levels))
+        if item.level is None and not all(isinstance(one, bool | int) and one in (0, 1) for one in rule.levels):
+            yield f"release.{item.name}.level: needed, one of {names}"
+        elif item.level is not None and not any(
+            one == item.level and type(one) is type(item.level) for one in rule.levels
+        ):
+            yield f"release.{item.name}.level: must be one of {names}, got {item.level!r}"
+
+    def _undrafted(self, wrong: set[str]) -> Iterator[str]:
         """What the releases themselves would refuse."""
-        for name, wanted in self.wanted().items():
+        for item in self.release:
+            if item.name in wrong:
+                continue
             try:
-                wanted.draft()
+                self._wanted(item).draft()
             except (ValueError, TypeError) as error:
-                yield f"release.{name}: {error}"
+                yield f"release.{item.name}: {error}"
+
+    @property
+    def unprovided(self) -> list[str]:
+        """Columns for which no rule says what a missing value, or one that is no level, counts as."""
+        used = dict.fromkeys(name for item in self.release for name in (*item.columns, item.by) if name in self.columns)
+        return [name for name in used if self.columns[name].missing is None]
+
+    def __repr__(self) -> str:
+        return f"<Plan: {', '.join(item.name for item in self.release)}; epsilon {self.budget.epsilon:g}>"
+
+    def __str__(self) -> str:
+        return repr(self)
 
     @property
     def epsilons(self) -> dict[str, Fraction]:
@@ -257,13 +337,11 @@ class Plan(_Part):
 
     def wanted(self) -> dict[str, Wanted]:
         """Each release as its function is asked for it."""
-        epsilons, size = self.epsilons, self.data.expected_rows
-        return {
-            item.name: Wanted(
-                item.statistic, self._keywords(item, epsilons[item.name]), item.plausible, expected_rows=size
-            )
-            for item in self.release
-        }
+        return {item.name: self._wanted(item) for item in self.release}
+
+    def _wanted(self, item: Item) -> Wanted:
+        keywords = self._keywords(item, self.epsilons[item.name])
+        return Wanted(item.statistic, keywords, _floats(item.plausible), expected_rows=self.data.expected_rows)
 
     def drafts(self) -> dict[str, Draft]:
         """Each release before the data."""
@@ -371,13 +449,38 @@ def digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
+# What `inbounds plan init` leaves to fill in.
+_OPEN = re.compile(r"(?<!\w)(ROWS|LOWER|UPPER|LEVEL|STATISTIC)(?!\w)")
+
+
+def _unfilled(text: str) -> list[str]:
+    lines = [(number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), 1)]
+    found = [(number, _OPEN.search(line)) for number, line in lines]
+    return [f"line {number}: {word[1]} is still to be filled in" for number, word in found if word]
+
+
+def _hint(text: str) -> str:
+    return '; names with spaces or umlauts are quoted, as in "Größe" = {...}' if "after a key" in text else ""
+
+
 def _plainly(value: Any) -> Any:
-    """Plain values, in which 1, 1.0 and 1.00 are the same."""
+    """Plain values, in which 1, 1.0 and 1.00 are the same number, and no number is text."""
     if isinstance(value, dict):
         return {str(name): _plainly(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plainly(one) for one in value]
-    return format(value.normalize(), "f") if isinstance(value, Decimal) else value
+    if not isinstance(value, Decimal):
+        return value
+    # Not `normalize`, which rounds to the digits of the context.
+    whole, over = value.as_integer_ratio()
+    return whole if over == 1 else {"number": format(value, "f").rstrip("0")}
+
+
+def _floats(value: Any) -> Any:
+    """Decimal numbers as doubles, also inside lists: for what only previews use."""
+    if isinstance(value, Decimal):
+        return float(value)
+    return [_floats(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _exact(value: Any) -> Any:
@@ -397,29 +500,43 @@ _FIELDS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns"
 
 
 # What pydantic adds to a place to say which type of several it tried.
-_ALTERNATIVES = ("bool", "int", "str", "decimal")
+_ALTERNATIVES = ("bool", "int", "str", "decimal", "function-plain[dumps()]")
+_LISTS = {"release": "write [[release]] above each release", "columns": 'write a list, as in columns = ["age"]'}
 
 
-def _explained(error: Any) -> str:
+def _explained(error: Any, content: Any) -> str:
     """One of pydantic's errors in our words."""
-    place = [
-        str(part)
-        for part in error["loc"]
-        if not str(part).startswith(("function-", "is-instance", "bool", "int", "str", "decimal"))
-    ]
-    where, kind, context = ".".join(place) or "plan", error["type"], error.get("ctx", {})
-    shown = repr(error["input"])[:40] if not isinstance(error["input"], dict | list) else ""
-    got = f", got {shown}" if shown else ""
+    place = [str(part) for part in error["loc"]]
+    place = [*place[:2], *(part for part in place[2:] if part not in _ALTERNATIVES)]
+    kind, context, text = error["type"], error.get("ctx", {}), str(error["msg"])
+    field = place[-1] if place else ""
+    where = ".".join(_named(place, content)) or "the plan"
+    got = f", got {str(error['input'])[:40]!r}" if not isinstance(error["input"], dict | list) else ""
     if kind == "missing":
         return f"{where}: must be given"
     if kind == "extra_forbidden":
         known = (_FIELDS[place[0]] if len(place) > 1 and place[0] in _FIELDS else Plan).model_fields
-        near = difflib.get_close_matches(place[-1], list(known), n=1, cutoff=0.5)
+        near = difflib.get_close_matches(field, list(known), n=1, cutoff=0.6)
         return f"{where}: no such key" + (f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}")
     if kind == "literal_error":
-        words = re.findall(r"'([^']*)'", context["expected"])
-        near = difflib.get_close_matches(str(error["input"]), words, n=1)
+        near = difflib.get_close_matches(
+            str(error["input"]), re.findall(r"'([^']*)'", context["expected"]), n=1, cutoff=0.7
+        )
         hint = f"; did you mean {near[0]}?" if near else ""
         return f"{where}: must be {context['expected']}{got}{hint}"
-    text = str(error["msg"]).removeprefix("Input should be ").removeprefix("Value error, ")
-    return f"{where}: must be {text}{got}" if str(error["msg"]).startswith("Input") else f"{where}: {error['msg']}{got}"
+    if kind == "list_type" and field in _LISTS:
+        return f"{where}: must be a list: {_LISTS[field]}"
+    if kind in ("int_type", "int_parsing", "int_from_float"):
+        return f"{where}: must be a whole number, as in 20000{got}"
+    said = text.removeprefix("Input should be ").removeprefix("Value error, ").replace("a valid ", "a ")
+    return f"{where}: must be {said}{got}" if text.startswith("Input") else f"{where}: {said}{got}"
+
+
+def _named(place: list[str], content: Any) -> list[str]:
+    """A place with releases by their names; counted from one where they have none."""
+    if len(place) < 2 or place[0] != "release" or not place[1].isdigit():
+        return place
+    try:
+        return ["release", str(content["release"][int(place[1])]["name"]), *place[2:]]
+    except (KeyError, TypeError, IndexError):
+        return [f"release {int(place[1]) + 1}", *place[2:]]

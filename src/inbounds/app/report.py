@@ -66,9 +66,10 @@ def to_html(made: Releases, rows: list[Shown]) -> str:
 
 
 _HOW_TO_READ = (
-    "Noise was added to every number, so that it hardly depends on the data of any one person. The interval beside it "
-    f"says where the truth lies, noise included: intervals made this way hold it {LEVEL:.0%} of the time, each on its "
-    "own. The expected error is that of the noise alone."
+    "Noise was added to every number, so that what it tells about any one person is limited. The interval beside it "
+    "says where the truth lies, noise included, for records as they were counted (the notes say what was clipped or "
+    f"filled in): intervals made this way hold it {LEVEL:.0%} of the time, each on its own. The expected error is that "
+    "of the noise alone."
 )
 
 
@@ -78,7 +79,7 @@ def _facts(made: Releases) -> list[tuple[str, str]]:
     found = [("privacy loss, ε", _figure(float(made.epsilon))), ("protects", unit), ("neighbours", data.neighbours)]
     found.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
     if made.left is not None:
-        found.append(("ε left for this dataset", amount(made.left)))
+        found.append(("ε left after this release", amount(made.left)))
     if made.entry is not None:
         found.append(("charged", str(made.entry.body["when"])[:10]))
     return found
@@ -88,7 +89,7 @@ def _section(one: Shown) -> str:
     release = one.release
     heads = [_axis_name(one), "value", *(["from", "to"] if one.interval is not None else []), "expected error"]
     lines = []
-    for cell, value, lower, upper, rmse, _ in list(one.rows())[:MOST_ROWS]:
+    for cell, value, lower, upper, rmse, _ in _told(one)[:MOST_ROWS]:
         ends = [_figure(lower), _figure(upper)] if one.interval is not None else []
         figures = "".join(f"<td>{text}</td>" for text in [_figure(value), *ends, _figure(rmse)])
         lines.append(f'<tr><th scope="row">{escape(cell or release.title)}</th>{figures}</tr>')
@@ -106,6 +107,15 @@ def _section(one: Shown) -> str:
 """
 
 
+def _told(one: Shown) -> list[Any]:
+    """Its rows; of a symmetric matrix each pair once, and no correlation of a column with itself."""
+    rows, axes = list(one.rows()), one.release.axes
+    if one.release.statistic not in ("covariance", "correlation", "pooled_covariance") or len(axes) != 2:
+        return rows
+    size, least = len(axes[0]), 1 if one.release.statistic == "correlation" else 0
+    return [rows[i * size + j] for i in range(size) for j in range(i + least, size)]
+
+
 def _axis_name(one: Shown) -> str:
     keys = [rule.name for rule in one.release.columns if rule.cells]
     return ", ".join(keys) if one.release.axes and keys else "statistic"
@@ -117,6 +127,9 @@ def _notes(one: Shown) -> list[str]:
     if one.interval is not None:
         place = "the population" if one.interval.kind == "population" else "this table"
         found.append(f"Interval for {place}: {one.interval.method}; assumes {one.interval.assumption}.")
+    idle = _idle(one)
+    if idle:
+        found.append(f"{idle} of {len(one.cells)} intervals cover all that is possible: these numbers tell nothing.")
     bias, worst = float(np.max(np.abs(one.error.bias))), float(np.max(np.abs(one.error.worst_bias)))
     size = "no more than rounding" if bias < 1e-3 * float(np.max(one.error.rmse) or 1) else f"about {_figure(bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
@@ -137,9 +150,25 @@ def _notes(one: Shown) -> list[str]:
     return found
 
 
+def _idle(one: Shown) -> int:
+    """How many intervals are as wide as the bounds."""
+    release = one.release
+    if one.interval is None:
+        return 0
+    if release.statistic == "correlation":
+        low, high = -1.0, 1.0
+    else:
+        limits = release.limits_of_coordinates()
+        if len(set(limits)) != 1:
+            return 0
+        ((low, high),) = set(limits)
+    ends = [(row[2], row[3]) for row in one.rows()]
+    return sum(lower <= low and upper >= high for lower, upper in ends)
+
+
 def _picture(one: Shown) -> str:
     """Values and intervals, drawn; the table beside it has the same figures."""
-    rows = list(one.rows())
+    rows = _told(one)
     if one.interval is None or len(rows) > _MOST_DRAWN:
         return ""
     low, high = min(row[2] for row in rows), max(row[3] for row in rows)
@@ -179,13 +208,27 @@ def _privacy(made: Releases) -> list[str]:
     odds = f"{factor:.3g}" if factor < 1e6 else f"e^{epsilon:g}"
     sentences = [
         f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
-        f"(e to the {_figure(epsilon)}). Whatever somebody concludes about a person from them, they could have "
-        "concluded nearly as well without that person's data.",
-        f"The {len(made)} releases share the {_figure(epsilon)}: losses add up, and each has its own part below.",
+        f"(e to the {_figure(epsilon)}). {_meaning(epsilon)}",
+        f"The releases share the {_figure(epsilon)}: losses add up, and each has its own part. Other releases of the "
+        "same data add to it; the ledger has them all.",
     ]
     if data.neighbours == "substitute":
         sentences.append("The number of rows is public and is not protected.")
     return sentences
+
+
+def _meaning(epsilon: float) -> str:
+    if epsilon <= 1:
+        return (
+            "Whatever somebody concludes about a person, they could have concluded nearly as well without their data."
+        )
+    if epsilon <= _WEAK:
+        return "The nearer this factor is to one, the less anybody learns about a person from their data being here."
+    return "That is a weak promise: somebody may learn a good deal about a person from their data being here."
+
+
+# ε above which a report calls the promise weak.
+_WEAK = 5
 
 
 def _symbols(made: Releases) -> str:
@@ -219,7 +262,8 @@ def _certificates(rows: list[Shown]) -> str:
     )
     return (
         '<div class="wide" tabindex="0" role="region" aria-label="certificates"><table>'
-        "<caption>The worst privacy loss of each law, computed exactly, is not above its ε.</caption>"
+        "<caption>The worst privacy loss of each law, computed exactly, is not above its ε. Scale and sensitivity are "
+        "in the units of what was drawn.</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
@@ -236,8 +280,12 @@ def _ledger(made: Releases) -> str:
 
 
 def _figure(x: float) -> str:
-    """Whole numbers as they are, others with five digits."""
-    return f"{x:,}" if isinstance(x, int) else f"{x:.5g}"
+    """Whole numbers as they are, others with five digits or more; no exponents where people do not write them."""
+    if isinstance(x, int):
+        return f"{x:,}"
+    if 1000 <= abs(x) < 1e15:
+        return f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.1f}"
+    return f"{x:.5g}"
 
 
 def _exact(x: Fraction) -> str:
@@ -254,7 +302,7 @@ def to_markdown(made: Releases, rows: list[Shown]) -> str:
         heads = [_axis_name(one), "value", *ends, "expected error"]
         lines += [f"## {one.name}", "", f"{one.release.title}; ε = {_figure(one.release.epsilon)}", ""]
         lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-        for cell, value, lower, upper, rmse, _ in list(one.rows())[:MOST_ROWS]:
+        for cell, value, lower, upper, rmse, _ in _told(one)[:MOST_ROWS]:
             figures = [_figure(value), *([_figure(lower), _figure(upper)] if ends else []), _figure(rmse)]
             name = (cell or one.release.title).replace("|", "\\|")
             lines.append("| " + " | ".join([name, *figures]) + " |")

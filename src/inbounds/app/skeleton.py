@@ -11,7 +11,6 @@ _RULES = {
     "number": "bounds = [LOWER, UPPER]",
     "boolean": "levels = [true, false]",
     "text": "levels = [LEVEL, LEVEL]",
-    "": "bounds = [LOWER, UPPER]   or   levels = [LEVEL, LEVEL]",
 }
 
 
@@ -43,16 +42,20 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         f"ledger = {_quoted(f'{name}.ledger')}",
         f"dataset = {_quoted(name)}",
         "",
-        "[columns]                         # those you do not release may be taken out",
+        "# Take the # from the lines you need. A rule may also say what a missing value counts as (missing = 50),",
+        "# where values go that are no level (other = ...), that numbers are whole (integer = true), and have edges",
+        "# for a histogram of numbers. Without missing, a table with missing values is refused, after the charge.",
+        "[columns]",
     ]
     for column, kind in columns.items():
-        kept = f"   # {kind}" if kind else ""
-        lines.append(f"# {_key(column)} = {{ {_RULES[kind]} }}{kept}")
+        # A CSV file does not say what its columns hold: one line or the other.
+        kinds = [kind] if kind else ["number", "text"]
+        lines += [f"# {_key(column)} = {{ {_RULES[one]} }}   # {one}" for one in kinds]
     lines += [
         "",
         "[[release]]",
         f"name = {_quoted(first)}",
-        "statistic = STATISTIC             # mean, sum, count, proportion, variance, standard_deviation, histogram,",
+        'statistic = "STATISTIC"           # mean, sum, count, proportion, variance, standard_deviation, histogram,',
         "                                  # proportions, crosstab, covariance, correlation, pooled_variance, ...",
         f"columns = [{_quoted(first)}]",
         "",

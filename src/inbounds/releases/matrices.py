@@ -17,8 +17,6 @@ from inbounds.tables.engine import Request
 from inbounds.tables.schema import DataError, Key, Level, Levels, Numeric
 from inbounds.tables.statistics import Moments
 
-_UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
-
 
 @explained
 def covariance(
@@ -82,20 +80,11 @@ def _matrix(
         derived = derive.MATRIX_OF_SUMS if name == "covariance" else derive.CORRELATION_OF_SUMS
         limits = _limits_of_sums(columns) if name == "covariance" else [(Fraction(-1), Fraction(1))] * len(columns) ** 2
         moments = Moments(tuple(quantised), products=True)
-        return _noted(of_sums(name, derived, table, moments, promise, limits, axes=axes, repair=repair))
+        return of_sums(name, derived, table, moments, promise, limits, axes=axes, repair=repair)
     found = statistics.covariances(quantised, promise.unit, table.rows)
     request = Request((), tuple(quantised), True)
     derived = derive.MATRIX if name == "covariance" else derive.CORRELATION
-    return _noted(elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, repair=repair))
-
-
-def _noted(made: Release) -> Release:
-    """A correlation that is not determined is given as 0, and the record says so."""
-    as_covariances = {derive.CORRELATION: derive.MATRIX, derive.CORRELATION_OF_SUMS: derive.MATRIX_OF_SUMS}
-    if made.method not in as_covariances:
-        return made
-    covariances = replace(made, method=as_covariances[made.method], statistic="covariance").value
-    return replace(made, notes=(_UNDETERMINED,)) if (covariances.diagonal() <= 0).any() else made
+    return elements(name, derived, found, table, request, promise, quantised, axes, joint=joint, repair=repair)
 
 
 @explained

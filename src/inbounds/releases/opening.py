@@ -138,12 +138,13 @@ def _paid(frame: Frame, draft: Draft) -> Release:
 
 def _drawn(draft: Draft, cells: Cells) -> Release:
     drawn = draft.draw(cells)
-    return replace(
+    made = replace(
         draft.record,
         noisy=drawn.noisy,
         certificate=drawn.certificate or draft.record.certificate,
         bounds=draft.record.bounds if drawn.bounds is None else tuple(drawn.bounds),
     )
+    return replace(made, notes=made.own_notes())
 
 
 def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any, *, least: int = 1) -> Opened:

@@ -51,6 +51,8 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Source:
     if isinstance(data, Blank):
         raise TypeError("data must be a table")
     table = located(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
+    if isinstance(data, Place):
+        _require_columns(table, columns)
     frame = read(table, columns)
     check_types(frame, columns)
     stated = drafts[0].record.rows
@@ -59,11 +61,22 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Source:
     return Source(frame, tuple(drafts))
 
 
+def _require_columns(table: Any, columns: Sequence[Column]) -> None:
+    """All columns that are missing, at once. What is there is not named: the first line of a file may be a record."""
+    names = read(table, []).collect_schema().names()
+    if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
+        what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+        raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
+
+
 def columns_of(place: Place) -> dict[str, str]:
     """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
     columns: list[Column] = []
     frame = read(located(place.source, columns, table=place.table, engine=place.engine), columns)
-    return {name: _kind(dtype) for name, dtype in frame.collect_schema().items()}
+    names = frame.collect_schema()
+    if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
+        raise DataError("the file has one column, named by a whole line: save it with commas between columns")
+    return {name: _kind(dtype) for name, dtype in names.items()}
 
 
 def _kind(dtype: Any) -> str:

@@ -34,7 +34,10 @@ def guarded(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised out here, it carries no context.
-    raise DataError(f"the table's engine failed with {failure}; its message is held back, since it might quote data")
+    raise DataError(
+        f"the table's engine failed with {failure}; its message is held back, since it might quote data. In a CSV file "
+        "it is most often a value that is no number in a column with bounds or edges, such as NA for a missing one"
+    )
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
