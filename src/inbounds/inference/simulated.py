@@ -11,6 +11,7 @@ the same interval.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -149,13 +150,29 @@ def pair_limits(
     *,
     covariance: bool,
 ) -> tuple[float, float]:
-    """The widest limits over plausible variances; ``figure(variances, correlation)`` are simulated releases."""
-    found = []
+    """The widest limits over plausible variances; ``figure(variances, correlation)`` are simulated releases.
+
+    After the first, variances are only asked whether they keep what lies beyond the limits found so far.
+    """
+    low, high = math.inf, -math.inf
     for variances in product(*plausible):
         area = math.sqrt(variances[0] * variances[1]) if covariance else 1.0
-        low, high = limits(lambda rho, v=variances: figure(v, rho), observed, -1.0, 1.0, alpha)  # type: ignore[misc]
-        found.append((low * area, high * area))
-    return min(low for low, _ in found), max(high for _, high in found)
+        at = partial(figure, variances)
+        if low > high:
+            low, high = (end * area for end in limits(at, observed, -1.0, 1.0, alpha))
+            continue
+
+        def below(rho: float, at: Callable[[float], Array] = at) -> bool:
+            return bool(np.mean(at(rho) >= observed) > alpha / 2)
+
+        def above(rho: float, at: Callable[[float], Array] = at) -> bool:
+            return bool(np.mean(at(rho) <= observed) > alpha / 2)
+
+        if -area < low and below(min(low / area, 1.0)):
+            low = area * (-1.0 if below(-1.0) else _boundary(below, -1.0, min(low / area, 1.0)))
+        if area > high and above(max(high / area, -1.0)):
+            high = area * (1.0 if above(1.0) else _boundary(above, 1.0, max(high / area, -1.0)))
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
