@@ -178,22 +178,18 @@ def exported(path: Path, kind: str) -> str:
 
 
 def _registered(one: ledgers.Standing, chain: list[ledgers.Entry]) -> dict[str, Any]:
-    """A dataset in the words of the Differential Privacy Deployments Registry."""
+    """A dataset by the columns of the Differential Privacy Deployments Registry (registry.opendp.org)."""
     charges = [entry for entry in chain if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
-    dates = [entry.body["when"][:10] for entry in charges]
-    unit = "one record" if one.contributions == 1 else f"one person, up to {one.contributions} records"
+    dates = sorted({entry.body["when"][:10] for entry in charges})
+    unit = "record" if one.contributions == 1 else f"person, up to {one.contributions} records"
+    relation = "replace one" if one.neighbours == "substitute" else "add or remove one"
     return {
-        "deployment_name": one.dataset,
-        "dp_flavor": "pure differential privacy",
-        "privacy_loss_parameters": {"epsilon": ledgers.shown(one.spent), "limit": ledgers.shown(one.limit)},
-        "privacy_unit": unit,
-        "neighboring_relation": "bounded (replace one)"
-        if one.neighbours == "substitute"
-        else "unbounded (add or remove)",
-        "model": "central",
-        "accounting": "sequential composition, charged before the data are read",
-        "mechanism": "discrete Laplace on a grid, clamped (BIT) or truncated, with exact certificates",
-        "implementation": "inbounds",
-        "publication_dates": sorted(set(dates)),
-        "data_products": [text for entry in charges for text in entry.body["what"]],
+        "product": one.dataset,
+        "description": [text for entry in charges for text in entry.body["what"]],
+        "year": dates[0][:4] if dates else None,
+        "flavor": "Pure DP",
+        "privacy_loss": {"unit": unit, "relation": relation, "epsilon": ledgers.shown(one.spent)},
+        "model": "Central",
+        "accounting": {"composition": "sequential", "limit": ledgers.shown(one.limit), "dates": dates},
+        "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
     }

@@ -24,7 +24,7 @@ _STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: #1b1b1b; background: #fff; max-width: 60rem; margin: 0 auto;
   padding: 1rem; }
 h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin: 2.2rem 0 .4rem; }
-.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .6rem; padding: 0; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .6rem; padding: 0; }
 .facts div { background: #f2f5f7; border-left: 4px solid #0b5a78; padding: .5rem .7rem; }
 .facts dt { font-size: .85rem; color: #37474f; } .facts dd { margin: 0; font-size: 1.15rem; font-weight: 600; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
@@ -33,7 +33,8 @@ th, td { border-bottom: 1px solid #cfd8dc; padding: .35rem .5rem; text-align: ri
 th[scope=row], th:first-child { text-align: left; } thead th { border-bottom: 2px solid #607d8b; }
 svg { width: 100%; height: auto; max-width: 46rem; } svg text { font: 13px system-ui, sans-serif; fill: #1b1b1b; }
 code { font-size: .92em; background: #f2f5f7; padding: .1em .25em; overflow-wrap: anywhere; }
-.note { color: #37474f; font-size: .93rem; }
+p { overflow-wrap: anywhere; } .note { color: #37474f; font-size: .93rem; }
+@media (max-width: 40rem) { svg text { font-size: 18px; } th, td { padding: .3rem .25rem; font-size: .9rem; } }
 @media print { body { max-width: none; font-size: 11pt; } h2 { break-after: avoid; } tr, svg { break-inside: avoid; } }
 """
 
@@ -129,11 +130,12 @@ def _notes(one: Shown) -> list[str]:
         found.append(f"Interval for {place}: {one.interval.method}; assumes {one.interval.assumption}.")
     idle = _idle(one)
     if idle:
-        found.append(f"{idle} of {len(one.cells)} intervals cover all that is possible: these numbers tell nothing.")
+        found.append(f"{idle} of {len(_told(one))} intervals cover all that is possible: these numbers tell nothing.")
     bias, worst = float(np.max(np.abs(one.error.bias))), float(np.max(np.abs(one.error.worst_bias)))
     size = "no more than rounding" if bias < 1e-3 * float(np.max(one.error.rmse) or 1) else f"about {_figure(bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
-    found.append(f"Price of staying in bounds ({how} them): bias {size} here, {_figure(worst)} at worst.")
+    least = " (the width of the bounds: a group may be empty)" if release.method in derive.OF_SUMS else ""
+    found.append(f"Price of staying in bounds ({how} them): bias {size} here, {_figure(worst)} at worst{least}.")
     if release.method not in (derive.DIRECT, derive.MATRIX):
         found.append(f"Made from the noisy numbers by: {release.method}.")
     if release.repair is not None:
@@ -162,7 +164,7 @@ def _idle(one: Shown) -> int:
         if len(set(limits)) != 1:
             return 0
         ((low, high),) = set(limits)
-    ends = [(row[2], row[3]) for row in one.rows()]
+    ends = [(row[2], row[3]) for row in _told(one)]
     return sum(lower <= low and upper >= high for lower, upper in ends)
 
 
@@ -174,7 +176,7 @@ def _picture(one: Shown) -> str:
     low, high = min(row[2] for row in rows), max(row[3] for row in rows)
     low, high = min(low, *(row[1] for row in rows)), max(high, *(row[1] for row in rows))
     span = high - low or 1.0
-    left, width, step = 190, 420, 24
+    left, width, step = 230, 400, 26
 
     def x(value: Any) -> str:
         return str(round(left + (value - low) / span * width, 1))
@@ -183,7 +185,7 @@ def _picture(one: Shown) -> str:
     for i, (cell, value, lower, upper, *_) in enumerate(rows):
         y = 18 + i * step
         label = cell or one.name
-        label = label if len(label) <= 26 else label[:25] + "…"
+        label = label if len(label) <= 22 else label[:21] + "…"
         marks.append(
             f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(label)}</text>'
             f'<line x1="{x(lower)}" y1="{y}" x2="{x(upper)}" y2="{y}" stroke="#0b5a78" stroke-width="3"/>'
