@@ -327,6 +327,9 @@ class Release:
             own = (Fraction(0), rows if self.statistic in _WHOLE else Fraction(1))
             if any(bound != own for bound in dict.fromkeys(self.bounds)):
                 raise RecordError("the record's bounds are not those of its statistic")
+        in_turn = isinstance(self.certificate, Composition) and self.bounding == "truncated"
+        if in_turn and not soundness.truncated_in_turn(self.noisy, self.bounds, parts):
+            raise RecordError("the record's bounds are not those that its laws end at, or its variances allow")
         laws = parts * len(self.noisy) if len(parts) == 1 else parts
         if not all(_each(_on_the_grid, self.noisy, laws)):
             raise RecordError("the record's noisy values are not on the grid of its certificate")

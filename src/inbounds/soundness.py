@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
+from typing import Any
 
 from inbounds import derive
 from inbounds.privacy.certificate import Certificate
@@ -102,3 +103,20 @@ def _root_below(square: Fraction) -> Fraction:
     """A little less than √square."""
     bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
     return Fraction(isqrt((square.numerator << (2 * bits)) // square.denominator), 1 << bits)
+
+
+def truncated_in_turn(noisy: Sequence[Fraction], bounds: Sequence[Any], parts: Sequence[Certificate]) -> bool:
+    """Whether covariances that were truncated one by one lie within what the released variances allow.
+
+    Each law ends at its bounds, and those of a covariance are plus and minus the root of the two variances' product,
+    rounded down, where that is not 0.
+    """
+    size = derive.triangle_size(len(noisy))
+    places = list(combinations_with_replacement(range(size), 2))
+    variances = {i: noisy[place] for place, (i, j) in enumerate(places) if i == j}
+    for (i, j), bound, part in zip(places, bounds, parts, strict=True):
+        ends = tuple(None if end is None else part.origin + end * part.step for end in (part.first, part.last))
+        reach = _root_below(variances[i] * variances[j])
+        if ends != tuple(bound) or (i != j and reach > 0 and tuple(bound) != (-reach, reach)):
+            return False
+    return True

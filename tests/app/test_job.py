@@ -247,6 +247,26 @@ def test_careful_forgeries_are_found(made):
             Releases.from_json(json.dumps(body | {"entry": entry}))
 
 
+@pytest.mark.claim("verify")
+def test_truncated_covariances_are_held_to_the_variances(tmp_path):
+    """Each drawn within what the released variances allow: other bounds, or laws that end elsewhere, are found."""
+    from dataclasses import replace
+
+    path = example.write(tmp_path)
+    split = 'method = "split"\nbounding = "truncated"\nshare = 2'
+    text = path.read_text().replace('"sleep"]\nshare = 2', f'"sleep"]\n{split}')
+    path.write_text(text.replace('statistic = "correlation"', 'statistic = "covariance"'))
+    made = release(path)
+    assert Releases.from_json(made.to_json()).to_json() == made.to_json()
+    record = made["correlations"]
+    assert record.bounding == "truncated"
+    wide = tuple((low * 2, high * 2) for low, high in record.bounds)
+    one = (record.bounds[0], (Fraction(-1), Fraction(1)), *record.bounds[2:])
+    for bounds in (wide, one):
+        with pytest.raises(RecordError):
+            ib.Release.from_json(replace(record, bounds=bounds).to_json())
+
+
 NUMBERS = """
 [data]
 rows = 4

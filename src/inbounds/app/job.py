@@ -128,8 +128,8 @@ class Releases(Mapping[str, Release]):
 def _is_of(record: Release, draft: Release) -> bool:
     """Whether a record is what a draft became: everything but what was drawn is the same.
 
-    Laws and bounds of truncated covariances that were drawn one by one follow from released variances; theirs are held
-    against the rest of the record alone.
+    Laws and bounds of truncated covariances that were drawn one by one follow from released variances, which the record
+    itself is held to.
     """
     same = replace(draft, noisy=record.noisy, notes=record.notes)
     if isinstance(record.certificate, Composition) and record.bounding == "truncated":

@@ -23,11 +23,9 @@
 All mistakes are found at once, and each names its place, the rule and what to write instead.
 """
 
-import difflib
 import hashlib
 import inspect
 import json
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -48,6 +46,8 @@ from pydantic import (
     field_validator,
 )
 
+from inbounds.app.mistakes import PlanError as PlanError
+from inbounds.app.mistakes import explained, hint, near, unfilled
 from inbounds.app.wanted import STATISTICS, Wanted
 from inbounds.privacy.ledger import Account
 from inbounds.releases.opening import Draft
@@ -92,15 +92,6 @@ _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
 _DEEPEST = 50
 # More releases than this are a slip of the pen.
 _MOST_RELEASES = 1000
-
-
-class PlanError(ValueError):
-    """A plan with mistakes; ``problems`` has them all."""
-
-    def __init__(self, problems: list[str], name: str = "the plan") -> None:
-        self.problems = tuple(problems)
-        lines = [f"{name}: {len(problems)} mistakes:", *(f"  {problem}" for problem in problems)]
-        super().__init__(f"{name}: {problems[0]}" if len(problems) == 1 else "\n".join(lines))
 
 
 class _Part(BaseModel):
@@ -212,9 +203,9 @@ class Plan(_Part):
         try:
             content = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            raise PlanError(_unfilled(text) or [f"is not TOML: {error}{_hint(str(error))}"], str(path)) from None
+            raise PlanError(unfilled(text) or [f"is not TOML: {error}{hint(str(error))}"], str(path)) from None
         if 'statistic = "STATISTIC"' in text:
-            raise PlanError(_unfilled(text), str(path))
+            raise PlanError(unfilled(text), str(path))
         plan = cls.of(content, name=str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
@@ -234,7 +225,7 @@ class Plan(_Part):
         try:
             plan = cls.model_validate(content)
         except ValidationError as error:
-            raise PlanError([_explained(one, content) for one in error.errors()], name) from None
+            raise PlanError([explained(one, content, cls, _PARTS) for one in error.errors()], name) from None
         if not plan.budget.dataset.strip():
             name_of_data = Path(plan.budget.ledger or "data").name.split(".")[0] or "data"
             plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": name_of_data})})
@@ -264,7 +255,7 @@ class Plan(_Part):
         where = f"release.{item.name}"
         for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
             if column not in self.columns:
-                yield f"{where}: columns.{column}: no such column{_near(column, self.columns)}"
+                yield f"{where}: columns.{column}: no such column{near(column, self.columns)}"
         if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
             yield f"{where}.columns: name each column once"
         known = inspect.signature(STATISTICS[item.statistic]).parameters
@@ -449,20 +440,6 @@ def digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-# What `inbounds plan init` leaves to fill in.
-_OPEN = re.compile(r"(?<!\w)(ROWS|LOWER|UPPER|LEVEL|STATISTIC)(?!\w)")
-
-
-def _unfilled(text: str) -> list[str]:
-    lines = [(number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), 1)]
-    found = [(number, _OPEN.search(line)) for number, line in lines]
-    return [f"line {number}: {word[1]} is still to be filled in" for number, word in found if word]
-
-
-def _hint(text: str) -> str:
-    return '; names with spaces or umlauts are quoted, as in "Größe" = {...}' if "after a key" in text else ""
-
-
 def _plainly(value: Any) -> Any:
     """Plain values, in which 1, 1.0 and 1.00 are the same number, and no number is text."""
     if isinstance(value, dict):
@@ -490,53 +467,4 @@ def _exact(value: Any) -> Any:
     return [_exact(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _near(name: str, names: Any) -> str:
-    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
-    known = ", ".join(names) or "none"
-    return f"; did you mean {near[0]}?" if near else f"; [columns] has {known}"
-
-
-_FIELDS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns": Column, "release": Item}
-
-
-# What pydantic adds to a place to say which type of several it tried.
-_ALTERNATIVES = ("bool", "int", "str", "decimal", "function-plain[dumps()]")
-_LISTS = {"release": "write [[release]] above each release", "columns": 'write a list, as in columns = ["age"]'}
-
-
-def _explained(error: Any, content: Any) -> str:
-    """One of pydantic's errors in our words."""
-    place = [str(part) for part in error["loc"]]
-    place = [*place[:2], *(part for part in place[2:] if part not in _ALTERNATIVES)]
-    kind, context, text = error["type"], error.get("ctx", {}), str(error["msg"])
-    field = place[-1] if place else ""
-    where = ".".join(_named(place, content)) or "the plan"
-    got = f", got {str(error['input'])[:40]!r}" if not isinstance(error["input"], dict | list) else ""
-    if kind == "missing":
-        return f"{where}: must be given"
-    if kind == "extra_forbidden":
-        known = (_FIELDS[place[0]] if len(place) > 1 and place[0] in _FIELDS else Plan).model_fields
-        near = difflib.get_close_matches(field, list(known), n=1, cutoff=0.6)
-        return f"{where}: no such key" + (f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}")
-    if kind == "literal_error":
-        near = difflib.get_close_matches(
-            str(error["input"]), re.findall(r"'([^']*)'", context["expected"]), n=1, cutoff=0.7
-        )
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"{where}: must be {context['expected']}{got}{hint}"
-    if kind == "list_type" and field in _LISTS:
-        return f"{where}: must be a list: {_LISTS[field]}"
-    if kind in ("int_type", "int_parsing", "int_from_float"):
-        return f"{where}: must be a whole number, as in 20000{got}"
-    said = text.removeprefix("Input should be ").removeprefix("Value error, ").replace("a valid ", "a ")
-    return f"{where}: must be {said}{got}" if text.startswith("Input") else f"{where}: {said}{got}"
-
-
-def _named(place: list[str], content: Any) -> list[str]:
-    """A place with releases by their names; counted from one where they have none."""
-    if len(place) < 2 or place[0] != "release" or not place[1].isdigit():
-        return place
-    try:
-        return ["release", str(content["release"][int(place[1])]["name"]), *place[2:]]
-    except (KeyError, TypeError, IndexError):
-        return [f"release {int(place[1]) + 1}", *place[2:]]
+_PARTS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns": Column, "release": Item}

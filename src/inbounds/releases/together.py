@@ -64,6 +64,9 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Source:
 def _require_columns(table: Any, columns: Sequence[Column]) -> None:
     """All columns that are missing, at once. What is there is not named: the first line of a file may be a record."""
     names = read(table, []).collect_schema().names()
+    # As Polars names the second of two columns that have one name.
+    if twice := [repr(column.name) for column in columns if f"{column.name}_duplicated_0" in names]:
+        raise DataError(f"the table has two columns of the name {twice[0]}; rename one")
     if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
         what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
         raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
