@@ -53,7 +53,7 @@ def _inbounds(
     """Keeps commands as words of their own."""
 
 
-@plans.command("init")
+@plans.command("init", short_help="skeleton of a plan for a table")
 def plan_init(
     source: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, a DuckDB file or a PostgreSQL URL")],
     out: Annotated[Path, typer.Option(help="the plan to write; - for standard output")] = Path("plan.toml"),
@@ -80,7 +80,7 @@ def plan_init(
     _say(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
 
 
-@plans.command("schema")
+@plans.command("schema", short_help="JSON schema of plans, for editors")
 def plan_schema() -> None:
     """Print the JSON schema of plans, for editors that complete and check TOML."""
     from inbounds.app.plan import Plan
@@ -88,7 +88,7 @@ def plan_schema() -> None:
     print(json.dumps(Plan.model_json_schema(), indent=1))
 
 
-@app.command()
+@app.command(short_help="cost and expected error of a plan; reads no data")
 def preview(
     plan: PlanFile,
     picture: Annotated[Path | None, typer.Option(help="draw errors over the budget: a PNG or SVG file")] = None,
@@ -115,7 +115,7 @@ def preview(
     print(json.dumps(made.to_dict()) if as_json else made)
 
 
-@app.command()
+@app.command(short_help="the main job: charge, read once, write record and report")
 def release(
     plan: PlanFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="folder for release.json, values.csv and the report")],
@@ -160,7 +160,7 @@ def release(
     _say(f"{spent}; the report is {out / 'report.html'}")
 
 
-@app.command()
+@app.command(short_help="prove a record again, from the record alone")
 def verify(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="a release.json")],
     against: Annotated[
@@ -182,7 +182,7 @@ def verify(
     print(json.dumps(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)
 
 
-@ledger.command("show")
+@ledger.command("show", short_help="what is spent and left, and every entry")
 def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     """What was spent and what is left of every dataset, then every entry.
 
@@ -193,7 +193,7 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     print(json.dumps(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
 
 
-@ledger.command("verify")
+@ledger.command("verify", short_help="whether it was changed or put back")
 def ledger_verify(
     path: LedgerFile,
     records: Annotated[
@@ -219,7 +219,7 @@ def ledger_verify(
     print(json.dumps({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
 
 
-@ledger.command("raise")
+@ledger.command("raise", short_help="another limit for a dataset")
 def ledger_raise(
     path: LedgerFile,
     dataset: Annotated[str, typer.Option(help="the account")],
@@ -237,7 +237,7 @@ def ledger_raise(
     print(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
 
-@ledger.command("export")
+@ledger.command("export", short_help="CSV, or the columns of the registry")
 def ledger_export(
     path: LedgerFile,
     kind: Annotated[
@@ -258,7 +258,7 @@ def ledger_export(
         out.write_text(text, "utf-8")
 
 
-@app.command()
+@app.command(short_help="the main job on a generated survey")
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="folder for the survey, the plan and the results")] = Path(
         "inbounds-demo"
@@ -277,9 +277,9 @@ def demo(
         _say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
 
 
-@app.command()
+@app.command(short_help="try to catch the library")
 def audit(
-    quick: Annotated[bool, typer.Option("--quick", help="fewer draws: half a minute instead of several")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="fewer draws: seconds instead of a minute")] = False,
 ) -> None:
     """Try to catch the library: a certified lower bound on ε for every mechanism, from draws alone."""
     from inbounds.audit.__main__ import main as audited
@@ -287,7 +287,7 @@ def audit(
     raise typer.Exit(audited(["--quick"] if quick else []))
 
 
-@app.command()
+@app.command(short_help="the paper's studies, or your own")
 def study(
     what: Annotated[
         str,
