@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUN := $(VENV)/.run
 READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
@@ -11,12 +12,17 @@ SPARK4 := .venv-spark4/.ready
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-setup: $(READY)  ## the virtual environment, from the hash-checked lock
+setup: $(RUN)  ## the virtual environment, from the hash-checked lock
 
-$(READY): requirements.lock pyproject.toml
+# What running takes, and then what working on it takes: the same versions.
+$(RUN): requirements-run.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-run.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(READY): $(RUN) requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
 # The engines of the tests, on top: the same versions of everything else.
@@ -31,7 +37,7 @@ $(SPARK4): requirements-spark4.lock pyproject.toml
 	.venv-spark4/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: $(READY)  ## the main job on a generated health survey: plan, ledger, one pass, record, report
+demo: $(RUN)  ## the main job on a generated health survey: plan, ledger, one pass, record, report
 	$(BIN)/inbounds demo --out build/demo
 
 examples: $(READY)  ## draw the two laws of a proportion, release, preview and cover statistics, a study
@@ -86,6 +92,7 @@ LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emi
 lock:  ## resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --group engines $(LOCK) -o requirements-engines.lock
 	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
+	uv pip compile pyproject.toml --group build $(LOCK) -c requirements-engines.lock -o requirements-run.lock
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
 	uv pip compile --group tumult $(LOCK) -o requirements-tumult.lock
 	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock

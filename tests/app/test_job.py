@@ -260,6 +260,13 @@ def test_truncated_covariances_are_held_to_the_variances(tmp_path):
     assert Releases.from_json(made.to_json()).to_json() == made.to_json()
     record = made["correlations"]
     assert record.bounding == "truncated"
+    # Parts that are true in themselves, but not those of the request.
+    first = record.certificate.parts[0]
+    for lie in (first, record.certificate.parts[1]):
+        parts = (*record.certificate.parts[:-1], lie)
+        forgery = forged(made, "correlations", certificate=replace(record.certificate, parts=parts))
+        with pytest.raises(RecordError):
+            Releases.from_json(forgery)
     wide = tuple((low * 2, high * 2) for low, high in record.bounds)
     one = (record.bounds[0], (Fraction(-1), Fraction(1)), *record.bounds[2:])
     for bounds in (wide, one):
@@ -331,6 +338,12 @@ def test_numbers_that_are_too_large_and_trees_that_are_too_deep(tmp_path):
     for tree, said in (("[1.5, 'b']", "must hold levels"), ("[" * 60 + "'a'" + "]" * 60, "nested more than 50 deep")):
         with pytest.raises(PlanError, match=said):
             numbers(tmp_path, 'levels = ["a", "b"]', shares + tree)
+    with pytest.raises(PlanError, match=r"release.r.denominator: must be less than or equal to"):
+        numbers(tmp_path, "bounds = [0, 1]", f"{mean}\ndenominator = 1{'0' * 30}")
+    many = ", ".join(map(str, range(4000)))
+    whole = f"levels = [{many}] }}\ny = {{ levels = [{many}]"
+    with pytest.raises(PlanError, match="more than 10,000,000 cells"):
+        numbers(tmp_path, whole, 'statistic = "crosstab"\ncolumns = ["x", "y"]')
     with pytest.raises(PlanError, match="name each column once"):
         numbers(tmp_path, "bounds = [0, 1]", 'statistic = "covariance"\ncolumns = ["x", "x"]')
 

@@ -4,6 +4,7 @@ import enum
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 
 import inbounds as ib
@@ -239,33 +240,49 @@ def test_releases_that_are_accounted_for(tmp_path):
     book = tmp_path / "l"
     ask = {"bounds": (0, 10), "epsilon": 0.4}
     with pytest.raises(ledger.LedgerError, match=r"has not one dataset \(none\)"):
-        ib.mean([1, 2, 3], **ask, ledger=book)
+        ib.mean([1, 2, 3], "age", **ask, ledger=book)
     assert not book.exists()
     account = ledger.Account(book, "d", 1)
-    first = ib.mean([1, 2, 3], **ask, ledger=account)
-    assert ib.mean([1, 2, 3], **ask, ledger=book) == first
+    # Ages and heights that nobody named would be the same request.
+    with pytest.raises(TypeError, match="name the column of plain values"):
+        ib.mean([1, 2, 3], **ask, ledger=account)
+    first = ib.mean([1, 2, 3], "age", **ask, ledger=account)
+    with pytest.warns(UserWarning, match="mean of age was released from 'd' before and is shown again"):
+        assert ib.mean([1, 2, 3], "age", **ask, ledger=book) == first
     assert ledger.standings(ledger.verify(book))[0].spent == 4 * 10**8
     # Anything else is another request: a charge of its own.
-    other = ib.mean([1, 2, 3], **ask, bounding="truncated", ledger=str(book))
+    other = ib.mean([1, 2, 3], "age", **ask, bounding="truncated", ledger=str(book))
     assert other.bounding == "truncated"
     assert ledger.standings(ledger.verify(book))[0].spent == 8 * 10**8
+    table = {"x": [1.0, 2], "y": [1, 2]}
     for call in (
-        lambda: ib.sum([1, 2, 3], **ask, ledger=book),
-        lambda: ib.histogram(["a"], levels=["a", "b"], epsilon=0.3, ledger=book),
-        lambda: ib.covariance({"x": [1.0, 2], "y": [1, 2]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=1, ledger=book),
+        lambda: ib.sum([1, 2, 3], "age", **ask, ledger=book),
+        lambda: ib.histogram(["a"], "g", levels=["a", "b"], epsilon=0.3, ledger=book),
+        lambda: ib.covariance(table, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=1, ledger=book),
     ):
         with pytest.raises(ledger.BudgetRefused):
             call()
     with pytest.raises(ledger.LedgerError, match="do not add up"):
         ib.count(["a"], "x", level="a", epsilon=0.1, neighbours="add-remove", ledger=book)
     with pytest.raises(TypeError, match="ledger must be a file or an Account"):
-        ib.mean([1], **ask, ledger=3)
+        ib.mean([1], "age", **ask, ledger=3)
+    # What is public is found before it costs anything.
+    for wrong in (pl.DataFrame({"age": ["s"]}), pl.LazyFrame({"age": [1, 2]})):
+        with pytest.raises(DataError):
+            ib.mean(wrong, "age", bounds=(0, 10), epsilon=0.01, rows=1, ledger=book)
+    assert ledger.standings(ledger.verify(book))[0].spent == 8 * 10**8
     # What the data themselves refuse is paid for, and stays refused.
-    with pytest.raises(DataError):
-        ib.mean([1, None, 3], bounds=(0, 10), epsilon=0.1, ledger=book)
+    with pytest.raises(DataError, match=r"the charge of 0.1 on 'd' stands; 0.1 is left"):
+        ib.mean([1, None, 3], "age", bounds=(0, 10), epsilon=0.1, ledger=book)
     with pytest.raises(ledger.Unfinished, match="and failed"):
-        ib.mean([1, 2, 3], bounds=(0, 10), epsilon=0.1, ledger=book)
+        ib.mean([1, 2, 3], "age", bounds=(0, 10), epsilon=0.1, ledger=book)
     assert ledger.standings(ledger.verify(book))[0].spent == 9 * 10**8
+    # Levels of another type, and what counts as the level, are other requests.
+    answers = ["no level", None, "1"]
+    counted = {"column": "g", "epsilon": 0.001, "ledger": book}
+    for ask in ({"level": "1", "missing": True}, {"level": "1", "missing": False}, {"level": 1, "missing": True}):
+        ib.count(answers if isinstance(ask["level"], str) else [1, None, 2], **ask, **counted)
+    assert ledger.standings(ledger.verify(book))[0].charges == 6
 
 
 def test_requests_have_digests_of_their_own():

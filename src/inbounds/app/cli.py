@@ -137,7 +137,7 @@ def release(
 
     loaded = Plan.load(plan)
     if dry_run:
-        text = commands.dry_run(loaded, out)
+        text = commands.dry_run(loaded)
         print(json.dumps({"dry_run": text})) if as_json else _say(text)
         return
     with _steps() as say:
@@ -396,7 +396,7 @@ def main() -> None:
         if status == _INTERRUPTED:
             _say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
-    except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
         _say(f"inbounds: {error}")
         sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
     except Exception as error:

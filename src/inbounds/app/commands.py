@@ -22,20 +22,30 @@ FILES = ("release.json", "values.csv", "report.html", "report.md")
 @contextmanager
 def ready(folder: Path) -> Iterator[None]:
     """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it."""
-    before = [one for one in (folder, *folder.parents) if not one.exists()]
+    made: list[Path] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for one in reversed([folder, *folder.parents]):
+            with suppress(FileExistsError):
+                one.mkdir()
+                made.append(one)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError as error:
-        raise ValueError(f"--out {str(folder)!r} cannot be written to: {error.strerror}; nothing was spent") from None
+    except (OSError, ValueError) as error:
+        _unmade(made)
+        why = getattr(error, "strerror", None) or "no name of a folder"
+        raise ValueError(f"--out {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
     try:
         yield
-    finally:
-        for made in before:
-            # Only what is empty can be removed.
-            with suppress(OSError):
-                made.rmdir()
+    except BaseException:
+        _unmade(made)
+        raise
+
+
+def _unmade(made: list[Path]) -> None:
+    for one in reversed(made):
+        # Only what is empty can be removed.
+        with suppress(OSError):
+            one.rmdir()
 
 
 def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
@@ -53,6 +63,7 @@ def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, 
 def write(made: Releases, folder: Path) -> None:
     """Record, values and reports; each file is there whole or as it was."""
     rows = tidy.shown(made)
+    folder.mkdir(parents=True, exist_ok=True)
     _replaced(folder / "release.json", made.json_pieces())
     _replaced(folder / "values.csv", tidy.to_csv(rows))
     _replaced(folder / "report.html", [report.to_html(made, rows)])
@@ -73,7 +84,7 @@ def _replaced(path: Path, pieces: Iterable[str]) -> None:
         raise
 
 
-def dry_run(plan: Plan, folder: Path) -> str:
+def dry_run(plan: Plan) -> str:
     """All that a release checks before it charges, the budget included."""
     from inbounds.releases.together import open_source
 
@@ -82,8 +93,7 @@ def dry_run(plan: Plan, folder: Path) -> str:
         return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:
         raise ValueError("data.source: must be given")
-    with ready(folder):
-        open_source(plan.place, list(plan.drafts().values()))
+    open_source(plan.place, list(plan.drafts().values()))
     left = "no ledger accounts for it"
     if account is not None:
         left = f"{ledgers.shown(ledgers.affordable(account, asked))} would be left"

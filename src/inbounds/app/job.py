@@ -8,10 +8,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 from inbounds.app.plan import Plan, PlanError, digest
+from inbounds.derive import triangle_size
 from inbounds.privacy import ledger as ledgers
 from inbounds.privacy.certificate import CertificateError, Composition, without_repeats
 from inbounds.privacy.ledger import Account, Entry, LedgerError
@@ -104,13 +106,14 @@ class Releases(Mapping[str, Release]):
             plan = Plan.of(body["request"])
             if plan.request() != body["request"] or plan.digest != body["digest"]:
                 raise RecordError("the request is not the one that the digest is of")
+            # Names first: laws of releases that are not there need not be made.
+            if [item.name for item in plan.release] != list(body["releases"]):
+                raise RecordError("the releases are not those of the request")
             drafts = plan.drafts()
         except RecordError:
             raise
-        except (ValueError, TypeError, RecursionError, ArithmeticError) as error:
+        except (ValueError, TypeError, RecursionError, ArithmeticError, MemoryError) as error:
             raise RecordError(f"the request is no plan ({type(error).__name__})") from None
-        if list(drafts) != list(body["releases"]):
-            raise RecordError("the releases are not those of the request")
         records = {}
         for name, record in body["releases"].items():
             try:
@@ -133,10 +136,30 @@ def _is_of(record: Release, draft: Release) -> bool:
     """
     same = replace(draft, noisy=record.noisy, notes=record.notes)
     if isinstance(record.certificate, Composition) and record.bounding == "truncated":
-        if record.certificate.epsilon != draft.certificate.epsilon or record.neighbours != draft.neighbours:
+        if not isinstance(draft.certificate, Composition) or not _in_turn(record, draft, draft.certificate):
             return False
         same = replace(same, certificate=record.certificate, bounds=record.bounds)
     return same == record
+
+
+def _in_turn(record: Release, draft: Release, asked: Composition) -> bool:
+    """Whether elements that were truncated one by one have the laws of the draft, but for bounds of covariances."""
+    assert isinstance(record.certificate, Composition)
+    size = triangle_size(len(draft.units))
+    places = list(combinations_with_replacement(range(size), 2))
+    rows = (places, record.certificate.parts, asked.parts, record.bounds, draft.bounds)
+    if len({len(row) for row in rows}) != 1:
+        return False
+    for (i, j), part, law, bound, own in zip(*rows, strict=True):
+        promise = (part.epsilon, part.sensitivity, part.neighbours, part.statistic)
+        if promise != (law.epsilon, law.sensitivity, law.neighbours, law.statistic):
+            return False
+        if bound == own and (i == j or part.location != "anywhere"):
+            if part != law:
+                return False
+        elif i == j or part.location != "anywhere":
+            return False
+    return record.certificate.epsilon == asked.epsilon
 
 
 def _proved(plain: Any, made: Releases) -> Entry | None:

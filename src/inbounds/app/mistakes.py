@@ -17,9 +17,13 @@ class PlanError(ValueError):
         super().__init__(f"{name}: {problems[0]}" if len(problems) == 1 else "\n".join(lines))
 
 
+_FEW = 100
+
+
 def near(name: str, names: Any) -> str:
-    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5)
-    known = ", ".join(names) or "none"
+    # Looking for a near name among thousands would take longer than reading them.
+    near = difflib.get_close_matches(name, list(names), n=1, cutoff=0.5) if len(names) <= _FEW else []
+    known = ", ".join(list(names)[:_FEW]) or "none"
     return f"; did you mean {near[0]}?" if near else f"; [columns] has {known}"
 
 

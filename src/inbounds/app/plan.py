@@ -31,6 +31,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
@@ -88,6 +89,8 @@ _CELLS = ("histogram", "proportions", "crosstab")
 _MOST = 2**31
 # Keys of a release that are keywords of its function.
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
+# Cells of one table, and columns of one matrix.
+_MOST_CELLS, _MOST_COLUMNS = 10**7, 200
 # Groups within groups of a tree.
 _DEEPEST = 50
 # More releases than this are a slip of the pen.
@@ -108,7 +111,7 @@ class Data(_Part):
     engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
     rows: StrictInt | None = Field(None, ge=1, le=_MOST, description="the public number of rows, under 'substitute'")
     expected_rows: StrictInt | None = Field(
-        None, ge=1, description="about how many rows, under 'add-remove'; for previews"
+        None, ge=1, le=_MOST, description="about how many rows, under 'add-remove'; for previews"
     )
     neighbours: Literal["substitute", "add-remove"] = "substitute"
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="rows that one person may hold")
@@ -154,7 +157,7 @@ class Item(_Part):
     tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
     sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")
     denominator: StrictInt | None = Field(
-        None, ge=1, description="a fixed public number to divide by, under 'add-remove'"
+        None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
     plausible: Any = Field(None, description="where the truth may lie, for previews")
 
@@ -231,7 +234,7 @@ class Plan(_Part):
             plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": name_of_data})})
         problems = list(plan._problems())
         # Releases that are wrong already are not asked what else there is.
-        wrong = {item.name for item in plan.release if any(f"release.{item.name}" in one for one in problems)}
+        wrong = {item.name for item in plan.release if any(one.startswith(f"release.{item.name}") for one in problems)}
         if plan.data.neighbours == "add-remove" or plan.data.rows is not None:
             problems += plan._undrafted(wrong)
         if problems:
@@ -258,6 +261,11 @@ class Plan(_Part):
                 yield f"{where}: columns.{column}: no such column{near(column, self.columns)}"
         if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
             yield f"{where}.columns: name each column once"
+        sizes = [_cells(self.columns[name]) for name in item.columns if name in self.columns]
+        if item.statistic in _CELLS and prod(sizes) > _MOST_CELLS:
+            yield f"{where}.columns: the table would have more than {_MOST_CELLS:,} cells"
+        if len(item.columns) > _MOST_COLUMNS:
+            yield f"{where}.columns: more than {_MOST_COLUMNS} columns"
         known = inspect.signature(STATISTICS[item.statistic]).parameters
         for key in (*_OWN, "sizes", "by"):
             if getattr(item, key) is not None and key not in known:
@@ -432,6 +440,10 @@ class Plan(_Part):
 
 # Keys of [data] that say where the table is and not what is asked.
 _WHERE = ("source", "table", "engine", "expected_rows")
+
+
+def _cells(rule: Column) -> int:
+    return len(rule.levels) if rule.levels is not None else len(rule.edges or [0])
 
 
 def digest(body: Mapping[str, Any]) -> str:

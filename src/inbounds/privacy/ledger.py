@@ -349,7 +349,7 @@ def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge; a new one is made with --new (new=True)"
+        "drawn twice for one charge; a new one is made with --new, or new=True of a plan's release"
     )
 
 

@@ -1,5 +1,7 @@
 """What all releases share: opening a table, public sizes, steps of columns, and writing the record."""
 
+import hashlib
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -24,10 +26,17 @@ from inbounds.tables.schema import (
     resolution,
 )
 from inbounds.tables.schema import DataError as DataError
-from inbounds.tables.sources import Frame, is_column, is_table, read
+from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
+
+
+class _Unnamed(str):
+    """The name of a column that nobody named."""
+
+    __slots__ = ()
+
 
 # Name of the column where a plain list of values is given.
-UNNAMED = "x"
+UNNAMED = _Unnamed("x")
 # Where n is protected, steps must be fine enough for any number of rows.
 _ANY_ROWS = MOST_ROWS
 
@@ -122,13 +131,21 @@ def _paid(frame: Frame, draft: Draft) -> Release:
     # SQLite is loaded where there is a ledger.
     from inbounds.privacy import ledger
 
-    record = draft.record
+    record, columns = draft.record, draft.request.columns
+    if any(isinstance(column.name, _Unnamed) for column in columns):
+        raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
     account = ledger.account(draft.ledger)
-    asked = ledger.Request(
-        record.request_digest(), record.certificate.epsilon, record.neighbours, record.contributions, (record.title,)
-    )
-    receipt = ledger.charge(account, asked)
+    # What is public is found out before it costs anything.
+    check_types(frame, columns)
+    if record.rows is not None and count_rows(frame) != record.rows:
+        raise _other_size(record.rows)
+    # Levels with their types, and where others go, which the record has as text.
+    digest = hashlib.sha256(f"{record.request_digest()} {draft.request!r}".encode()).hexdigest()
+    promise = record.certificate.epsilon, record.neighbours, record.contributions
+    receipt = ledger.charge(account, ledger.Request(digest, *promise, (record.title,)))
     if receipt.stored is not None:
+        told = f"{record.title} was released from {account.dataset!r} before and is shown again; the table was not read"
+        warnings.warn(told, stacklevel=2)
         return Release.from_json(receipt.stored)
     with ledger.standing_charge(account, receipt):
         (made,) = complete(frame, [draft])
@@ -217,7 +234,9 @@ def fixed_denominator(denominator: Any, promise: Promise) -> int | None:
             "denominator= belongs to neighbours='add-remove': under 'substitute' the number of rows is public, and is "
             "what is divided by"
         )
-    return _check.integer(denominator, "denominator", least=1)
+    if _check.integer(denominator, "denominator", least=1) > MOST_ROWS:
+        raise ValueError("denominator must not exceed 2^31, the most rows that a table may have")
+    return int(denominator)
 
 
 def rule(column: Column | Quantised, sizes: tuple[int, ...] | None = None) -> ColumnRule:
