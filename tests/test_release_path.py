@@ -11,6 +11,7 @@ PATH = [
     *sorted((SOURCE / "grid").glob("*.py")),
     SOURCE / "privacy" / "exact.py",
     SOURCE / "privacy" / "certificate.py",
+    SOURCE / "tables" / "answers.py",
     SOURCE / "tables" / "statistics.py",
     SOURCE / "releases" / "draw.py",
 ]

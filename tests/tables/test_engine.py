@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, counts_of, records, tally
+from inbounds.tables.answers import counts_of, records
+from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
 from inbounds.tables.schema import ELSEWHERE, DataError, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
 from tests.tables.samples import KEYS, NUMBERS, ROWS, engines, messy, natively, partitioned

@@ -18,7 +18,7 @@ from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
-from inbounds.tables.engine import Cells
+from inbounds.tables.answers import Cells
 from inbounds.tables.statistics import Statistic, Unit
 
 BOUNDINGS = ("bit", "truncated")

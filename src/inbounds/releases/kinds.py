@@ -25,7 +25,8 @@ from inbounds.releases.draw import (
     zero_sum_law,
 )
 from inbounds.releases.opening import Drawn, Opened, drafted, open_table
-from inbounds.tables.engine import Cells, Request, counts_of
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.engine import Request
 from inbounds.tables.schema import Column, Key, Quantised
 from inbounds.tables.statistics import Moments, Statistic, root_below
 

@@ -11,8 +11,9 @@ from inbounds import _check
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.record import Bound, ColumnRule, Release
 from inbounds.releases.draw import Promise
+from inbounds.tables.answers import Cells, records
 from inbounds.tables.engine import MOST_ROWS as MOST_ROWS
-from inbounds.tables.engine import Cells, Request, TooManyRows, count_rows, records, tally
+from inbounds.tables.engine import Request, TooManyRows, count_rows, tally
 from inbounds.tables.schema import (
     ELSEWHERE,
     Column,

@@ -31,7 +31,8 @@ from inbounds.releases.opening import (
     open_table,
 )
 from inbounds.tables import statistics
-from inbounds.tables.engine import Cells, Request
+from inbounds.tables.answers import Cells
+from inbounds.tables.engine import Request
 from inbounds.tables.schema import ELSEWHERE, Column, Key, Level, Levels, Numeric, Quantised
 from inbounds.tables.statistics import Moments
 

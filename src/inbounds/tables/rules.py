@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inbounds.tables.schema import Edges, Key, Levels, Quantised
+from inbounds.tables.schema import MISSING, OTHER, Edges, Key, Levels, Quantised
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -173,10 +173,6 @@ def placed(frame: Any, name: str, key: Levels) -> Any:
     frame = frame.join(nw.from_native(levels), on=name, how="left")
     found = nw.col(number).fill_null(OTHER)
     return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(found)})
-
-
-# In place of the number of a cell. Intervals have the second one alone.
-OTHER, MISSING = -2, -1
 
 
 # Runs of integers are compared with their ends rather than with each of them.

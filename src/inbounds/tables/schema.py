@@ -27,6 +27,10 @@ LARGEST_COUNT = 1 << 47
 _LARGEST = 10**60
 
 
+# In place of the number of a cell, for values that are no level and for missing ones. Intervals have the second alone.
+OTHER, MISSING = -2, -1
+
+
 class DataError(ValueError):
     """A table that cannot be used, by a rule of its schema. The text holds no data."""
 

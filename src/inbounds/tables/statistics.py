@@ -21,7 +21,8 @@ from math import isqrt
 
 from inbounds import _check
 from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
-from inbounds.tables.engine import Cell, Cells, Product, Request
+from inbounds.tables.answers import Cell, Cells
+from inbounds.tables.engine import Product, Request
 from inbounds.tables.schema import Quantised
 
 

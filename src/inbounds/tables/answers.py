@@ -1,0 +1,143 @@
+"""What comes back from an engine, read as exact integers: counts and sums of the cells of a table.
+
+Engines return whole numbers as integers, doubles or decimals, and labels as numbers or text; here they become places in
+a table, and what a rule refuses is refused, in words that hold no data.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from inbounds.tables.schema import MISSING, OTHER, Column, DataError, Edges, Key, Levels
+
+# Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
+Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
+Cells: TypeAlias = Mapping[tuple[int, ...], Cell]
+
+
+class Counts(Mapping[tuple[int, ...], Cell]):
+    """Cells of which only the records were counted, in eight bytes each: there may be a million of them."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: npt.NDArray[np.int64]) -> None:
+        self._table = table
+
+    def __getitem__(self, place: tuple[int, ...]) -> Cell:
+        count = int(self._table[place])
+        if not count:
+            raise KeyError(place)
+        return count, (), ()
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        yield from zip(*(axis.tolist() for axis in np.nonzero(self._table)), strict=True)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self._table))
+
+    def __repr__(self) -> str:
+        return "Counts(...)"
+
+    def within(self, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """The counts of the first cells along each axis, one after another."""
+        return self._table[tuple(slice(size) for size in shape)].ravel()
+
+
+def counts_of(cells: Cells, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """The number of records in each cell of a table of this shape, one after another; others are left out."""
+    if isinstance(cells, Counts):
+        return cells.within(shape)
+    table = np.zeros(shape, dtype=np.int64)
+    for place, (count, _, _) in cells.items():
+        if all(i < size for i, size in zip(place, shape, strict=True)):
+            table[place] = count
+    return table.ravel()
+
+
+def records(cells: Cells) -> int:
+    """The number of records in all cells."""
+    if isinstance(cells, Counts):
+        return int(cells.within(cells._table.shape).sum())
+    return sum(count for count, _, _ in cells.values())
+
+
+def refused(column: Column, what: str) -> DataError:
+    """The error for a table that holds what a column's rule does not take."""
+    other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
+    if what == "missing":
+        return DataError(
+            f"column {column.name!r} has missing values; say what they count as with {missing}=, or leave them out"
+        )
+    if other == "level":
+        return DataError(f"column {column.name!r} holds values other than 0 and 1; name the one to count with level=")
+    return DataError(
+        f"column {column.name!r} holds values that are none of its levels; say where they belong with {other}=, or add "
+        "them to the levels"
+    )
+
+
+def whole(column: Any) -> npt.NDArray[np.int64]:
+    """Whole numbers as an engine returns them: 64-bit integers, or doubles, decimals or None."""
+    import narwhals as nw
+
+    if column.dtype == nw.Int64 and not column.null_count():
+        return np.asarray(column.to_numpy(), dtype=np.int64)
+    return np.array([integer(value) for value in column], dtype=np.int64)
+
+
+def places_of(key: Key, labels: Any) -> npt.NDArray[np.int64]:
+    """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
+    if isinstance(key, Edges):
+        places = whole(labels)
+    elif not labels.dtype.is_numeric():
+        places = _by_text(key, labels)
+    elif isinstance(key.levels[0], str):
+        places = _with_strays(key, whole(labels).copy())
+    else:
+        places = _by_number(key, whole(labels))
+    for refusal, what in ((OTHER, "other"), (MISSING, "missing")):
+        if np.any(places == refusal):
+            raise refused(key, what)
+    return places
+
+
+def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    size = len(key.levels)
+    levels = np.fromiter(key.levels, dtype=np.int64, count=size)
+    if np.all(levels[1:] - levels[:-1] == 1):
+        # A run in order: strays have the numbers right below it, as the engine counts them.
+        return _with_strays(key, labels - levels[0])
+    known, places = np.append(levels, key.stray_numbers), np.append(np.arange(size), _refusals(key))
+    order = np.argsort(known)
+    return places[order[np.searchsorted(known, labels, sorter=order)]]
+
+
+def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Numbers of levels with other and missing values where the rule puts them."""
+    other, missing = numbers == OTHER, numbers == MISSING
+    numbers[other], numbers[missing] = _refusals(key)
+    return numbers
+
+
+def _by_text(key: Levels, labels: Any) -> npt.NDArray[np.int64]:
+    known = dict(zip((*key.labels, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True))
+    return np.array([known[str(label)] for label in labels], dtype=np.int64)
+
+
+def _refusals(key: Levels) -> list[int]:
+    strays = zip((OTHER, MISSING), key.places, strict=True)
+    return [stray if place is None else place for stray, place in strays]
+
+
+def integer(value: Any) -> int:
+    """A sum as an engine returns it: None where there were no rows at all."""
+    return 0 if value is None else int(value)
+
+
+def added(a: Cell, b: Cell) -> Cell:
+    def plus(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:
+        return tuple(i + j for i, j in zip(x, y, strict=True))
+
+    return a[0] + b[0], plus(a[1], b[1]), plus(a[2], b[2])
