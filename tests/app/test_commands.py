@@ -195,7 +195,7 @@ import os, signal, sqlite3, sys
 from pathlib import Path
 from inbounds.app import commands
 from inbounds.app.plan import Plan
-from inbounds.privacy import ledger
+from inbounds.privacy import ledger_file
 from inbounds.releases import opening
 
 at, count = int(sys.argv[2]), 0
@@ -211,8 +211,8 @@ def connect(*args, **kwargs):
     made = real(*args, **kwargs)
     made.set_trace_callback(step)
     return made
-ledger.sqlite3.connect = connect
-for module, name in ((opening, "tally"), (opening, "_drawn"), (ledger, "_note_head"), (commands, "_replaced")):
+ledger_file.sqlite3.connect = connect
+for module, name in ((opening, "tally"), (opening, "_drawn"), (ledger_file, "_note_head"), (commands, "_replaced")):
     def wrapped(*args, _real=getattr(module, name), **kwargs):
         step()
         result = _real(*args, **kwargs)

@@ -12,44 +12,24 @@
 Refusals depend on public numbers alone.
 """
 
-import getpass
 import hashlib
 import sqlite3
-import uuid
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from inbounds import _check
-from inbounds.privacy.chain import FORMAT, UNIT, Chain, cost_of, parsed
+from inbounds.privacy.chain import UNIT, Chain, cost_of
 from inbounds.privacy.chain import Entry as Entry
 from inbounds.privacy.chain import LedgerError as LedgerError
 from inbounds.privacy.chain import Standing as Standing
 from inbounds.privacy.chain import shown as shown
 from inbounds.privacy.guarantee import NEIGHBOURS
-
-# Seconds to wait while others write.
-_PATIENCE = 60.0
-
-_TABLES = """
-CREATE TABLE entries (
-    sequence INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,
-    body TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    hash TEXT NOT NULL UNIQUE
-) STRICT;
-CREATE TABLE results (charge INTEGER PRIMARY KEY REFERENCES entries, content BLOB NOT NULL) STRICT;
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only added'); END;
-CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only added'); END;
-CREATE TRIGGER results_stay BEFORE UPDATE ON results BEGIN SELECT RAISE(ABORT, 'results are only added'); END;
-CREATE TRIGGER results_remain BEFORE DELETE ON results BEGIN SELECT RAISE(ABORT, 'results are only added'); END;
-"""
+from inbounds.privacy.ledger_file import append, begun, present, printable, reading, writing
 
 
 class BudgetRefused(LedgerError):
@@ -125,7 +105,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     if not account.ledger.exists():
         # No file is made for a charge that will be refused.
         _affordable(account, request, _first_standing(account, request, Chain()))
-    with _writing(account.ledger) as (connection, chain):
+    with writing(account.ledger) as (connection, chain):
         asked = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
@@ -135,7 +115,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         if standing is None:
             standing = _first_standing(account, request, chain)
             body = {name: getattr(standing, name) for name in ("dataset", "limit", "neighbours", "contributions")}
-            _append(connection, chain, "dataset", body, who)
+            append(connection, chain, "dataset", body, who)
         _affordable(account, request, standing)
         body = {
             "dataset": account.dataset,
@@ -144,15 +124,15 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             "epsilon": str(request.epsilon),
             "what": list(request.what),
         }
-        made = _append(connection, chain, "charge", body, who)
+        made = append(connection, chain, "charge", body, who)
     return Receipt(made, standing.left - request.cost)
 
 
 def stored(account: Account, request: Request) -> Receipt | None:
     """The result of a request that was charged before, None where it was not. Nothing is written."""
-    if not _begun(account.ledger):
+    if not begun(account.ledger):
         return None
-    with _reading(account.ledger) as (connection, chain):
+    with reading(account.ledger) as (connection, chain):
         asked = _charges(chain, account, request)
         return _stored(connection, chain, asked) if asked else None
 
@@ -160,8 +140,8 @@ def stored(account: Account, request: Request) -> Receipt | None:
 def affordable(account: Account, request: Request) -> int:
     """What would be left after a charge, in billionths; `BudgetRefused` where it does not fit. Nothing is written."""
     chain = Chain()
-    if _begun(account.ledger):
-        with _reading(account.ledger) as (_, chain):
+    if begun(account.ledger):
+        with reading(account.ledger) as (_, chain):
             pass
     standing = chain.datasets.get(account.dataset) or _first_standing(account, request, chain)
     _one_promise(standing, request)
@@ -172,7 +152,7 @@ def affordable(account: Account, request: Request) -> int:
 def keep(account: Account, receipt: Receipt, result: str) -> Entry:
     """Store the result of a charge, before anybody sees it."""
     packed = zlib.compress(result.encode(), 6)
-    with _writing(account.ledger, "; the result could not be kept, and the charge stands") as (connection, chain):
+    with writing(account.ledger, "; the result could not be kept, and the charge stands") as (connection, chain):
         paid = receipt.entry.sequence
         if chain.charges.get(paid) != receipt.entry:
             raise LedgerError("the ledger no longer has the charge of this release; it was changed meanwhile")
@@ -180,13 +160,13 @@ def keep(account: Account, receipt: Receipt, result: str) -> Entry:
             raise LedgerError("this charge has a result already")
         connection.execute("INSERT INTO results VALUES (?, ?)", (paid, packed))
         digest = hashlib.sha256(result.encode()).hexdigest()
-        return _append(connection, chain, "result", {"charge": paid, "digest": digest}, None)
+        return append(connection, chain, "result", {"charge": paid, "digest": digest}, None)
 
 
 def fail(account: Account, receipt: Receipt, why: str) -> None:
     """Note that a charge came to nothing; it stands all the same."""
-    with _writing(account.ledger, "; the charge stands") as (connection, chain):
-        _append(connection, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
+    with writing(account.ledger, "; the charge stands") as (connection, chain):
+        append(connection, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
 
 
 @contextmanager
@@ -214,15 +194,15 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
     if account.limit is None:
         raise TypeError("state the new limit, as in Account(ledger, dataset, limit=2)")
     limit = account.limit * UNIT // 1
-    _present(account.ledger)
-    with _writing(account.ledger, "; the limit is as it was") as (connection, chain):
+    present(account.ledger)
+    with writing(account.ledger, "; the limit is as it was") as (connection, chain):
         standing = chain.datasets.get(account.dataset)
         if standing is None:
             raise LedgerError(_no_dataset(account.dataset, chain))
         if limit < standing.spent:
             raise LedgerError(f"{shown(standing.spent)} is spent already; a limit cannot be below it")
-        body = {"dataset": account.dataset, "limit": limit, "before": standing.limit, "why": _printable(why)}
-        _append(connection, chain, "limit", body, who)
+        body = {"dataset": account.dataset, "limit": limit, "before": standing.limit, "why": printable(why)}
+        append(connection, chain, "limit", body, who)
         return chain.datasets[account.dataset]
 
 
@@ -252,13 +232,13 @@ def standings(entries: Sequence[Entry]) -> list[Standing]:
 
 def read(path: Any) -> list[Entry]:
     """All entries, verified."""
-    with _reading(_present(path)) as (_, chain):
+    with reading(present(path)) as (_, chain):
         return chain.entries
 
 
 def results(path: Any) -> dict[int, str]:
     """Stored results by the number of their charge; refuses one that is not what was stored."""
-    with _reading(_present(path)) as (connection, chain):
+    with reading(present(path)) as (connection, chain):
         return _results(connection, chain)
 
 
@@ -269,7 +249,7 @@ def verify(path: Any, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
     first thing that is wrong: an edited, missing or inserted entry, a lost or edited result, spending beyond a limit, a
     ledger that was put back or forked.
     """
-    with _reading(_present(path)) as (connection, chain):
+    with reading(present(path)) as (connection, chain):
         _results(connection, chain)
     for sequence, hash_ in anchors:
         if not 0 <= sequence < len(chain.entries) or chain.entries[sequence].hash != hash_:
@@ -278,27 +258,6 @@ def verify(path: Any, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
                 "copy of it, or it was put back to an earlier state"
             )
     return chain.entries
-
-
-def _append(connection: sqlite3.Connection, chain: Chain, kind: str, body: dict[str, Any], who: str | None) -> Entry:
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    entry = Entry.after(chain.last, kind, body | {"when": when, "who": _printable(who or _user())})
-    chain.add(entry)
-    row = (entry.sequence, kind, entry.text, entry.previous, entry.hash)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row)
-    return entry
-
-
-def _printable(text: str) -> str:
-    """Text that can be written, whatever the terminal sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
 
 
 def _first_standing(account: Account, request: Request, chain: Chain) -> Standing:
@@ -369,122 +328,3 @@ def _result(connection: sqlite3.Connection, chain: Chain, number: int) -> str:
     except (TypeError, ValueError, zlib.error):
         pass
     raise LedgerError(f"the ledger was changed: the result of entry {number} is not what was stored")
-
-
-# The file
-
-
-def _present(path: Any) -> Path:
-    where = Path(path)
-    if not where.is_file():
-        raise LedgerError(f"there is no ledger {str(where)!r}")
-    return where
-
-
-def _begun(path: Path) -> bool:
-    """Whether there is anything in it: a process that died before its first charge leaves an empty file."""
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
-
-
-@contextmanager
-def _connected(path: Path, *, create: bool, after: str) -> Iterator[sqlite3.Connection]:
-    """A connection; whatever SQLite says becomes one clear error, with what that means for the budget."""
-    try:
-        # Also to read it is opened for writing: what a crash left half done has to be rolled back first.
-        address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-        with closing(sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True)) as connection:
-            # Committed is what is on the disk, the name of the journal included.
-            connection.execute("PRAGMA synchronous = EXTRA")
-            yield connection
-    except sqlite3.Error as error:
-        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({error}){after}") from None
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain]]:
-    """The ledger as it was at one moment. What the file beside it says is read first, and so is not newer."""
-    head = _noted_head(path)
-    with _connected(path, create=False, after="") as connection:
-        connection.execute("BEGIN")
-        chain = _chain(connection)
-        _not_put_back(path, head, chain)
-        yield connection, chain
-
-
-@contextmanager
-def _writing(path: Path, after: str = "; nothing was spent") -> Iterator[tuple[sqlite3.Connection, Chain]]:
-    """One transaction that nobody else writes in; the ledger is made where there is none."""
-    if not path.parent.is_dir():
-        raise LedgerError(f"there is no folder {str(path.parent)!r} for the ledger")
-    with _connected(path, create=True, after=after) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            chain = _opened(connection, path)
-            before = chain.last
-            yield connection, chain
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        if chain.last is not None and chain.last is not before:
-            _note_head(path, chain.last)
-
-
-def _chain(connection: sqlite3.Connection) -> Chain:
-    return parsed(connection.execute("SELECT sequence, kind, body, previous, hash FROM entries ORDER BY sequence"))
-
-
-def _opened(connection: sqlite3.Connection, path: Path) -> Chain:
-    # Within the transaction nobody else commits, so that the file beside it is not ahead of what is seen here.
-    head = _noted_head(path)
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-        if head is not None:
-            raise LedgerError(_put_back(path))
-        for statement in _TABLES.strip().split(";\n"):
-            connection.execute(statement)
-        chain = Chain()
-        _append(connection, chain, "ledger", {"format": FORMAT, "id": uuid.uuid4().hex}, None)
-        return chain
-    chain = _chain(connection)
-    _not_put_back(path, head, chain)
-    return chain
-
-
-def _head_file(path: Path) -> Path:
-    """Beside the file itself, wherever a link to it may be."""
-    return Path(f"{path.resolve()}.head")
-
-
-def _note_head(path: Path, entry: Entry) -> None:
-    """How far the chain has come, beside the ledger. An older note than the chain is no harm; a newer one tells."""
-    head = _head_file(path)
-    fresh = head.with_name(f"{head.name}.{uuid.uuid4().hex}")
-    try:
-        fresh.write_text(f"{entry.sequence} {entry.hash}\n", "ascii")
-        fresh.replace(head)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-
-
-def _noted_head(path: Path) -> tuple[int, str] | None:
-    head = _head_file(path)
-    if not head.exists():
-        return None
-    try:
-        sequence, hash_ = head.read_text("ascii").split()
-        return int(sequence), hash_
-    except (ValueError, OSError):
-        raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there") from None
-
-
-def _not_put_back(path: Path, head: tuple[int, str] | None, chain: Chain) -> None:
-    if head is not None and not (0 <= head[0] < len(chain.entries) and chain.entries[head[0]].hash == head[1]):
-        raise LedgerError(_put_back(path))
-
-
-def _put_back(path: Path) -> str:
-    return (
-        f"the ledger is older than {str(_head_file(path))!r} beside it says: it was put back, and charges are missing. "
-        "Restore the newest copy; nothing was spent"
-    )
