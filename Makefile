@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 
-.PHONY: help setup demo examples dist test check format bench lock clean
+.PHONY: help setup demo examples dist test check format bench compare lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -62,9 +62,9 @@ format: $(READY)  ## put the code in form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(ENGINES) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios against peers measured in the same run
+bench: $(ENGINES) .venv-peers/.ready .venv-compare/tumult/.ready  ## timings, as ratios against peers measured in the same run
 	$(BIN)/python bench/laws.py
-	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-tumult/bin/python
+	.venv-peers/bin/python bench/sampling.py --peers --tumult .venv-compare/tumult/bin/python
 	.venv-peers/bin/python bench/audit_peers.py
 	.venv-peers/bin/python bench/statistics.py --peers
 	.venv-peers/bin/python bench/repairs.py --peers
@@ -72,19 +72,31 @@ bench: $(ENGINES) .venv-peers/.ready .venv-tumult/.ready  ## timings, as ratios 
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/studies.py
 	$(BIN)/python bench/scale.py --folder build/scale
-	$(BIN)/python bench/scale_peers.py --peers .venv-peers/bin/python --tumult .venv-tumult/bin/python
+	$(BIN)/python bench/scale_peers.py --peers .venv-peers/bin/python --tumult .venv-compare/tumult/bin/python
 	$(BIN)/python bench/cells.py
+
+PEERS := diffprivlib opendp pydp smartnoise tumult
+
+compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compare/%/.ready)  ## error, impossible values, intervals, audits and times beside other libraries
+	.venv-peers/bin/python bench/compare.py --readme README.md
+
+# One environment for each library, from its own lock; what does not install leaves a note instead.
+.venv-compare/%/.ready: bench/peers/locks/%.lock
+	$(PYTHON) -m venv .venv-compare/$*
+	-.venv-compare/$*/bin/python -m pip install --quiet --require-hashes -r $< 2> .venv-compare/$*/said || \
+		mv .venv-compare/$*/said .venv-compare/$*/missing
+	@touch $@
+
+.venv-compare/inbounds/.ready: requirements-run.lock pyproject.toml
+	$(PYTHON) -m venv .venv-compare/inbounds
+	.venv-compare/inbounds/bin/python -m pip install --quiet --require-hashes -r requirements-run.lock
+	.venv-compare/inbounds/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
 
 .venv-peers/.ready: requirements-peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --require-hashes -r requirements-peers.lock
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	@touch $@
-
-# Tumult is shown where it installs, and missed where it does not.
-.venv-tumult/.ready: requirements-tumult.lock
-	$(PYTHON) -m venv .venv-tumult
-	-.venv-tumult/bin/python -m pip install --quiet --require-hashes -r requirements-tumult.lock
 	@touch $@
 
 LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --upgrade --quiet
@@ -94,8 +106,8 @@ lock:  ## resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
 	uv pip compile pyproject.toml --group build $(LOCK) -c requirements-engines.lock -o requirements-run.lock
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
-	uv pip compile --group tumult $(LOCK) -o requirements-tumult.lock
+	for peer in $(PEERS); do uv pip compile --group $$peer $(LOCK) -o bench/peers/locks/$$peer.lock; done
 	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-peers .venv-tumult build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-peers .venv-compare build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,7 +1,7 @@
 """The same statistics of the same table by libraries of the field: time and memory in one run.
 
     python bench/scale_peers.py [--rows 10000000] [--folder build/scale] [--peers .venv-peers/bin/python]
-                                [--tumult .venv-tumult/bin/python]
+                                [--tumult .venv-compare/tumult/bin/python]
 
 Parquet files of `bench/scale.py`. Four means with bounds 0 and 100, and a 4 × 3 table of counts, each at ε = 1, from
 files to released numbers; what a library does not read itself (diffprivlib takes NumPy arrays) is read by Polars. Each

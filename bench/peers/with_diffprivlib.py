@@ -1,0 +1,66 @@
+"""diffprivlib: its `tools`. It takes the number of rows as public, but its histogram adds noise for one record more or
+less. It has no intervals."""
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from bench.peers import Task, Values, covariances
+from diffprivlib import tools
+from diffprivlib.mechanisms import Laplace
+
+PACKAGE = MODULE = "diffprivlib"
+warnings.simplefilter("ignore")
+
+
+def _mean(task: Task) -> Values:
+    data = np.array(task.column, dtype=float)
+    return [float(tools.mean(data, epsilon=task.epsilon, bounds=task.ends)) for _ in range(task.releases)]
+
+
+def _variances(task: Task, column: Sequence[float], bounds: tuple[float, float], epsilon: float) -> Values:
+    data = np.array(column, dtype=float)
+    # The divisor is n: brought to n - 1, as the others have it.
+    factor = task.rows / (task.rows - 1)
+    return [factor * float(tools.var(data, epsilon=epsilon, bounds=bounds)) for _ in range(task.releases)]
+
+
+def _variance(task: Task) -> Values:
+    return _variances(task, task.column, task.ends, task.epsilon)
+
+
+def _histogram(task: Task) -> Values:
+    data = np.array(task.column)
+    keywords = {"epsilon": task.epsilon, "bins": task.levels, "range": (-0.5, task.levels - 0.5)}
+    return [tools.histogram(data, **keywords)[0].tolist() for _ in range(task.releases)]
+
+
+def _covariance(task: Task) -> Values:
+    # The covariance of its PCA has, on small tables, many times the error.
+    return covariances(task, partial(_variances, task))
+
+
+STATISTICS = {
+    ("mean", "substitute"): _mean,
+    ("proportion", "substitute"): _mean,
+    ("variance", "substitute"): _variance,
+    ("histogram", "add-remove"): _histogram,
+    ("covariance", "substitute"): _covariance,
+}
+INTERVALS = {}
+
+
+def whole(column: list[float]):
+    data = np.array(column)
+    return lambda: tools.mean(data, epsilon=1, bounds=(0, 100))
+
+
+def draw():
+    noise = Laplace(epsilon=1.0, sensitivity=1.0)
+    return lambda: noise.randomise(0.0)
+
+
+def many(count: int):
+    noise = Laplace(epsilon=1.0, sensitivity=1.0)
+    return lambda: [noise.randomise(0.0) for _ in range(count)]

@@ -1,0 +1,81 @@
+"""inbounds itself, by its one-liners."""
+
+import numpy as np
+from bench.peers import Task, Values
+
+import inbounds as ib
+
+PACKAGE, MODULE = "inbounds", "inbounds"
+
+
+def _released(task: Task, column: np.ndarray) -> ib.Release:
+    keywords = {"epsilon": str(task.epsilon), "neighbours": task.neighbours}
+    match task.statistic:
+        case "mean":
+            return ib.mean(column, bounds=task.ends, **keywords)
+        case "variance":
+            return ib.variance(column, bounds=task.ends, **keywords)
+        case "proportion":
+            return ib.proportion(column, level=1, **keywords)
+        case "histogram":
+            return ib.histogram(column, levels=list(range(task.levels)), **keywords)
+    raise ValueError(task.statistic)
+
+
+def _column(task: Task, values: list[float]) -> np.ndarray:
+    return np.array(values, dtype=int if task.statistic in ("proportion", "histogram") else float)
+
+
+def _one_column(task: Task) -> Values:
+    column = _column(task, task.column)
+    return [np.asarray(_released(task, column).value).tolist() for _ in range(task.releases)]
+
+
+def _matrix(task: Task) -> Values:
+    table = {name: np.array(column) for name, column in task.columns.items()}
+    function = getattr(ib, task.statistic)
+    keywords = {"bounds": task.bounds, "epsilon": str(task.epsilon), "neighbours": task.neighbours}
+    return [function(table, **keywords).value.tolist() for _ in range(task.releases)]
+
+
+def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values:
+    made = []
+    for values in tables:
+        release = _released(task, _column(task, values))
+        found = release.interval(0.95, kind=kind)
+        made.append([np.ravel(one)[0].item() for one in (release.value, found.lower, found.upper)])
+    return made
+
+
+_ONE, _TWO = ("mean", "variance", "proportion", "histogram"), ("covariance", "correlation")
+_NEIGHBOURS = ("substitute", "add-remove")
+STATISTICS = {(name, n): _one_column for name in _ONE for n in _NEIGHBOURS}
+STATISTICS |= {(name, n): _matrix for name in _TWO for n in _NEIGHBOURS}
+INTERVALS = {(name, n): _intervals for name in _ONE for n in _NEIGHBOURS}
+
+
+def whole(column: list[float]):
+    data = np.array(column)
+    return lambda: ib.mean(data, bounds=(0, 100), epsilon=1)
+
+
+def draw():
+    from fractions import Fraction
+
+    from inbounds.grid.entropy import SYSTEM
+    from inbounds.grid.geometric import laplace_one
+    from inbounds.grid.scale import Scale
+
+    scale = Scale.at_least(Fraction(1 << 20))
+    return lambda: laplace_one(scale, SYSTEM)
+
+
+def many(count: int):
+    from fractions import Fraction
+
+    from inbounds.grid import sampler
+    from inbounds.grid.entropy import SYSTEM
+    from inbounds.grid.scale import Scale
+
+    scale = Scale.at_least(Fraction(1 << 20))
+    return lambda: sampler.laplace(scale, SYSTEM, count)
