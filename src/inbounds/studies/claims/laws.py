@@ -72,7 +72,7 @@ CLAIMS = (
     ),
     Claim(
         "T.3",
-        "Def. 1(a)",
+        "Def. 2(a)",
         "truncated Laplace noise at δ/ε is ε-differentially private",
         _claimed_loss,
         "not",
