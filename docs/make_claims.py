@@ -72,8 +72,8 @@ To make this page again:
 Each finding is a list of conditions on simulated figures, or on exact formulas where its id begins with T. A condition
 is decided when its figure lies more than three standard errors (s.e.) from its limit; what is too close to tell counts
 as it leans, and a verdict that depends on it is marked. *Reproduced*: all conditions hold. *Not reproduced*: none does.
-*Partly*: some do. The first verdict is at the paper's scale λ = δ/ε, at which truncation spends up to twice the ε it claims
-([why](laws.md#laws-loss-truncated)); the second at the honest scale, the least one that keeps the promise.
+*Partly*: some do. The first verdict is at the paper's scale λ = δ/ε, at which truncation spends up to twice the ε it
+claims ([why](laws.md#laws-loss-truncated)); the second at the honest scale, the least one that keeps the promise.
 [Studies](studies.md) says what is simulated. Formulas that err are on the page of [errata](errata.md).
 
 | | finding | verdict | at the honest scale |
