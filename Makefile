@@ -6,8 +6,9 @@ RUN := $(VENV)/.run
 READY := $(VENV)/.ready
 ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
+DOCS := .venv-docs/.ready
 
-.PHONY: help setup demo examples dist test check format bench compare lock clean
+.PHONY: help setup demo examples dist docs test check format bench compare lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -37,6 +38,13 @@ $(SPARK4): requirements-spark4.lock pyproject.toml
 	.venv-spark4/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+# The site has tools of its own, none of which runs or tests need.
+$(DOCS): requirements-docs.lock pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	.venv-docs/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 demo: $(RUN)  ## the main job on a generated health survey: plan, ledger, one pass, record, report
 	$(BIN)/inbounds demo --out build/demo
 
@@ -48,6 +56,10 @@ examples: $(READY)  ## draw the two laws of a proportion, release, preview and c
 
 dist: $(READY)  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m hatchling build
+
+docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere
+	.venv-docs/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -c docs . build/docs
+	.venv-docs/bin/python docs/check.py build/docs
 
 test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
@@ -105,9 +117,10 @@ lock:  ## resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --group engines $(LOCK) -o requirements-engines.lock
 	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
 	uv pip compile pyproject.toml --group build $(LOCK) -c requirements-engines.lock -o requirements-run.lock
+	uv pip compile pyproject.toml --group docs $(LOCK) -c requirements-engines.lock -o requirements-docs.lock
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
 	for peer in $(PEERS); do uv pip compile --group $$peer $(LOCK) -o bench/peers/locks/$$peer.lock; done
 	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-peers .venv-compare build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
