@@ -113,7 +113,9 @@ class Data(_Part):
     expected_rows: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="about how many rows, under 'add-remove'; for previews"
     )
-    neighbours: Literal["substitute", "add-remove"] = "substitute"
+    neighbours: Literal["substitute", "add-remove"] = Field(
+        "substitute", description="what one record may do: take another value, or come and go"
+    )
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="rows that one person may hold")
 
 
@@ -145,14 +147,16 @@ class Item(_Part):
     """One release."""
 
     name: str = Field(min_length=1, max_length=200, description="unique")
-    statistic: Statistic
-    columns: list[str] = Field(default_factory=list)
+    statistic: Statistic = Field(description="the name of a function of inbounds")
+    columns: list[str] = Field(default_factory=list, description="of [columns]; as many as the statistic takes")
     by: str | None = Field(None, description="the column of groups")
     share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
-    bounding: Literal["bit", "truncated"] = "bit"
+    bounding: Literal["bit", "truncated"] = Field("bit", description="what keeps a noisy value inside")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
-    repair: str | None = None
-    method: Literal["joint", "split"] | None = None
+    repair: str | None = Field(None, description="how noisy numbers are made possible ones")
+    method: Literal["joint", "split"] | None = Field(
+        None, description="all elements of a matrix in one draw, or one by one"
+    )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
     tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
     sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")

@@ -1,0 +1,326 @@
+"""Pages that are read from the library itself: keys of a plan, commands, public names. Run it when one of them changes.
+
+    python docs/generate.py
+
+`tests/test_docs.py` fails while a page is not what this would write.
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import inbounds
+from inbounds.app import cli
+from inbounds.app.plan import Plan
+from inbounds.app.wanted import STATISTICS
+
+HERE = Path(__file__).parent
+
+
+# The keys of a plan, from their JSON schema
+
+
+def plan_reference() -> str:
+    schema = Plan.model_json_schema()
+    parts = {
+        "`[data]`": "Data",
+        "`[budget]`": "Budget",
+        "`[columns]`, a line for each column": "Column",
+        "`[[release]]`, once for each release": "Item",
+    }
+    lines = [
+        "# Every key of a plan",
+        "",
+        "Made from the schema that checks plans (`inbounds plan schema` prints it). A key that is not here is refused. "
+        "[Plans](plans.md) says how they work together.",
+    ]
+    for title, name in parts.items():
+        part = schema["$defs"][name]
+        needed = part.get("required", ())
+        lines += ["", f"## {title}", "", part["description"], ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for key, rule in part["properties"].items():
+            default = "must be given" if key in needed else _default(rule)
+            meaning = _plain(rule.get("description", ""))
+            meaning += _goes_with(key, meaning) if name == "Item" else ""
+            lines.append(f"| `{key}` | {_type(rule)} | {default} | {meaning} |")
+    return "\n".join([*lines, ""])
+
+
+def _type(rule: dict[str, Any]) -> str:
+    if "enum" in rule:
+        return ", ".join(f'`"{value}"`' for value in rule["enum"])
+    if "anyOf" in rule:
+        kinds = list(dict.fromkeys(_type(one) for one in rule["anyOf"] if one.get("type") != "null"))
+        # A number may be written as text, so that no digit is lost; a number holds whole ones.
+        if "number" in kinds and (len(kinds) == 2 or "true/false" in kinds):
+            kinds = [kind for kind in kinds if kind not in ("whole number", *(["text"] * (len(kinds) == 2)))]
+        return " or ".join(kinds)
+    if rule.get("type") == "array":
+        if "prefixItems" in rule:
+            return f"two {_type(rule['prefixItems'][0])}s"
+        return f"list of {_type(rule['items'])}".replace("of number", "of numbers") if rule.get("items") else "list"
+    if rule.get("type") == "object":
+        return "table of whole numbers"
+    names = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true/false"}
+    return names.get(rule.get("type", ""), "any") + _limits(rule)
+
+
+def _limits(rule: dict[str, Any]) -> str:
+    most = rule.get("maximum")
+    return f", {rule['minimum']} to {most:,}" if most is not None else ""
+
+
+def _default(rule: dict[str, Any]) -> str:
+    value = rule.get("default")
+    if value is None or value == "":
+        return ""
+    return f"`{str(value).lower()}`" if isinstance(value, bool | int) or value == "1" else f'`"{value}"`'
+
+
+def _goes_with(key: str, meaning: str) -> str:
+    """The statistics that take a key, where not all of them do and the meaning does not name them."""
+    takes = [name for name, one in STATISTICS.items() if key in inspect.signature(one).parameters]
+    if not 0 < len(takes) < len(STATISTICS) or all(name in meaning for name in takes):
+        return ""
+    return f" ({', '.join(takes)})"
+
+
+# The commands, from the command line itself
+
+
+def commands() -> str:
+    from typer.main import get_command
+
+    lines = ["# Commands", "", "Made from the command line itself; `inbounds COMMAND --help` says the same.", ""]
+    lines += _paragraphs(inspect.getdoc(cli) or "")[1:]
+    for words, command in _walk(get_command(cli.app), ("inbounds",)):
+        lines += ["", f"## {' '.join(words)}", "", *_command(words, command)]
+    return "\n".join([*lines, ""])
+
+
+def _walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+        return
+    for name, one in inner.items():
+        yield from _walk(one, (*words, name))
+
+
+def _command(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    options = [one for one in command.params if one.param_type_name == "option" and one.name != "help"]
+    usage = [*words, *("[OPTIONS]" * bool(options)).split(), *(one.metavar or one.name.upper() for one in arguments)]
+    yield from ("```text", " ".join(usage), "```", "")
+    for paragraph in (inspect.cleandoc(command.help or "")).split("\n\n"):
+        head, _, rest = paragraph.partition(":")
+        if head in ("Example", "Examples"):
+            yield from ("```text", *(one.strip() for one in rest.replace("\n", " ").split("; inbounds")[:1]))
+            yield from (f"inbounds{one}" for one in rest.replace("\n", " ").split("; inbounds")[1:])
+            yield from ("```", "")
+        else:
+            yield from (_plain(paragraph.replace("\n", " ")), "")
+    if arguments or options:
+        yield from ("| | | default |", "|---|---|---|")
+    for one in arguments:
+        yield f"| `{one.metavar or one.name.upper()}` | {_plain(one.help or '')} | must be given |"
+    for one in options:
+        flags = [*one.opts, *one.secondary_opts]
+        value = "" if one.is_flag else f" {one.metavar or one.name.upper()}"
+        default = "must be given" if one.required else _shown(one)
+        # A bar would end the cell, also within a literal.
+        shown = f"{', '.join(flags)}{value}".replace("|", "\\|")
+        yield f"| `{shown}` | {_plain(one.help or '')} | {default} |"
+
+
+def _shown(option: Any) -> str:
+    value = option.default
+    if option.is_flag and value and option.secondary_opts:
+        return f"`{option.opts[0]}`"
+    return "" if option.is_flag or value is None or callable(value) or not str(value) else f"`{value}`"
+
+
+# The public names, from their docstrings
+
+
+GROUPS = {
+    "Releases": (
+        "mean sum count proportion variance standard_deviation histogram proportions crosstab covariance correlation "
+        "pooled_variance pooled_covariance Release"
+    ),
+    "Plans": "Plan release preview",
+    "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",
+}
+
+
+def api() -> str:
+    named = [name for names in GROUPS.values() for name in names.split()]
+    assert sorted(named) == sorted(inbounds.__all__), "every public name has its group in docs/generate.py"
+    lines = [
+        "# Public names",
+        "",
+        f"What `import inbounds as ib` offers, {len(named)} names, made from their docstrings. What is behind them may "
+        "change without notice. Examples run in the tests of the module that they are from.",
+    ]
+    for group, names in GROUPS.items():
+        lines += ["", f"## {group}", *(_shared() if group == "Releases" else ())]
+        for name in names.split():
+            lines += ["", f"### {name.strip('_')}", "", *_described(name, getattr(inbounds, name))]
+    return "\n".join([*lines, ""])
+
+
+def _shared() -> list[str]:
+    """What keywords mean that several functions have, once for all."""
+    blocks = [_split(one)[1] for one in STATISTICS.values()]
+    terms = dict.fromkeys(term for block in blocks for term in _terms(block.split("\n")[2:]))
+    head = "All take a table, or one column of it, and return a [`Release`](#release). Keywords that they share:"
+    return ["", head, "", *terms]
+
+
+def _split(function: Any) -> tuple[str, str]:
+    """A docstring without, and its section of parameters."""
+    head, mark, tail = (inspect.getdoc(function) or "").partition("Parameters\n----------")
+    return head, mark + tail
+
+
+def _described(name: str, thing: Any) -> Iterator[str]:
+    if isinstance(thing, str):
+        yield f"`ib.{name}`: the version, as text."
+    elif inspect.ismodule(thing):
+        yield from _paragraphs(inspect.getdoc(thing) or "")
+        for one, function in _functions(thing):
+            yield from ("", f"#### {name}.{one}", "", *_callable(f"ib.{name}.{one}", function))
+    elif inspect.isclass(thing):
+        yield from _class(name, thing)
+    else:
+        yield from _callable(f"ib.{name}", thing)
+
+
+def _functions(module: Any) -> list[tuple[str, Any]]:
+    """Functions that a module has of its own, in the order of its text."""
+    own = [
+        (one, value)
+        for one, value in vars(module).items()
+        if not one.startswith("_") and inspect.isfunction(value) and value.__module__ == module.__name__
+    ]
+    return sorted(own, key=lambda pair: pair[1].__code__.co_firstlineno)
+
+
+def _class(name: str, kind: type) -> Iterator[str]:
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
+    if known and name != "Release":
+        yield from ("```python", f"{_signature(f'ib.{name}', kind)}", "```", "")
+    yield from _paragraphs(inspect.getdoc(kind) or "")
+    if name == "Release":
+        yield from ("", f"Fields: {', '.join(f'`{one}`' for one in known)}.")
+    members = [
+        (one, value)
+        for one, value in vars(kind).items()
+        if not one.startswith(("_", "model_")) and (callable(_plainly(value)) or isinstance(value, property))
+    ]
+    described = [(one, value) for one, value in members if inspect.getdoc(_plainly(value))]
+    if described:
+        yield from ("", "| | |", "|---|---|")
+    for one, value in described:
+        inner = _plainly(value)
+        shown = f".{one}" if isinstance(value, property) else _signature(f".{one}", inner)
+        text = " ".join(_paragraphs((inspect.getdoc(inner) or "").split("\n\n")[0]))
+        yield f"| `{shown}` | {text} |".replace("\n", " ")
+
+
+def _plainly(value: Any) -> Any:
+    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
+
+
+def _callable(name: str, function: Any) -> Iterator[str]:
+    yield from ("```python", _signature(name, function), "```", "")
+    shared = function in STATISTICS.values()
+    yield from _paragraphs(_split(function)[0].strip() if shared else inspect.getdoc(function) or "")
+
+
+def _signature(name: str, function: Any) -> str:
+    """Names and defaults; types are in the source."""
+    parts, starred = [], False
+    for one in inspect.signature(function).parameters.values():
+        if one.name in ("self", "cls"):
+            continue
+        if one.kind is one.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        mark = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        starred = starred or mark == "*"
+        default = json.dumps(one.default) if isinstance(one.default, str) else repr(one.default)
+        parts.append(f"{mark}{one.name}" + ("" if one.default is one.empty else f"={default}"))
+    line = f"{name}({', '.join(parts)})"
+    if len(line) <= 100 or name.startswith("."):
+        return line
+    return "\n".join([f"{name}(", *(f"    {part}," for part in parts), ")"])
+
+
+# From docstrings to Markdown
+
+
+def _paragraphs(text: str) -> list[str]:
+    """A docstring as lines of Markdown: sections, terms with their meaning, examples and formulas as they are."""
+    made: list[str] = []
+    for block in text.split("\n\n"):
+        lines = block.strip("\n").split("\n")
+        if len(lines) > 1 and re.fullmatch(r"-{3,}", lines[1]):
+            made += [f"**{lines[0]}**", ""]
+            lines = lines[2:]
+        if not lines:
+            continue
+        made += [*_block(lines), ""]
+    return made[:-1]
+
+
+def _block(lines: list[str]) -> list[str]:
+    if lines[0].startswith(">>>"):
+        return ["```python", *lines, "```"]
+    if lines[0].startswith("==="):
+        return ["```text", *lines, "```"]
+    if all(line.startswith("    ") for line in lines):
+        return ["```text", *(line[4:] for line in lines), "```"]
+    if any(line.startswith("    ") for line in lines) and not lines[0].startswith(" "):
+        return _terms(lines)
+    if lines[0].startswith("- "):
+        return [_plain(line) if line.startswith("- ") else f"  {_plain(line)}" for line in lines]
+    return [_plain(" ".join(lines))]
+
+
+def _terms(lines: list[str]) -> list[str]:
+    made: list[str] = []
+    for line in lines:
+        if line.startswith("    "):
+            made[-1] += f" {_plain(line.strip())}"
+        else:
+            term = re.sub(r"^``(.*)``$", r"\1", line.strip())
+            made.append(f"- `{term}`:")
+    return made
+
+
+def _plain(text: str) -> str:
+    """Prose: literals in single quotes as Markdown has them, stars and bars as they are, claims by their name."""
+    text = re.sub(r"claim:([a-z0-9-]+)\.\s*", r"(Claim `\1`.) ", text).strip()
+    pieces = re.split(r"(``.+?``|`[^`]+`)", text)
+    return "".join(f"`{one.strip('`')}`" if one.startswith("`") else SIGNS.sub(r"\\\1", one) for one in pieces)
+
+
+# Signs that Markdown would take for its own; a word between stars is meant to stand out.
+SIGNS = re.compile(r"([|<]|\*(?![a-z]+\*)(?<![a-z]\*))")
+
+PAGES: dict[str, Callable[[], str]] = {"plan-reference.md": plan_reference, "commands.md": commands, "api.md": api}
+
+
+def main() -> None:
+    for name, made in PAGES.items():
+        (HERE / name).write_text(made(), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
