@@ -1,4 +1,4 @@
-"""The README's commands, given one after another in an empty folder, with the output that it shows."""
+"""The commands of the README and of the first steps, given one after another, with the output that they show."""
 
 import doctest
 import os
@@ -12,42 +12,50 @@ import pytest
 from inbounds.app import example
 
 HERE = Path(__file__).parents[1]
-BLOCK = re.compile(r"```(console|toml)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(console|toml|python)\n(.*?)```", re.DOTALL)
+# Blocks that are files to write.
+FILES = {"toml": "plan.toml", "python": "own.py"}
 # Set up already, by whoever runs this.
-ALREADY = ("make setup",)
+ALREADY = ("make setup", "make dist", "source .venv/bin/activate", "pip install dist/inbounds-*.whl")
+# Pages, and how many commands they give.
+PAGES = {"README.md": 6, "docs/start.md": 14}
 
 
 def steps(text):
     """The blocks in order: files to write, and commands with what they should print."""
     for kind, body in BLOCK.findall(text):
-        if kind == "toml":
-            yield "plan", body
+        if kind in FILES:
+            yield FILES[kind], body
             continue
         for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
             yield command.split("  #")[0].strip(), output
 
 
-def test_every_command_and_output(tmp_path):
-    example.survey().write_csv(tmp_path / "survey.csv")
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_output(tmp_path, page):
+    if page == "README.md":
+        example.survey().write_csv(tmp_path / "survey.csv")
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     given = 0
-    for command, expected in steps((HERE / "README.md").read_text("utf-8")):
-        if command == "plan":
-            (tmp_path / "plan.toml").write_text(expected, "utf-8")
+    for command, expected in steps((HERE / page).read_text("utf-8")):
+        if command in FILES.values():
+            (tmp_path / command).write_text(expected, "utf-8")
             continue
         if command in ALREADY:
-            assert re.search(r"^setup:", (HERE / "Makefile").read_text(), re.MULTILINE)
+            target = command.removeprefix("make ")
+            assert target == command or re.search(rf"^{target}:", (HERE / "Makefile").read_text(), re.MULTILINE)
             continue
         done = subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )
         got = done.stdout + done.stderr
-        assert done.returncode == (3 if "--new" in command else 0), got
+        refused = expected.startswith("inbounds: ")
+        assert done.returncode == (3 if "--new" in command else 2 if refused else 0), got
         same = doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
         assert same, f"{command}\n{expected}\n{got}"
         given += 1
-    assert given == 6
+    assert given == PAGES[page]
 
 
 @pytest.mark.parametrize("wrong", ["mean of age: 12...", "nothing like it"])
