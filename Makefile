@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup demo examples dist docs test check format bench compare lock clean
+.PHONY: help setup demo examples dist docs pages test check format bench compare lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -60,6 +60,9 @@ dist: $(READY)  ## the wheel and the source archive, in dist/
 docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere
 	.venv-docs/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -c docs . build/docs
 	.venv-docs/bin/python docs/check.py build/docs
+
+pages: $(READY)  ## the pages that are made from the library itself, anew
+	$(BIN)/python docs/generate.py
 
 test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup

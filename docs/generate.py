@@ -1,13 +1,13 @@
 """Pages that are read from the library itself: keys of a plan, commands, public names. Run it when one of them changes.
 
-    python docs/generate.py
-
-`tests/test_docs.py` fails while a page is not what this would write.
+python docs/generate.py
+python docs/generate.py --check    # write nothing, and fail where a page is not what this would write
 """
 
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -19,6 +19,8 @@ from inbounds.app.plan import Plan
 from inbounds.app.wanted import STATISTICS
 
 HERE = Path(__file__).parent
+# The rooms are those of the import rule, which is a test.
+sys.path.insert(0, str(HERE.parent))
 
 
 # The keys of a plan, from their JSON schema
@@ -314,13 +316,31 @@ def _plain(text: str) -> str:
 # Signs that Markdown would take for its own; a word between stars is meant to stand out.
 SIGNS = re.compile(r"([|<]|\*(?![a-z]+\*)(?<![a-z]\*))")
 
-PAGES: dict[str, Callable[[], str]] = {"plan-reference.md": plan_reference, "commands.md": commands, "api.md": api}
+
+def architecture() -> str:
+    from rooms import drawn
+
+    return drawn()
 
 
-def main() -> None:
-    for name, made in PAGES.items():
-        (HERE / name).write_text(made(), "utf-8")
+PAGES: dict[str, Callable[[], str]] = {
+    "plan-reference.md": plan_reference,
+    "commands.md": commands,
+    "api.md": api,
+    "architecture.svg": architecture,
+}
+
+
+def main(check: bool) -> int:
+    texts = {HERE / name: made() for name, made in PAGES.items()}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text("utf-8") != text]
+    for path in stale:
+        if check:
+            print(f"docs/{path.name} is not what the library says now; run: make pages")
+        else:
+            path.write_text(texts[path], "utf-8")
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main("--check" in sys.argv))

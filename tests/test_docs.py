@@ -1,0 +1,127 @@
+"""The documentation: every page is in the contents, every link and every pointer to a test leads somewhere."""
+
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(
+    [*DOCS.glob("*.md"), *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY"))]
+)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def prose(text: str) -> str:
+    """The text without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """The names of headings as code hosts make them."""
+    heads = re.findall(r"^#{1,3} (.*)$", prose(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def broken(page: Path) -> list[str]:
+    found = []
+    for link in LINK.findall(prose(page.read_text("utf-8"))):
+        place, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (page.parent / place).resolve() if place else page
+        known = target.exists() and (
+            not anchor or target.suffix != ".md" or anchor in anchors(target.read_text("utf-8"))
+        )
+        found += [] if known else [f"{page.name}: {link}"]
+    return found
+
+
+def module(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    made = importlib.util.module_from_spec(spec)
+    # Dataclasses look their module up.
+    sys.modules[path.stem] = made
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_every_page_is_in_the_contents_once():
+    parts = module(DOCS / "_ext" / "contents.py").parts((DOCS / "index.md").read_text("utf-8"))
+    assert list(parts) == ["Start", "Guides", "Reference", "Theory", "Trust", "Contributing"]
+    named = [(DOCS / f"{name}.md").resolve() for pages in parts.values() for name in pages]
+    assert len(named) == len(set(named))
+    assert set(named) == set(PAGES) - {DOCS / "index.md", ROOT / "README.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_hold_as_plain_markdown(page):
+    assert broken(page) == []
+
+
+def test_a_broken_link_is_seen(tmp_path):
+    (tmp_path / "other.md").write_text("# A heading, with signs\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](other.md#a-heading-with-signs) [b](other.md#gone) [c](gone.md) ![d](gone.svg)\n```\n[e](e.md)\n```\n"
+    )
+    assert broken(page) == ["page.md: other.md#gone", "page.md: gone.md", "page.md: gone.svg"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_files_and_tests_that_are_named_exist(page):
+    for name, _, function in re.findall(
+        r"`((?:src|tests|bench|examples)/[\w./-]+)(::(\w+))?`", page.read_text("utf-8")
+    ):
+        path = ROOT / name
+        assert path.exists(), name
+        if function:
+            defined = {
+                one.name for one in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(one, ast.FunctionDef)
+            }
+            assert function in defined, f"{name}::{function}"
+
+
+def test_pages_made_from_the_library_are_up_to_date():
+    done = subprocess.run(
+        [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+SITE = {
+    "a link that leads nowhere": '<a href="gone.html">x</a>',
+    "an anchor that is not there": '<a href="other.html#gone">x</a>',
+    "a script from elsewhere": '<script src="https://example.org/x.js"></script>',
+    "a style from elsewhere": '<link rel="stylesheet" href="//example.org/x.css">',
+    "a frame from elsewhere": '<iframe src="http://example.org/"></iframe>',
+    "a picture without words": '<img src="picture.svg">',
+    "a picture that is not there": '<img src="gone.svg" alt="gone">',
+}
+
+
+@pytest.mark.parametrize("what", SITE)
+def test_the_check_of_the_site_sees(what, tmp_path):
+    check = module(DOCS / "check.py")
+    good = '<a href="other.html#here">x</a> <a href="https://example.org">y</a> <img src="picture.svg" alt="z">'
+    (tmp_path / "other.html").write_text('<p id="here">')
+    (tmp_path / "picture.svg").write_text("<svg/>")
+    page = tmp_path / "page.html"
+    page.write_text(good)
+    assert check.problems(tmp_path) == []
+    page.write_text(good + SITE[what])
+    assert len(check.problems(tmp_path)) == 1
+
+
+def test_the_check_of_the_site_reads_styles(tmp_path):
+    check = module(DOCS / "check.py")
+    (tmp_path / "page.html").write_text("<p>")
+    (tmp_path / "style.css").write_text(
+        "@import 'https://example.org/x.css'; a { background: url(//example.org/x.png) }"
+    )
+    assert len(check.problems(tmp_path)) == 2
