@@ -58,7 +58,7 @@ dist: $(READY)  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m hatchling build
 
 docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere
-	.venv-docs/bin/python -m sphinx -W --keep-going -n -q -d build/doctrees -c docs . build/docs
+	.venv-docs/bin/python -m sphinx -W --keep-going -n -a -q -d build/doctrees -c docs . build/docs
 	.venv-docs/bin/python docs/check.py build/docs
 
 pages: $(READY)  ## the pages that are made from the library itself, anew

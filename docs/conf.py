@@ -19,12 +19,13 @@ project_copyright = "the inbounds authors, Apache-2.0"
 version = release = inbounds.__version__
 language = "en-GB"
 
-extensions = ["myst_nb", "contents", "mathml"]
+extensions = ["myst_nb", "blocks", "contents", "mathml"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = [".*", "bench", "build", "dist", "examples", "src", "tests"]
 nitpicky = True
 highlight_language = "text"
+smartquotes = False
 
 # Links to headings as code hosts have them; formulas between dollars.
 myst_heading_anchors = 3
