@@ -128,7 +128,7 @@ def _command(words: tuple[str, ...], command: Any) -> Iterator[str]:
         else:
             yield from (_plain(paragraph.replace("\n", " ")), "")
     if arguments or options:
-        yield from ("| | | default |", "|---|---|---|")
+        yield from ("| argument or option | meaning | default |", "|---|---|---|")
     for one in arguments:
         yield f"| `{one.metavar or one.name.upper()}` | {_plain(one.help or '')} | must be given |"
     for one in options:
