@@ -39,7 +39,9 @@ class Page(HTMLParser):
             self.links.append(given["href"])
         if tag in FETCHED:
             self.fetched += [(tag, given[name]) for name in ADDRESSES if given.get(name)]
-        if tag == "img" and not given.get("alt", "").strip():
+        # Where there are no words, the address stands in for them.
+        words = given.get("alt", "").strip()
+        if tag == "img" and (not words or words == given.get("src") or words.endswith((".svg", ".png"))):
             self.blind.append(given.get("src", ""))
 
 

@@ -30,6 +30,7 @@ smartquotes = False
 # Links to headings as code hosts have them; formulas between dollars.
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
+myst_update_mathjax = False
 
 # Pages with code cells are run anew whenever they or the library change, and an error in one is an error of the build.
 _source = sorted((ROOT / "src").rglob("*.py"))

@@ -101,6 +101,7 @@ SITE = {
     "a style from elsewhere": '<link rel="stylesheet" href="//example.org/x.css">',
     "a frame from elsewhere": '<iframe src="http://example.org/"></iframe>',
     "a picture without words": '<img src="picture.svg">',
+    "a picture with its address for words": '<img src="picture.svg" alt="../picture.svg">',
     "a picture that is not there": '<img src="gone.svg" alt="gone">',
 }
 
