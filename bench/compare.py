@@ -23,6 +23,7 @@ import platform
 import subprocess
 import time
 from datetime import date
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -117,29 +118,27 @@ def releases(peer: Peer, table: cases.Table, epsilon: float) -> int:
 
 
 def errors(peer: Peer, tables: list[cases.Table], fraction: float) -> list[dict[str, Any]]:
-    found = []
-    for table in tables:
+    found: list[dict[str, Any]] = []
+    for table, neighbours, epsilon in product(tables, cases.NEIGHBOURS, cases.EPSILONS):
+        count = int(releases(peer, table, epsilon) * fraction)
         for statistic in STATISTICS:
-            for epsilon in cases.EPSILONS:
-                for neighbours in cases.NEIGHBOURS:
-                    task = table.task(statistic, neighbours, epsilon, int(releases(peer, table, epsilon) * fraction))
-                    # Nobody else has correlations: theirs come from their covariances.
-                    asked = "covariance" if statistic == "correlation" and peer.name != "inbounds" else statistic
-                    said = peer.ask(cases.as_json(task, "values") | {"statistic": asked})
-                    if said.get("missing") == "not offered":
-                        continue
-                    row: dict[str, Any] = {
-                        "table": table.name,
-                        "statistic": statistic,
-                        "epsilon": epsilon,
-                        "neighbours": neighbours,
-                    }
-                    if "missing" in said:
-                        found.append(row | {"missing": said["missing"]})
-                        continue
-                    values = np.array(said["values"], dtype=float)
-                    found.append(row | error(table, task, values))
-                    tell(f"{peer.name}: {table.name}, {statistic}, {neighbours}, {epsilon}: {said['seconds']:.1f} s")
+            if statistic == "correlation" and peer.name != "inbounds":
+                continue
+            task = table.task(statistic, neighbours, epsilon, count)
+            said = peer.ask(cases.as_json(task, "values"))
+            if said.get("missing") == "not offered":
+                continue
+            row: dict[str, Any] = {"table": table.name, "neighbours": neighbours, "epsilon": epsilon}
+            if "missing" in said:
+                found.append(row | {"statistic": statistic, "missing": said["missing"]})
+                continue
+            tell(f"{peer.name}: {table.name}, {statistic}, {neighbours}, {epsilon}: {said['seconds']:.1f} s")
+            values = np.array(said["values"], dtype=float)
+            found.append(row | {"statistic": statistic} | error(table, task, values))
+            if statistic == "covariance" and peer.name != "inbounds":
+                # Nobody else has correlations: theirs come from their covariances.
+                derived = table.task("correlation", neighbours, epsilon, count)
+                found.append(row | {"statistic": "correlation"} | error(table, derived, values))
     return found
 
 

@@ -23,9 +23,10 @@ def prose(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The names of headings as code hosts make them."""
+    """The names of headings as code hosts make them, and those that a page gives to places itself."""
     heads = re.findall(r"^#{1,3} (.*)$", prose(text), flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+    given = re.findall(r"^\(([\w-]+)\)=$", prose(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads} | set(given)
 
 
 def broken(page: Path) -> list[str]:

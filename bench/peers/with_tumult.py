@@ -4,6 +4,7 @@ whole table and its own noise. It has no intervals of its results."""
 import os
 import shutil
 import sys
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,15 @@ from pyspark.sql import SparkSession
 from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
 
 PACKAGE, MODULE = "tmlt.analytics", "tmlt.analytics"
+_FOLDER = tempfile.TemporaryDirectory()
 
 
 def _spark() -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "4g").config("spark.ui.showConsoleProgress", "false")
-    builder = builder.config("spark.sql.shuffle.partitions", "4").config("spark.driver.host", "127.0.0.1")
+    builder = builder.config("spark.sql.shuffle.partitions", "2").config("spark.driver.host", "127.0.0.1")
+    # What a session writes down goes with this process.
+    builder = builder.config("spark.sql.warehouse.dir", _FOLDER.name)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
