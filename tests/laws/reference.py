@@ -1,4 +1,4 @@
-"""The laws by 30-digit quadrature of their densities: nothing here shares a formula with the library."""
+"""The laws by 40-digit quadrature of their densities: nothing here shares a formula with the library."""
 
 from dataclasses import dataclass
 from itertools import pairwise

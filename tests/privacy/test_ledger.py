@@ -70,7 +70,9 @@ def test_whole_billionths_never_pass_a_limit(epsilons, limit):
 def test_the_same_request_gets_what_it_got_before(account):
     receipt = ledger.charge(account, request())
     assert ledger.stored(account, request("other")) is None
-    with pytest.raises(Unfinished, match=r"has no result: .* The charge stands, .* a new one is made with --new"):
+    with pytest.raises(
+        Unfinished, match=r"has no result: .* The charge stands, .* A new charge is made by a plan, with --new"
+    ):
         ledger.charge(account, request())
     with pytest.raises(Unfinished):
         ledger.stored(account, request())

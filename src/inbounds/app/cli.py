@@ -1,7 +1,8 @@
 """The command ``inbounds``.
 
 Results go to files and, with ``--json``, to standard output; messages and progress go to standard error, progress only
-on a terminal. Exit status: 0 done, 2 bad input (one clear message), 3 refused by the budget, 130 interrupted.
+on a terminal. Exit status: 0 done, 2 bad input (one clear message), 3 refused by the budget, 130 or 143
+interrupted.
 """
 
 import json

@@ -308,7 +308,7 @@ def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge; a new one is made with --new, or new=True of a plan's release"
+        "drawn twice for one charge. A new charge is made by a plan, with --new or new=True"
     )
 
 

@@ -1,0 +1,132 @@
+"""The comparison with other libraries: its page is made of its figures, and its figures of what was released."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench import compare
+from bench.peers import Task, cases, covariances, page
+
+ROOT = Path(__file__).parents[1]
+FOUND = json.loads((ROOT / "docs" / "compare.json").read_text("utf-8"))
+
+
+def test_the_page_and_the_readme_show_the_figures_and_nothing_else():
+    assert (ROOT / "docs" / "compare.md").read_text("utf-8") == page.page(FOUND)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert page.START in readme
+    assert page.within(readme, page.short(FOUND)) == readme
+
+
+def test_every_library_is_there_or_says_why_not():
+    assert list(FOUND["libraries"]) == list(compare.LIBRARIES)
+    for one in FOUND["libraries"].values():
+        assert one.get("missing") or one["versions"][one["package"]]
+
+
+def test_our_promises_hold_in_the_figures():
+    assert page.kept(FOUND), page.promises(FOUND)
+    assert len(page.promises(FOUND)) == 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda ours: ours["errors"][0].update(impossible=1),
+        lambda ours: ours["audits"][0].update(certified=1.01),
+        lambda ours: next(row for row in ours["errors"] if row["statistic"] == "variance").update(rmse=1e9),
+    ],
+)
+def test_a_promise_that_does_not_hold_is_seen(spoil):
+    found = json.loads(json.dumps(FOUND))
+    spoil(found["libraries"]["inbounds"])
+    assert not page.kept(found)
+
+
+def test_a_peer_that_is_better_is_listed():
+    found = json.loads(json.dumps(FOUND))
+    before = page.wins(found)
+    ours = next(row for row in found["libraries"]["inbounds"]["errors"] if row["statistic"] == "mean")
+    ours["rmse"] *= 100
+    gained = [row for row in page.wins(found) if row not in before]
+    assert gained
+    assert all(row[0] == "RMSE" and row[1].startswith("mean of") for row in gained)
+
+
+def two_columns(rows: int = 50) -> Task:
+    rng = np.random.default_rng(1)
+    x = rng.uniform(0, 10, rows)
+    columns = {"x": x.tolist(), "y": (3 * x + rng.uniform(0, 5, rows)).tolist()}
+    return Task("covariance", "substitute", columns, {"x": (0, 10), "y": (0, 40)}, 1.0, 2)
+
+
+def test_covariances_of_three_variances():
+    task = two_columns()
+    asked = []
+
+    def variances(column, bounds, epsilon):
+        asked.append((min(column) >= bounds[0], max(column) <= bounds[1], epsilon))
+        return [float(np.var(column, ddof=1))] * task.releases
+
+    found = np.array(covariances(task, variances))
+    assert found.shape == (2, 2, 2)
+    np.testing.assert_allclose(found[0], np.cov(list(task.columns.values())), rtol=1e-12)
+    assert asked == [(True, True, 1 / 3)] * 3
+
+
+@pytest.mark.parametrize(
+    ("statistic", "good", "bad"),
+    [
+        ("mean", [0.0, 10.0], [-1e-12, 10.1, math.nan]),
+        ("proportion", [0.0, 1.0], [1.01, math.inf]),
+        # Half of four records at either end: 25 · 4/3.
+        ("variance", [0.0, 100 / 3], [-0.1, 33.4]),
+        ("histogram", [[0, 4]], [[-1, 5], [0.5, 3.5]]),
+        ("covariance", [[[1, 1], [1, 1]], [[1, -0.5], [-0.5, 1]]], [[[1, 1.1], [1.1, 1]], [[-1, 0], [0, 1]]]),
+    ],
+)
+def test_what_is_impossible(statistic, good, bad):
+    bounds = (0, 1) if statistic == "proportion" else (0, 10)
+    task = Task(statistic, "substitute", {"x": [0.0] * 4}, {"x": bounds}, 1.0, 1)
+    values = np.array(good + bad, dtype=float)
+    assert cases.impossible(statistic, values, task).tolist() == [False] * len(good) + [True] * len(bad)
+
+
+def test_error_of_values_that_were_released():
+    column = np.array([0.0, 0.0, 1.0, 1.0])
+    table = cases.Table("t", "made", ("x", column, (0, 1)), ("a", column), ("l", column.astype(int), 2), {})
+    found = compare.error(table, table.task("mean", "substitute", 1.0, 4), np.array([0.4, 0.6, 0.9, 0.9]))
+    assert found["rmse"] == pytest.approx(math.sqrt((0.01 + 0.01 + 0.16 + 0.16) / 4))
+    assert found["bias"] == pytest.approx(0.2)
+    assert (found["releases"], found["impossible"]) == (4, 0)
+
+
+def test_correlations_are_mended_before_they_are_judged():
+    matrices = np.array([[[1.0, 2.0], [2.0, 1.0]], [[-1.0, 0.5], [0.5, 1.0]], [[4.0, 1.0], [1.0, 1.0]]])
+    assert cases.off_diagonal("correlation", matrices).tolist() == [1.0, 0.0, 0.5]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("statsmodels") is None, reason="real tables come with statsmodels")
+def test_bounds_hold_the_real_tables():
+    for table in cases.tables():
+        for statistic in compare.STATISTICS:
+            task = table.task(statistic, "substitute", 1.0, 1)
+            for name, column in task.columns.items():
+                lower, upper = task.bounds[name]
+                assert lower <= min(column) <= max(column) <= upper
+
+
+def test_our_side_of_the_comparison_answers():
+    from bench.peers import run, with_inbounds
+
+    for statistic, neighbours in with_inbounds.STATISTICS:
+        if statistic in ("covariance", "correlation"):
+            task = two_columns()
+        else:
+            bounds = {"x": (0, 1) if statistic == "proportion" else (0, 3)}
+            task = Task(statistic, neighbours, {"x": [0, 1, 1, 0] * 10}, bounds, 1.0, 2, levels=4)
+        said = run.answer(with_inbounds, cases.as_json(task, "values") | {"statistic": statistic})
+        assert not cases.impossible(statistic, np.array(said["values"], dtype=float), task).any()
