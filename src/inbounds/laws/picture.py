@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from inbounds.laws.mechanism import Mechanism
 
 
+_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"]
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3]]
+
+
 def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
     """Densities for one or a few true values: by default one next to the lower bound and one in the middle."""
     import altair as alt
@@ -30,12 +34,14 @@ def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
         for end, chance in zip(law.bounds, law.atoms(at=place), strict=True)
         if chance > 0
     ]
-    colour = alt.Color("true value:N")
+    # Told apart by colour and by dash.
+    colour = alt.Color("true value:N").scale(range=_COLOURS)
+    dash = alt.StrokeDash("true value:N", legend=None).scale(range=_DASHES)
     horizontal = alt.X("released:Q", title="released value").scale(domain=[low, high])
     lines = (
         alt.Chart(pl.DataFrame(curves))
         .mark_line()
-        .encode(x=horizontal, y=alt.Y("density:Q", title="density"), color=colour)
+        .encode(x=horizontal, y=alt.Y("density:Q", title="density"), color=colour, strokeDash=dash)
     )
     layers: list[Any] = [lines]
     if atoms:
