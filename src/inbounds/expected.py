@@ -32,7 +32,8 @@ class Error:
     ``worst_*`` are the largest over all true values within the bounds; the others hold where the true value is the
     released one. Arrays for several numbers. For what is derived from several noisy numbers the worst case is the width
     of the bounds: a group may be empty, a variance next to nothing. For the elements of a matrix it is that of their
-    noise, before the repair, or what is expected here if that is more. ``simulated`` marks what was found by drawing from the certified law.
+    noise, before the repair, or what is expected here if that is more. ``simulated`` marks what was found by drawing
+    from the certified law.
     """
 
     rmse: Any
