@@ -41,7 +41,7 @@ LIBRARIES = {
     "Tumult Analytics": "tumult",
 }
 STATISTICS = ("mean", "variance", "proportion", "histogram", "covariance", "correlation")
-RELEASES, MANY = 1_000, 10_000
+RELEASES, MANY, ROWS = 1_000, 10_000, 1_000_000
 PACKAGES = ("numpy", "polars", "pandas", "scikit-learn", "opendp", "pyspark", "tmlt.core")
 
 
@@ -112,9 +112,9 @@ def error(table: cases.Table, task: Task, values: np.ndarray) -> dict[str, float
 
 
 def releases(peer: Peer, table: cases.Table, epsilon: float) -> int:
-    """How many of each: where bounds bite, enough to see what is rare; on Spark fewer, in proportion to the rows."""
+    """How many of each: where bounds bite, enough to see what is rare; fewer where all are one large query."""
     often = MANY if table.name == "skewed" and epsilon < 1 else RELEASES
-    return often // (1 if peer.name != "tumult" else 2 if table.rows < 1000 else 5)
+    return often // (1 if peer.name not in ("smartnoise", "tumult") else 2 if table.rows < 1000 else 5)
 
 
 def errors(peer: Peer, tables: list[cases.Table], fraction: float) -> list[dict[str, Any]]:
@@ -222,43 +222,59 @@ def tell(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-def compare(options: argparse.Namespace) -> dict[str, Any]:
-    tables = cases.tables()
+def measured(title: str, name: str, options: argparse.Namespace, tables: list[cases.Table]) -> dict[str, Any]:
+    """All figures of one library."""
     fraction = 0.1 if options.quick else 1.0
-    rows = 10**5 if options.quick else 10**6
-    column = (100 * np.random.default_rng(12).beta(2, 3, rows)).tolist()
-    libraries: dict[str, Any] = {}
-    for title, name in LIBRARIES.items():
-        if options.only and name not in options.only:
-            continue
-        peer = Peer(name, options.environments / name)
-        why = peer.why_not()
-        if why:
-            tell(f"{title} {why}")
-            libraries[title] = {"missing": why}
-            continue
-        about = peer.ask({"kind": "versions", "packages": PACKAGES})
-        tell(f"{title} {about['versions'][about['package']]}")
-        draws = int(options.draws * fraction)
-        libraries[title] = {
-            "package": about["package"],
-            "versions": about["versions"],
-            "times": peer.ask({"kind": "times", "column": column, "count": 10_000}),
-            "import": import_seconds(peer.python, about["module"]),
-            **installed(peer.folder),
-            "errors": errors(peer, tables, fraction),
-            "intervals": intervals(peer, int(RELEASES * fraction)),
-            "audits": audits(peer, draws),
-        }
-        peer.close()
-    return {
+    column = (100 * np.random.default_rng(12).beta(2, 3, int(ROWS * fraction))).tolist()
+    peer = Peer(name, options.environments / name)
+    why = peer.why_not()
+    if why:
+        tell(f"{title} {why}")
+        return {"missing": why}
+    about = peer.ask({"kind": "versions", "packages": PACKAGES})
+    tell(f"{title} {about['versions'][about['package']]}")
+    found = {
         "date": date.today().isoformat(),
+        "package": about["package"],
+        "versions": about["versions"],
+        "rows": len(column),
+        "times": peer.ask({"kind": "times", "column": column, "count": 10_000}),
+        "import": import_seconds(peer.python, about["module"]),
+        **installed(peer.folder),
+        "errors": errors(peer, tables, fraction),
+        "intervals": intervals(peer, int(RELEASES * fraction)),
+        "audits": audits(peer, int(options.draws * fraction)),
+    }
+    peer.close()
+    return found
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Measure library by library, each into a file of its own: what was measured is not lost with what fails."""
+    tables = cases.tables()
+    options.work.mkdir(parents=True, exist_ok=True)
+    about = {
         "python": platform.python_version(),
         "cores": os.cpu_count(),
-        "rows": rows,
         "tables": [{"name": one.name, "source": one.source, "rows": one.rows} for one in tables],
-        "libraries": libraries,
     }
+    (options.work / "about.json").write_text(json.dumps(about), "utf-8")
+    for title, name in LIBRARIES.items():
+        if not options.only or name in options.only:
+            found = rounded(measured(title, name, options, tables))
+            (options.work / f"{name}.json").write_text(json.dumps(found), "utf-8")
+
+
+def together(work: Path) -> dict[str, Any]:
+    """The figures of all libraries."""
+
+    def read(name: str) -> Any:
+        path = work / f"{name}.json"
+        return json.loads(path.read_text("utf-8")) if path.exists() else {"missing": "was not measured"}
+
+    libraries = {title: read(name) for title, name in LIBRARIES.items()}
+    dates = sorted(one["date"] for one in libraries.values() if "date" in one)
+    return {"date": dates[-1], **read("about"), "rows": libraries["inbounds"]["rows"], "libraries": libraries}
 
 
 def rounded(found: Any) -> Any:
@@ -273,6 +289,7 @@ def rounded(found: Any) -> Any:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--environments", type=Path, default=ROOT / ".venv-compare", help="folder of environments")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "compare", help="folder of figures by library")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of compare.json and compare.md")
     parser.add_argument("--readme", type=Path, help="also put the short table there")
     parser.add_argument("--draws", type=int, default=20_000, help="releases of each table of an audit")
@@ -282,8 +299,9 @@ def main() -> int:
     options = parser.parse_args()
     store = options.out / "compare.json"
     if not options.page:
+        compare(options)
         options.out.mkdir(parents=True, exist_ok=True)
-        store.write_text(json.dumps(rounded(compare(options)), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        store.write_text(json.dumps(together(options.work), indent=1, ensure_ascii=False) + "\n", "utf-8")
     found = json.loads(store.read_text("utf-8"))
     (options.out / "compare.md").write_text(page.page(found), "utf-8")
     if options.readme:

@@ -90,7 +90,10 @@ def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | Non
     counts = [sum(v == 0 for v in table) for table in tables]
     data = pd.DataFrame({"replicate": np.repeat(np.arange(len(tables)), counts), "x": 0.0, "level": 0})
     grouped = "SELECT replicate, COUNT(*) AS n FROM s.t GROUP BY replicate"
-    for _, value in sorted(_grouped(grouped, data, task.ends, task.epsilon)):
+    # A table that has no such record has no group.
+    found = dict(_grouped(grouped, data, task.ends, task.epsilon))
+    for i in range(len(tables)):
+        value = found.get(i, 0)
         made.append([value, value - accuracy, value + accuracy])
     return made
 
