@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup demo examples dist docs pages test check format bench compare lock clean
+.PHONY: help setup demo examples dist docs pages test check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -114,6 +114,20 @@ compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compar
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+# MODULE=privacy/loss.py: that one alone; the page is written by a run of all of them. OPTIONS=--again: only what
+# survived the last run.
+MODULE ?=
+OPTIONS ?=
+
+mutants: .venv-mutants/.ready  ## one small change at a time to what keeps the promise: does a test notice?
+	.venv-mutants/bin/python tools/mutants.py $(MODULE) $(OPTIONS) $(if $(MODULE),,--out docs/mutants.md)
+
+.venv-mutants/.ready: requirements-mutants.lock pyproject.toml
+	$(PYTHON) -m venv .venv-mutants
+	.venv-mutants/bin/python -m pip install --quiet --require-hashes -r requirements-mutants.lock
+	.venv-mutants/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --upgrade --quiet
 
 lock:  ## resolve the dependencies anew (needs uv)
@@ -124,6 +138,7 @@ lock:  ## resolve the dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
 	for peer in $(PEERS); do uv pip compile --group $$peer $(LOCK) -o bench/peers/locks/$$peer.lock; done
 	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock
+	uv pip compile pyproject.toml --group mutants $(LOCK) -c requirements-engines.lock -o requirements-mutants.lock
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -199,6 +199,14 @@ def test_probabilistic_is_safe_for_vectors():
     assert (((distance + moves) ** 3 - distance**3) / b**3).sum() == pytest.approx(1.0, rel=1e-9)
 
 
+def test_a_coordinate_that_does_not_move_takes_no_share_of_delta():
+    kwargs = {"epsilon": 1.0, "delta": 0.02, "kind": "probabilistic", "power": 3}
+    alone, beside = (
+        calibrate("generalized-gaussian", "unbounded", moves=moves, **kwargs) for moves in ([0.3], [0.3, 0.0])
+    )
+    assert alone == beside
+
+
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [

@@ -121,11 +121,12 @@ def test_a_location_beyond_the_bounds():
 
 
 @pytest.mark.parametrize("distance", [0.0, 3.0, 60.0])
-def test_truncated_gaussian_anywhere(distance):
-    mechanism = Mechanism(Gaussian(1.0), "truncated", (0, 1))
+@pytest.mark.parametrize("width", [1.0, 3.0])
+def test_truncated_gaussian_anywhere(width, distance):
+    mechanism = Mechanism(Gaussian(1.0), "truncated", (0, width))
     limit = privacy_loss(mechanism, 0.5, location="anywhere")
-    assert limit == pytest.approx(0.5)
-    x = np.array([0.0, 1.0])
+    assert limit == pytest.approx(0.5 * width)
+    x = np.array([0.0, width])
     ratio = np.log(mechanism.pdf(x, at=-distance)) - np.log(mechanism.pdf(x, at=-distance - 0.5))
     assert np.abs(ratio).max() <= limit
     assert distance < 60 or np.abs(ratio).max() > 0.97 * limit
@@ -136,17 +137,38 @@ def test_truncation_with_both_sides_open_is_none():
     assert calibrate("laplace", "truncated", sensitivity=1, epsilon=1) == Mechanism(Laplace(1.0), "truncated")
 
 
+def assert_the_closed_form(power, scale, width, move):
+    """Against forty digits of the closed form at the lower bound."""
+    got = privacy_loss(Mechanism(GeneralizedGaussian(scale, power), "truncated", (0, width)), move)
+    with mp.workdps(40):
+        b, w, d = mp.mpf(scale), mp.mpf(width), mp.mpf(move)
+        mass = lambda t: mp.gammainc(mp.mpf(1) / power, 0, (t / b) ** power)  # noqa: E731
+        want = (w / b) ** power - ((w - d) / b) ** power + mp.log(mass(w) / (mass(d) + mass(w - d)))
+        assert want <= got <= want * (1 + mp.mpf("3e-11"))
+
+
 @pytest.mark.claim("loss-truncated-higher-order")
 @pytest.mark.parametrize("move", [1e-3, 1e-6, 1e-9, 1e-12])
 @pytest.mark.parametrize("scale", [0.3, 0.8876])
 @pytest.mark.parametrize("power", [2, 3])
 def test_tiny_moves_keep_their_digits(power, scale, move):
-    """Against forty digits of the closed form at the lower bound."""
-    got = privacy_loss(Mechanism(GeneralizedGaussian(scale, power), "truncated", (0, 1)), move)
+    assert_the_closed_form(power, scale, 1, move)
+
+
+@pytest.mark.claim("loss-truncated-higher-order")
+@pytest.mark.parametrize(("power", "scale", "width", "move"), [(2, 1, 100, 60), (3, 1, 30, 20), (60, 1.5, 1, 0.9)])
+def test_long_moves_and_high_orders_keep_theirs(power, scale, width, move):
+    assert_the_closed_form(power, scale, width, move)
+
+
+@pytest.mark.claim("loss-bit-higher-order")
+@pytest.mark.parametrize(("width", "move"), [(1, 1e-6), (1, 1e-9), (3, 1e-12), (12, 12), (100, 60)])
+def test_the_loss_of_an_atom_keeps_its_digits(width, move):
+    """Against forty digits of the tail of the noise."""
+    got = privacy_loss(Mechanism(Gaussian(1.0), "bit", (0, width)), move)
     with mp.workdps(40):
-        b, d = mp.mpf(scale), mp.mpf(move)
-        mass = lambda t: mp.gammainc(mp.mpf(1) / power, 0, (t / b) ** power)  # noqa: E731
-        want = b**-power - ((1 - d) / b) ** power + mp.log(mass(mp.mpf(1)) / (mass(d) + mass(1 - d)))
+        tail = lambda z: mp.erfc(z / mp.sqrt(2))  # noqa: E731
+        want = mp.log(tail(width - mp.mpf(move))) - mp.log(tail(mp.mpf(width)))
         assert want <= got <= want * (1 + mp.mpf("3e-11"))
 
 

@@ -1,0 +1,535 @@
+"""Mutation testing: one small change at a time to the modules that keep the promise, and whether a test notices.
+
+Each mutant gets a process of its own, forked from one that has imported everything but inbounds. It is judged by the
+tests that reach its statement, quickest first, until one fails or their time is spent. A mutant that no test notices
+needs a reason in tests/mutants.toml; one without makes this exit with status 1.
+"""
+
+import argparse
+import contextlib
+import functools
+import gc
+import hashlib
+import importlib
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import coverage
+import libcst as cst
+import pytest
+from mutations import Mutant, mutants
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path("src/inbounds")
+PRIVACY = ("loss", "calibrate", "sensitivity", "certificate", "exact", "ledger", "ledger_file", "chain")
+GRID = ("law", "sampler", "geometric", "sides", "joint", "scale", "interval", "entropy")
+MODULES = [*(f"privacy/{name}.py" for name in PRIVACY), *(f"grid/{name}.py" for name in GRID)]
+TESTS = (
+    "tests/grid",
+    "tests/privacy",
+    "tests/laws",
+    "tests/audit",
+    "tests/test_record.py",
+    "tests/releases/test_values.py",
+)
+# The file of tests that is asked first.
+OWN = {name: f"tests/{name.replace('/', '/test_')}" for name in MODULES} | {
+    "privacy/ledger_file.py": "tests/privacy/test_ledger.py",
+    "privacy/chain.py": "tests/privacy/test_ledger.py",
+    "grid/scale.py": "tests/grid/test_law.py",
+    "grid/geometric.py": "tests/grid/test_sampler.py",
+    "grid/sides.py": "tests/grid/test_sampler.py",
+}
+REASONS = ROOT / "tests" / "mutants.toml"
+COPIED = ("src", "tests", "docs", "examples", "README.md", "pyproject.toml")
+BUILD = ROOT / "build" / "mutants"
+OUTCOMES = BUILD / "outcomes.jsonl"
+KILLED, SURVIVED, TIMEOUT, NO_PROGRAM, UNREACHED = "killed", "survived", "timed out", "no program", "unreached"
+ALIVE = (SURVIVED, UNREACHED)
+# The exit status of a process whose mutant is no Python.
+_SYNTAX = 77
+# That of one whose test does not come to an end.
+_LATE = 78
+_MEMORY = 8 << 30
+
+
+@dataclass
+class Test:
+    """A test: how long it takes, and the lines it reaches in each module."""
+
+    name: str
+    seconds: float
+    lines: dict[str, set[int]]
+
+
+class Chosen:
+    """Runs some tests only, in a given order; the process ends with a test that takes far longer than it should."""
+
+    def __init__(self, tests: list[Test]) -> None:
+        self.rank = {test.name: i for i, test in enumerate(tests)}
+        self.seconds = {test.name: test.seconds for test in tests}
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        # A mutant may have changed the names of parametrised tests: then all of them.
+        some = [item for item in items if item.nodeid in self.rank] or items
+        items[:] = sorted(some, key=lambda item: self.rank.get(item.nodeid, 0))
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        signal.signal(signal.SIGPROF, lambda *_: os._exit(_LATE))
+        signal.setitimer(signal.ITIMER_PROF, 4 + 8 * self.seconds.get(item.nodeid, 1))
+
+
+class TooSlow(BaseException):
+    """A test that takes longer than those that judge."""
+
+
+class Recorder:
+    """Notes what each test reaches and how long it takes, with nothing kept from the test before it."""
+
+    def __init__(self, folder: Path, slowest: float) -> None:
+        watched = [str(folder / PACKAGE / name) for name in MODULES]
+        self.coverage = coverage.Coverage(data_file=None, include=watched, config_file=False)
+        self.watched, self.slowest = watched, slowest
+        self.seconds: dict[str, float] = {}
+        self.slow: set[str] = set()
+        self.kept: list[Any] = []
+
+    def pytest_collection_finish(self) -> None:
+        wrappers = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
+        self.kept = [one for one in wrappers if one.__module__.startswith("inbounds")]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        for one in self.kept:
+            one.cache_clear()
+        self.coverage.switch_context(item.nodeid)
+        start = time.perf_counter()
+        result = yield
+        if item.nodeid not in self.slow:
+            self.seconds[item.nodeid] = time.perf_counter() - start
+        self.coverage.switch_context("")
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """A slow test is not waited for."""
+
+        def too_slow(*_: object) -> None:
+            self.slow.add(item.nodeid)
+            raise TooSlow
+
+        signal.signal(signal.SIGALRM, too_slow)
+        signal.setitimer(signal.ITIMER_REAL, 2 * self.slowest)
+        try:
+            return (yield)
+        except BaseException:
+            if item.nodeid not in self.slow:
+                raise
+            return None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def reached(self) -> dict[str, dict[int, list[str]]]:
+        data = self.coverage.get_data()
+        return {name: data.contexts_by_lineno(path) for name, path in zip(MODULES, self.watched, strict=True)}
+
+
+def run_pytest(folder: Path, files: list[str], plugin: Any) -> int:
+    """Tests of the copy in a folder, quietly, stopping at the first failure."""
+    from hypothesis import settings
+
+    settings.register_profile("mutants", derandomize=True, database=None, deadline=None)
+    settings.load_profile("mutants")
+    options = [
+        "-x",
+        "-q",
+        "--no-header",
+        "--tb=line",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+        "-p",
+        "no:cacheprovider",
+        f"--basetemp={folder / 'tmp'}",
+    ]
+    return int(pytest.main([*options, *files], plugins=[plugin]))
+
+
+def in_a_copy(folder: Path, work: Callable[[], int]) -> int:
+    """Fork; in the child, work within the copy. The child's process number."""
+    sys.stdout.flush()
+    if pid := os.fork():
+        return pid
+    code = 70
+    try:
+        os.setsid()
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        os.chdir(folder)
+        os.environ["PYTHONPATH"] = f"{folder / 'src'}:{folder}"
+        sys.path[:0] = [str(folder / "src"), str(folder)]
+        out = os.open(folder / "output.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(out, 1)
+        os.dup2(out, 2)
+        code = work()
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+@dataclass
+class Pool:
+    """As many copies of the checkout as there are processes."""
+
+    folders: list[Path]
+    busy: dict[int, tuple[Path, float, Callable[[int | None], None]]] = field(default_factory=dict)
+
+    def start(self, work: Callable[[Path], int], limit: float, done: Callable[[int | None], None]) -> None:
+        """Wait for a free copy, then run; ``done`` gets the exit status, None after the limit."""
+        while not self.folders:
+            self._wait()
+        folder = self.folders.pop()
+        pid = in_a_copy(folder, lambda: work(folder))
+        self.busy[pid] = folder, time.monotonic() + limit, done
+
+    def finish(self) -> None:
+        while self.busy:
+            self._wait()
+
+    def _wait(self) -> None:
+        time.sleep(0.01)
+        for pid, (folder, end, done) in list(self.busy.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            late = not ended and time.monotonic() > end
+            if not ended and not late:
+                continue
+            # Its own group: also what it has started and left behind.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            if late:
+                os.waitpid(pid, 0)
+            del self.busy[pid]
+            self.folders.append(folder)
+            done(None if late else os.waitstatus_to_exitcode(status))
+
+
+def test_files() -> list[str]:
+    found = [
+        path for test in TESTS for path in ([ROOT / test] if test.endswith(".py") else (ROOT / test).glob("test_*.py"))
+    ]
+    documented = [ROOT / PACKAGE / name for name in MODULES]
+    found += [path for path in documented if ">>>" in path.read_text("utf-8")]
+    return sorted((str(path.relative_to(ROOT)) for path in found), key=lambda name: -(ROOT / name).stat().st_size)
+
+
+def digest(name: str) -> str:
+    """Of all that the outcome of a file of tests depends on."""
+    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    read = [*(ROOT / "src").rglob("*.py"), *helpers, ROOT / name]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(read))).hexdigest()
+
+
+def baseline(pool: Pool, slowest: float) -> tuple[list[Test], list[str]]:
+    """Every test with nothing changed: all must pass. Also what they import. What is noted of an earlier run holds."""
+    failed: list[str] = []
+    notes = {name: BUILD / f"{name.replace('/', '.')}.{slowest:g}.{digest(name)[:16]}.json" for name in test_files()}
+    for name, path in notes.items():
+        if path.exists():
+            continue
+
+        def work(folder: Path, name: str = name, path: Path = path) -> int:
+            recorder = Recorder(folder, slowest)
+            recorder.coverage.start()
+            code = run_pytest(folder, [name], recorder)
+            recorder.coverage.stop()
+            found = {"seconds": recorder.seconds, "reached": recorder.reached(), "loaded": list(sys.modules)}
+            if not code:
+                path.write_text(json.dumps(found), "utf-8")
+            return code
+
+        def done(code: int | None, name: str = name) -> None:
+            if code != 0:
+                failed.append(name)
+
+        pool.start(work, 900, done)
+    pool.finish()
+    if failed:
+        sys.exit(f"with nothing changed these fail: {', '.join(failed)}")
+    tests, loaded = {}, set()
+    for path in notes.values():
+        found = json.loads(path.read_text("utf-8"))
+        loaded |= set(found["loaded"])
+        tests |= {name: Test(name, seconds, {}) for name, seconds in found["seconds"].items()}
+        for module, lines in found["reached"].items():
+            for line, names in lines.items():
+                for name in set(names) & set(tests):
+                    tests[name].lines.setdefault(module, set()).add(int(line))
+    return list(tests.values()), sorted(loaded)
+
+
+def preload(names: list[str]) -> None:
+    """What the tests import, but for what is mutated and the tests themselves."""
+    for name in names:
+        if name.split(".")[0] not in ("inbounds", "tests", "__main__", "conftest"):
+            try:
+                importlib.import_module(name)
+            except Exception:
+                continue
+    gc.collect()
+    gc.freeze()
+
+
+def judges(mutant: Mutant, tests: list[Test], arguments: argparse.Namespace) -> list[Test]:
+    """Tests that reach the statement; that reach the module at all where it runs on import."""
+    span = set(mutant.span)
+    chosen = [test for test in tests if span & test.lines.get(mutant.module, set())]
+    chosen = chosen or [test for test in tests if mutant.module in test.lines]
+    chosen.sort(key=lambda test: test.seconds)
+    spent, taken = 0.0, []
+    for test in chosen:
+        spent += test.seconds + 0.002
+        if taken and (test.seconds > arguments.slowest or spent > arguments.budget):
+            break
+        taken.append(test)
+    return taken
+
+
+def judge(pool: Pool, mutant: Mutant, by: list[Test], done: Callable[[str], None]) -> None:
+    def work(folder: Path) -> int:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        target = folder / PACKAGE / mutant.module
+        try:
+            target.write_text(mutant.source, "utf-8")
+        except SyntaxError:
+            return _SYNTAX
+        own = [test for test in by if test.name.startswith(OWN[mutant.module])]
+        for some in (own, [test for test in by if test not in own]):
+            files = list(dict.fromkeys(test.name.split("::")[0] for test in some))
+            if files and (code := run_pytest(folder, files, Chosen(some))):
+                return code
+        return 0
+
+    def restored(code: int | None) -> None:
+        for folder in pool.folders:
+            shutil.copyfile(ROOT / PACKAGE / mutant.module, folder / PACKAGE / mutant.module)
+        done({None: TIMEOUT, _LATE: TIMEOUT, 0: SURVIVED, _SYNTAX: NO_PROGRAM}.get(code, KILLED))
+
+    limit = 30 + 8 * sum(test.seconds for test in by)
+    pool.start(work, limit, restored)
+
+
+def copies(count: int, where: Path) -> Pool:
+    folders = [where / str(i) for i in range(count)]
+    for folder in folders:
+        folder.mkdir()
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copyfile(source, folder / name)
+    return Pool(folders)
+
+
+def forget_compiled(pool: Pool) -> None:
+    """A compiled module is recognised by second and size, which a mutant may share."""
+    for folder in pool.folders:
+        for name in MODULES:
+            path = folder / PACKAGE / name
+            for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+                compiled.unlink()
+
+
+def reasons() -> dict[tuple[str, str, str], str]:
+    """Why a survivor may survive, by module, line and change."""
+    found = tomllib.loads(REASONS.read_text("utf-8")) if REASONS.exists() else {}
+    return {
+        (module, line, change): one["reason"]
+        for module, entries in found.items()
+        for one in entries
+        for line, changes in one["lines"].items()
+        for change in changes
+    }
+
+
+def report(outcomes: list[tuple[Mutant, str]], words: str) -> str:
+    """A page: totals for each module, then the survivors by reason."""
+    rows = ["| module | mutants | killed | timed out | survived | rate |", "|---|---:|---:|---:|---:|---:|"]
+    names = list(dict.fromkeys(mutant.module for mutant, _ in outcomes))
+    for name in [*names, "all"]:
+        here = [outcome for mutant, outcome in outcomes if name in (mutant.module, "all")]
+        lost = sum(outcome in ALIVE for outcome in here)
+        shown = "**all**" if name == "all" else f"`{name}`"
+        counts = f"{len(here)} | {here.count(KILLED)} | {here.count(TIMEOUT)} | {lost}"
+        rows.append(f"| {shown} | {counts} | {100 * (1 - lost / len(here)):.1f} % |")
+    text = [words, *rows, "", "## What survives, and why", ""]
+    why = reasons()
+    for name in names:
+        alive = [mutant for mutant, outcome in outcomes if outcome in ALIVE and mutant.module == name]
+        text += [f"### `{name}`", ""] if alive else []
+        groups: dict[str, list[Mutant]] = {}
+        for mutant in alive:
+            groups.setdefault(why.get(mutant.key, "**No reason is given.**"), []).append(mutant)
+        for reason, alike in groups.items():
+            text += [reason, "", *(f"- `{mutant.line}`: `{mutant.change}`" for mutant in alike), ""]
+    return "\n".join(text)
+
+
+def introduction(arguments: argparse.Namespace, tests: int, before: int, minutes: float) -> str:
+    """What was done, for the page."""
+    part = f"\nOnly every {arguments.sample}th mutant was tried.\n" if arguments.sample > 1 else ""
+    if before:
+        part += f"\nThis run tried again what had survived the one before it; {before:,} had been killed there.\n"
+    return f"""# Mutants
+
+`make mutants` changes one thing at a time in the modules that keep the promise, and sees whether a test notices.
+It wrote this page on {date.today().isoformat()}, in {minutes:.0f} minutes on {arguments.processes} processes, with \
+the operators of mutmut
+{version("mutmut")} on Python {sys.version.split()[0]}.
+
+An operator or a comparison becomes its neighbour, a number one more, a string another; `and` becomes `or`, `not`
+goes, a keyword argument goes; conditions of `if`, of comprehensions and of conditional expressions are forced both
+ways, that of `while` to stop. Left alone are types, docstrings, the wording of errors, assertions, imports and
+decorators; and arguments and values are not made `None`, which fails at the first line that uses them and would only
+raise the rate.
+
+Each mutant is judged by those of {tests:,} tests that reach its statement (the tests of laws, grids, privacy, audits,
+records and released values, and the examples in docstrings), quickest first, up to {arguments.budget:g} seconds of \
+them and none
+slower than {arguments.slowest:g}. Slow tests, which draw millions of times or start dozens of processes, are not \
+run, so that
+some of the survivors would not survive `make test`. A mutant that runs for ever is timed out, and counts as killed.
+{part}"""
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "modules", nargs="*", metavar="MODULE", help=f"one of {', '.join(MODULES)}; all of them if none"
+    )
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--sample", type=int, default=1, help="only every so many-th mutant")
+    parser.add_argument("--slowest", type=float, default=1.0, help="seconds of the slowest test that judges")
+    parser.add_argument("--budget", type=float, default=4.0, help="seconds of tests for one mutant")
+    parser.add_argument("--again", action="store_true", help="do not try again what the last run killed")
+    parser.add_argument("--out", type=Path, default=BUILD / "report.md")
+    arguments = parser.parse_args()
+    if wrong := set(arguments.modules) - set(MODULES):
+        parser.error(f"no such module: {', '.join(sorted(wrong))}")
+    return arguments
+
+
+def main() -> int:
+    arguments = parse()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    found = [
+        mutant
+        for name in arguments.modules or MODULES
+        for mutant in mutants(name, (ROOT / PACKAGE / name).read_text("utf-8"))
+    ][:: arguments.sample]
+    before = killed_before() if arguments.again else {}
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        pool = copies(arguments.processes, Path(scratch))
+        tests, loaded = baseline(pool, arguments.slowest)
+        print(f"{len(tests)} tests pass with nothing changed; {time.monotonic() - start:.0f} s", flush=True)
+        preload(loaded)
+        forget_compiled(pool)
+        if harmed := controls(pool, tests, arguments):
+            sys.exit(f"found a mutant where nothing was changed: {', '.join(harmed)}")
+        outcomes = run(pool, found, tests, before, arguments)
+    words = introduction(arguments, len(tests), len(before), (time.monotonic() - start) / 60)
+    page = report(outcomes, words)
+    arguments.out.write_text(page, "utf-8")
+    print("\n".join(line for line in page.splitlines() if line.startswith("|")))
+    return unexplained(outcomes)
+
+
+def unexplained(outcomes: list[tuple[Mutant, str]]) -> int:
+    """Says which survivors have no reason, and which reasons no survivor; the exit status."""
+    why = reasons()
+    open_ = [mutant for mutant, outcome in outcomes if outcome in ALIVE and mutant.key not in why]
+    for mutant in open_:
+        print(f"{mutant.module}:{mutant.number} survives without a reason: {mutant.line}: {mutant.change}")
+    killed = {mutant.key for mutant, outcome in outcomes if outcome not in ALIVE}
+    for module, line, change in sorted(killed & set(why)):
+        print(f"{module}: a reason is given and not needed: {line}: {change}")
+    return 1 if open_ else 0
+
+
+def killed_before() -> dict[tuple[str, str, str], str]:
+    """By the last run."""
+    lines = OUTCOMES.read_text("utf-8").splitlines() if OUTCOMES.exists() else []
+    read = [json.loads(line) for line in lines]
+    return {(module, line, change): outcome for module, line, change, outcome in read if outcome not in ALIVE}
+
+
+def controls(pool: Pool, tests: list[Test], arguments: argparse.Namespace) -> list[str]:
+    """Modules that are found changed when nothing is."""
+    harmed: list[str] = []
+
+    def done(name: str, outcome: str) -> None:
+        if outcome != SURVIVED:
+            harmed.append(name)
+
+    for name in arguments.modules or MODULES:
+        tree = cst.parse_module((ROOT / PACKAGE / name).read_text("utf-8"))
+        nothing = Mutant(name, 0, "", "", range(0), tree, tree, tree)
+        judge(pool, nothing, judges(nothing, tests, arguments), functools.partial(done, name))
+    pool.finish()
+    return harmed
+
+
+def run(
+    pool: Pool,
+    found: list[Mutant],
+    tests: list[Test],
+    before: dict[tuple[str, str, str], str],
+    arguments: argparse.Namespace,
+) -> list[tuple[Mutant, str]]:
+    outcomes = dict(before)
+    start = time.monotonic()
+    tried: list[str] = []
+    with OUTCOMES.open("w", encoding="utf-8") as trace:
+
+        def note(key: tuple[str, str, str], outcome: str) -> None:
+            print(json.dumps([*key, outcome], ensure_ascii=False), file=trace, flush=True)
+
+        def done(mutant: Mutant, outcome: str) -> None:
+            note(mutant.key, outcome)
+            outcomes[mutant.key] = outcome
+            tried.append(outcome)
+            if len(tried) % 100 == 0:
+                alive = sum(outcome in ALIVE for outcome in tried)
+                print(f"{len(tried)} of {len(left)}, {alive} alive, {time.monotonic() - start:.0f} s", flush=True)
+
+        for key, outcome in before.items():
+            note(key, outcome)
+        left = [mutant for mutant in found if mutant.key not in before]
+        for mutant in left:
+            if by := judges(mutant, tests, arguments):
+                judge(pool, mutant, by, functools.partial(done, mutant))
+            else:
+                done(mutant, UNREACHED)
+        pool.finish()
+    return [(mutant, outcomes[mutant.key]) for mutant in found if outcomes[mutant.key] != NO_PROGRAM]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
