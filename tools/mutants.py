@@ -246,7 +246,7 @@ def digest(name: str) -> str:
 def baseline(pool: Pool, slowest: float) -> tuple[list[Test], list[str]]:
     """Every test with nothing changed: all must pass. Also what they import. What is noted of an earlier run holds."""
     failed: list[str] = []
-    notes = {name: BUILD / f"{name.replace('/', '.')}.{slowest:g}.{digest(name)[:16]}.json" for name in test_files()}
+    notes = {name: BUILD / f"{name.replace('/', '.')}.{digest(name)[:16]}.json" for name in test_files()}
     for name, path in notes.items():
         if path.exists():
             continue
@@ -294,15 +294,20 @@ def preload(names: list[str]) -> None:
 
 
 def judges(mutant: Mutant, tests: list[Test], arguments: argparse.Namespace) -> list[Test]:
-    """Tests that reach the statement; that reach the module at all where it runs on import."""
+    """Tests that reach the statement; that reach the module at all where it runs on import. Its own tests first."""
     span = set(mutant.span)
     chosen = [test for test in tests if span & test.lines.get(mutant.module, set())]
     chosen = chosen or [test for test in tests if mutant.module in test.lines]
-    chosen.sort(key=lambda test: test.seconds)
+    own = [test for test in chosen if test.name.startswith(OWN[mutant.module])]
+    others = [test for test in chosen if test not in own]
+    return [*_quickest(own, arguments.slowest, arguments.budget), *_quickest(others, 1.0, arguments.budget / 2)]
+
+
+def _quickest(tests: list[Test], slowest: float, budget: float) -> list[Test]:
     spent, taken = 0.0, []
-    for test in chosen:
+    for test in sorted(tests, key=lambda test: test.seconds):
         spent += test.seconds + 0.002
-        if taken and (test.seconds > arguments.slowest or spent > arguments.budget):
+        if taken and (test.seconds > slowest or spent > budget):
             break
         taken.append(test)
     return taken
@@ -409,11 +414,10 @@ decorators; and arguments and values are not made `None`, which fails at the fir
 raise the rate.
 
 Each mutant is judged by those of {tests:,} tests that reach its statement (the tests of laws, grids, privacy, audits,
-records and released values, and the examples in docstrings), quickest first, up to {arguments.budget:g} seconds of \
-them and none
-slower than {arguments.slowest:g}. Slow tests, which draw millions of times or start dozens of processes, are not \
-run, so that
-some of the survivors would not survive `make test`. A mutant that runs for ever is timed out, and counts as killed.
+records and released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the
+file of tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others. The
+slowest tests, which draw millions of times or start dozens of processes, are not run, so that some of the survivors
+would not survive `make test`. A mutant that runs for ever is timed out, and counts as killed.
 {part}"""
 
 
@@ -424,8 +428,10 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sample", type=int, default=1, help="only every so many-th mutant")
-    parser.add_argument("--slowest", type=float, default=1.0, help="seconds of the slowest test that judges")
-    parser.add_argument("--budget", type=float, default=4.0, help="seconds of tests for one mutant")
+    parser.add_argument("--slowest", type=float, default=4.0, help="seconds of the slowest test that judges")
+    parser.add_argument(
+        "--budget", type=float, default=10.0, help="seconds of tests of its own for one mutant; half as much of others"
+    )
     parser.add_argument("--again", action="store_true", help="do not try again what the last run killed")
     parser.add_argument("--out", type=Path, default=BUILD / "report.md")
     arguments = parser.parse_args()

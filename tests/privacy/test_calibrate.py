@@ -131,6 +131,32 @@ def test_the_analytic_gaussian(name):
 
 
 @pytest.mark.claim("calibrate-approximate")
+@pytest.mark.parametrize("delta", [1e-4, 1e-6, 1e-9])
+def test_no_rounding_spends_more_delta_than_was_asked_for(delta):
+    """Balle & Wang's Theorem 8 in forty digits."""
+    scale = calibrate("gaussian", "unbounded", sensitivity=0.01, epsilon=1.0, delta=delta).noise.scale
+    with mp.workdps(40):
+        ratio = mp.mpf(0.01) / mp.mpf(scale)
+        spent = mp.ncdf(ratio / 2 - 1 / ratio) - mp.e * mp.ncdf(-ratio / 2 - 1 / ratio)
+        assert delta * (1 - 1e-5) <= spent <= delta
+
+
+@pytest.mark.claim("calibrate-probabilistic")
+def test_no_rounding_spends_more_epsilon_with_delta():
+    """The loss at the distance that the noise exceeds with probability δ, in forty digits."""
+    kwargs = {"sensitivity": 0.5, "epsilon": 1.0, "delta": 0.01, "kind": "probabilistic"}
+    scale = calibrate("gaussian", "unbounded", **kwargs).noise.scale
+    with mp.workdps(40):
+        distance = mp.mpf(scale) * mp.sqrt(2) * mp.erfinv(1 - mp.mpf(0.01))
+        loss = ((distance + 0.5) ** 2 - distance**2) / (2 * mp.mpf(scale) ** 2)
+        assert 1 - 1e-11 <= loss <= 1
+
+
+def test_a_move_far_beyond_the_noise_is_always_seen():
+    assert excess_probability(GeneralizedGaussian(1.0, 3), 40.0, 1.0) == 1.0
+
+
+@pytest.mark.claim("calibrate-approximate")
 @pytest.mark.parametrize("power", [3, 5])
 def test_other_orders_are_exact_for_one_statistic(power):
     kwargs = {"sensitivity": 0.2, "epsilon": 0.7, "delta": 1e-4, "power": power}

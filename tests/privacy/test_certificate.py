@@ -1,5 +1,6 @@
 """A certificate proves itself, and an edited one is refused."""
 
+import hashlib
 import json
 from fractions import Fraction
 
@@ -132,6 +133,27 @@ def test_sensitivity_and_loss_are_rounded_up(bounding):
     assert certify(law, sensitivity=Fraction(5, 7), **claim).move == 5
     loss = exact_loss(bounding, law.scale, 6, 1000)
     assert loss.upper <= certificate.loss <= loss.upper * (1 + Fraction(1, 1 << 60))
+    assert certificate.spread == law.scale.steps / 7
+
+
+@pytest.mark.claim("certificate")
+def test_a_loss_is_a_short_number_but_never_past_the_epsilon_it_keeps():
+    long = GridMechanism("bit", Scale(56, 3**30), None, None, ONE)
+    claim = {"statistic": "x", "neighbours": "substitute"}
+    exact = Fraction(3**30 * 5**20, 1 << 56)
+    assert certify(long, sensitivity=Fraction(5**20), epsilon=2 * exact, **claim).loss == exact
+    law = GridMechanism("truncated", Scale(10, 3), 0, 1000, ONE)
+    assert certify(law, sensitivity=ONE, epsilon=ONE, **claim).loss.numerator < 1 << 65
+    upper = exact_loss("truncated", law.scale, 1, 1000).upper
+    assert certify(law, sensitivity=ONE, epsilon=upper, **claim).loss == upper
+
+
+def test_the_digest_is_that_of_the_text_without_spaces():
+    """As anybody can compute it by docs/exactness.md."""
+    record = make().to_dict()
+    body = {name: record[name] for name in sorted(record) if name != "digest"}
+    text = str(body).replace("'", '"').replace(" ", "")
+    assert hashlib.sha256(text.encode("ascii")).hexdigest() == record["digest"]
 
 
 @pytest.mark.claim("certificate")
@@ -210,6 +232,8 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(ValueError, match=words):
             make(**changes)
+    with pytest.raises(TypeError, match="statistic must be a string, got int"):
+        make(statistic=3)
     mechanism = make("bit").mechanism
     for changes, words in (
         ({"sensitivity": Fraction(0)}, "sensitivity must"),

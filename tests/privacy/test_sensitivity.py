@@ -112,6 +112,7 @@ def test_bounds_of_second_moments(n):
     assert sensitivity.standard_deviation_bounds((2, 4), n)[1] == pytest.approx(2 * math.sqrt(largest))
     planes = [sample_covariance(t) for t in itertools.combinations_with_replacement(PLANE, n)]
     assert sensitivity.covariance_bounds((0, 1), (0, 1), n) == pytest.approx((min(planes), max(planes)))
+    assert sensitivity.covariance_bounds((2, 4), (0, 3), n)[1] == pytest.approx(6 * max(planes))
     if n % 2 == 0:
         assert sensitivity.variance_bounds((0, 1), n)[1] == pytest.approx(n / (4 * (n - 1)))
     else:
@@ -211,6 +212,37 @@ def test_pooled_covariance(sizes):
         assert secret >= truth * (1 - 1e-12), case
 
 
+@pytest.mark.claim("sensitivity-pooled-variance")
+@pytest.mark.claim("sensitivity-pooled-covariance")
+def test_sizes_that_are_secret_cost_what_the_worst_of_them_do():
+    """The tables of the docstrings, and next to what the worst sizes cost where they are public."""
+    secret = {"n": 2000, "cells": 2}
+    sizes = [[m, 2000 - m] for m in range(2, 1001)]
+    for keywords, one, two in (
+        ({"cell": "fixed"}, 1, 1),
+        ({"cell": "free"}, 1, 2),
+        ({"neighbours": "add-remove"}, 1, 1 + 1998 / (4 * 1997)),
+    ):
+        variance = sensitivity.pooled_variance((0, 2), **secret, **keywords)
+        assert variance == pytest.approx(4 * one / 1998, rel=1e-12)
+        assert 1 <= variance / max(sensitivity.pooled_variance((0, 2), s, **keywords) for s in sizes) < 1.001
+        covariance = sensitivity.pooled_covariance((0, 2), (1, 4), **secret, **keywords)
+        assert covariance == pytest.approx(6 * two / 1998, rel=1e-12)
+        assert 1 <= covariance / max(sensitivity.pooled_covariance((0, 2), (1, 4), s, **keywords) for s in sizes) < 1.03
+
+
+def test_a_record_is_substituted_unless_something_else_is_said():
+    assert sensitivity.count() == 1
+    assert sensitivity.sum((-1, 3)) == 4
+    assert sensitivity.histogram() == 2
+
+
+def test_over_a_fixed_denominator_the_number_of_rows_is_public():
+    fixed = {"neighbours": "add-remove", "n_public": True, "fixed_denominator": True}
+    assert sensitivity.mean((-1, 3), 10, **fixed) == 0.3
+    assert sensitivity.proportion(10, **fixed) == sensitivity.proportions(10, **fixed) == 0.1
+
+
 def test_the_papers_own_values_are_seen_to_be_too_small():
     """Errata 6 and 7: what brute force must reject."""
     assert largest_move(shares, range(3), 5, "add-remove") > 1.9 / 5
@@ -276,6 +308,12 @@ def test_a_transformation_carries_its_sensitivity():
         largest = max(np.abs(values[shift:] - values[:-shift]).max() for shift in (1, 100, 300))
         assert transformation.sensitivity(0.3, (0.5, 4)) == pytest.approx(largest)
     assert falling.bounds((0.5, 4)) == (0.25, 2.0)
+    # Rounding bends a straight line, and a curve may be all but flat at an end.
+    for shape in ("concave", "convex"):
+        line = sensitivity.Transformation(lambda s: s / 3 + 0.1, lambda t: 3 * (t - 0.1), shape)
+        assert line.sensitivity(0.3, (0, 1)) == pytest.approx(0.1)
+    flat = sensitivity.Transformation(lambda s: 1 - (1 - s) ** 8, lambda t: 1 - (1 - t) ** 0.125, "concave")
+    assert flat.bounds((0, 1)) == (0, 1)
     # A sensitivity above the range counts as the range.
     assert log.sensitivity(99, (0.5, 4)) == pytest.approx(math.log(8))
 
@@ -310,6 +348,15 @@ def test_a_transformation_carries_its_sensitivity():
         (lambda s: s.mean((1, 0), 10), ValueError, "bounds must satisfy lower < upper"),
         (lambda s: s.mean((0, math.inf), 10), ValueError, "bounds must be finite on both sides"),
         (lambda s: s.covariance((0, 1), (0, math.nan), 10), ValueError, r"bounds_y\[1\] must be a number"),
+        (lambda s: s.sum((0, math.inf)), ValueError, "bounds must be finite on both sides"),
+        (lambda s: s.SQUARE_ROOT.bounds((0, math.inf)), ValueError, "bounds must be finite on both sides"),
+        (lambda s: s.pooled_covariance((1, 0), (0, 1), [3, 3]), ValueError, "^bounds_x must satisfy"),
+        (lambda s: s.pooled_covariance((0, 1), (1, 0), [3, 3]), ValueError, "^bounds_y must satisfy"),
+        (lambda s: s.covariance_bounds((1, 0), (0, 1), 3), ValueError, "^bounds_x must satisfy"),
+        (lambda s: s.covariance_bounds((0, 1), (1, 0), 3), ValueError, "^bounds_y must satisfy"),
+        (lambda s: s.covariance((1, 0), (0, 1), 3), ValueError, "^bounds_x must satisfy"),
+        (lambda s: s.proportion(1, "add-remove"), ValueError, "n must be >= 2, got 1"),
+        (lambda s: s.proportions(1, "add-remove"), ValueError, "n must be >= 2, got 1"),
         (lambda s: s.mean((0, 1), 10, "swap"), ValueError, "neighbours must be one of 'substitute', 'add-remove'"),
         (lambda s: s.Transformation(math.log, math.exp, "concave").bounds((0, 1)), ValueError, "must be finite on"),
         (lambda s: s.Transformation(abs, abs, "convex").bounds((-1, 1)), ValueError, "forward must be monotone"),
