@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism, _check, privacy_loss
 from inbounds.grid.scale import Scale
-from inbounds.privacy.exact import calibrate_scale, choose_grid, exact_loss, grid_mechanism
+from inbounds.privacy.exact import Grid, calibrate_scale, choose_grid, exact_loss, grid_mechanism
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=20)
 
@@ -65,6 +65,17 @@ def test_epsilon_on_a_log_grid(power):
             scale = calibrate_scale(bounding, 1, 1000, epsilon)
             assert scale.steps > 0
             assert exact_loss(bounding, scale, 1, 1000).upper <= epsilon
+            # In lowest terms, so that one scale is not written in two ways.
+            assert scale.divisor % 2 == 1 or scale.exponent == 6
+
+
+@pytest.mark.claim("grid-calibrate")
+def test_a_move_beyond_the_span_counts_as_the_span_for_truncation_alone():
+    one = Fraction(1)
+    assert calibrate_scale("truncated", 1000, 10, one) == calibrate_scale("truncated", 10, 10, one)
+    assert 1000 <= calibrate_scale("bit", 1000, 10, one).steps < 1001
+    mechanism = grid_mechanism("truncated", Grid(one, -50, 50, Fraction(0), 60), one)
+    assert 1 - Fraction(1, 1 << 19) <= exact_loss("truncated", mechanism.scale, 60, 100).upper <= 1
 
 
 @settings(deadline=None)
@@ -81,6 +92,23 @@ def test_a_grid_for_means_and_variances_costs_nothing(n, epsilon, bounds):
         # Tiny promises on awkward ratios get a coarser grid, for their scale to fit.
         slack = Fraction(1, 1 << 19) if epsilon > Fraction(1, 1 << 14) else Fraction(1, 1 << 10)
         assert exact <= grid.move * grid.step <= exact * (1 + slack)
+
+
+def test_a_grid_is_as_fine_as_it_needs_to_be():
+    """A scale of a million steps, and no rounding where the sensitivity can be a number of steps."""
+    half, one = Fraction(1, 2), Fraction(1)
+    grid = choose_grid(Fraction(0), one, Fraction(1, 1000), half)
+    assert grid.move * grid.step == Fraction(1, 1000)
+    assert 1 << 20 <= grid.move / half < 1 << 21
+    assert choose_grid(Fraction(0), None, one, one).step == Fraction(1, 1 << 20)
+    assert choose_grid(Fraction(0), None, one, Fraction(1000)).step == Fraction(1, 1 << 28)
+    assert choose_grid(Fraction(0), Fraction(1 << 60), one, one, step=one).last == 1 << 60
+    # Rounded up to a 2^20th of the sensitivity, or more for a tiny promise.
+    awkward = Fraction(1234567890123, 10**13)
+    assert choose_grid(Fraction(0), one, awkward, one).last == -(-(1 << 20) // awkward)
+    assert choose_grid(Fraction(0), one, awkward, Fraction(1, 1 << 25)).last == -(-(1 << 10) // awkward)
+    with pytest.raises(ValueError, match="too small for any grid"):
+        choose_grid(Fraction(0), one, awkward, Fraction(1, (1 << 25) + 1))
 
 
 def test_counts_live_on_the_integers():
