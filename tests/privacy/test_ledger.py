@@ -140,6 +140,48 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
         Account("a\0b", "d")
 
 
+@pytest.mark.claim("ledger")
+def test_what_would_be_left_is_told_without_a_charge(account):
+    asked = request(epsilon="1/4")
+    assert ledger.affordable(account, asked) == 750_000_000
+    assert ledger.stored(account, asked) is None
+    assert not account.ledger.exists()
+    # A process that died before its first charge leaves an empty file, and a folder is no ledger.
+    account.ledger.touch()
+    assert ledger.affordable(account, asked) == 750_000_000
+    assert ledger.stored(account, asked) is None
+    with pytest.raises(LedgerError, match="cannot be used"):
+        ledger.stored(Account(account.ledger.parent, "survey"), asked)
+    ledger.charge(account, asked)
+    known = Account(account.ledger, "survey")
+    for _ in range(2):
+        assert ledger.affordable(known, request("b", "1/4")) == 500_000_000
+    assert ledger.affordable(known, request("b", "3/4")) == 0
+    with pytest.raises(BudgetRefused, match="nothing was spent"):
+        ledger.affordable(known, request("b", "4/5"))
+    with pytest.raises(LedgerError, match="do not add up to one guarantee"):
+        ledger.affordable(known, request("b", "1/4", "add-remove"))
+    with pytest.raises(LedgerError, match=r"\(it has 'survey'\); a new one needs a limit"):
+        ledger.affordable(Account(account.ledger, "other"), asked)
+
+
+def test_a_request_costs_something():
+    for epsilon in ("0", "-1"):
+        with pytest.raises(ValueError, match="epsilon must be > 0"):
+            request(epsilon=epsilon)
+    with pytest.raises(ValueError, match="neighbours must be one of"):
+        request(neighbours="swap")
+
+
+def test_a_result_is_kept_in_the_ledger_that_has_its_charge(account, tmp_path):
+    receipt = ledger.charge(account, request())
+    other = Account(tmp_path / "other.ledger", "survey", Fraction(1))
+    ledger.charge(other, request())
+    with pytest.raises(LedgerError, match="no longer has the charge"):
+        ledger.keep(other, receipt, "{}")
+    assert ledger.results(other.ledger) == {}
+
+
 def used(account, charges=4):
     """A ledger with some charges and results."""
     for i in range(charges):
@@ -197,7 +239,10 @@ def test_an_inserted_entry_and_a_chain_made_anew(account):
     used(account)
     chain = ledger.verify(account.ledger)
     anchor = (chain[4].sequence, chain[4].hash)
-    ledger.verify(account.ledger, [anchor])
+    ledger.verify(account.ledger, [anchor, (0, chain[0].hash)])
+    for beyond in (len(chain), -1):
+        with pytest.raises(LedgerError, match="is not the one that a record names"):
+            ledger.verify(account.ledger, [(beyond, chain[-1].hash)])
     rows, before = [], "0" * 64
     for entry in chain:
         body = json.dumps(
