@@ -65,6 +65,8 @@ _SYNTAX = 77
 # That of one whose test does not come to an end.
 _LATE = 78
 _MEMORY = 8 << 30
+# The slowest test and all tests, in seconds, for what is expected to survive.
+_BRIEF = 0.5, 2.0
 
 
 @dataclass
@@ -293,14 +295,14 @@ def preload(names: list[str]) -> None:
     gc.freeze()
 
 
-def judges(mutant: Mutant, tests: list[Test], arguments: argparse.Namespace) -> list[Test]:
+def judges(mutant: Mutant, tests: list[Test], slowest: float, budget: float) -> list[Test]:
     """Tests that reach the statement; that reach the module at all where it runs on import. Its own tests first."""
     span = set(mutant.span)
     chosen = [test for test in tests if span & test.lines.get(mutant.module, set())]
     chosen = chosen or [test for test in tests if mutant.module in test.lines]
     own = [test for test in chosen if test.name.startswith(OWN[mutant.module])]
     others = [test for test in chosen if test not in own]
-    return [*_quickest(own, arguments.slowest, arguments.budget), *_quickest(others, 1.0, arguments.budget / 2)]
+    return [*_quickest(own, slowest, budget), *_quickest(others, min(slowest, 1.0), budget / 2)]
 
 
 def _quickest(tests: list[Test], slowest: float, budget: float) -> list[Test]:
@@ -417,7 +419,8 @@ Each mutant is judged by those of {tests:,} tests that reach its statement (the 
 records and released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the
 file of tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others. The
 slowest tests, which draw millions of times or start dozens of processes, are not run, so that some of the survivors
-would not survive `make test`. A mutant that runs for ever is timed out, and counts as killed.
+would not survive `make test`; and what has a reason below gets {_BRIEF[1]:g} seconds. A mutant that runs for ever is
+timed out, and counts as killed.
 {part}"""
 
 
@@ -497,7 +500,7 @@ def controls(pool: Pool, tests: list[Test], arguments: argparse.Namespace) -> li
     for name in arguments.modules or MODULES:
         tree = cst.parse_module((ROOT / PACKAGE / name).read_text("utf-8"))
         nothing = Mutant(name, 0, "", "", range(0), tree, tree, tree)
-        judge(pool, nothing, judges(nothing, tests, arguments), functools.partial(done, name))
+        judge(pool, nothing, judges(nothing, tests, *_BRIEF), functools.partial(done, name))
     pool.finish()
     return harmed
 
@@ -509,7 +512,7 @@ def run(
     before: dict[tuple[str, str, str], str],
     arguments: argparse.Namespace,
 ) -> list[tuple[Mutant, str]]:
-    outcomes = dict(before)
+    outcomes, why = dict(before), reasons()
     start = time.monotonic()
     tried: list[str] = []
     with OUTCOMES.open("w", encoding="utf-8") as trace:
@@ -529,7 +532,8 @@ def run(
             note(key, outcome)
         left = [mutant for mutant in found if mutant.key not in before]
         for mutant in left:
-            if by := judges(mutant, tests, arguments):
+            long = arguments.slowest, arguments.budget
+            if by := judges(mutant, tests, *(_BRIEF if mutant.key in why else long)):
                 judge(pool, mutant, by, functools.partial(done, mutant))
             else:
                 done(mutant, UNREACHED)

@@ -157,8 +157,6 @@ def least_scale(private: Callable[[float], bool], guess: float) -> float:
         low, high = low / 2, low
     while high > low * (1 + 1e-15):
         middle = low + (high - low) / 2
-        if middle in (low, high):
-            break
         low, high = (low, middle) if private(middle) else (middle, high)
     return high
 
