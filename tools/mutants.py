@@ -156,17 +156,10 @@ def run_pytest(folder: Path, files: list[str], plugin: Any) -> int:
 
     settings.register_profile("mutants", derandomize=True, database=None, deadline=None)
     settings.load_profile("mutants")
-    options = [
-        "-x",
-        "-q",
-        "--no-header",
-        "--tb=line",
-        "-W",
-        "ignore::pytest.PytestAssertRewriteWarning",
-        "-p",
-        "no:cacheprovider",
-        f"--basetemp={folder / 'tmp'}",
-    ]
+    # What was imported before the fork cannot be rewritten, and a test that is broken off leaves things open.
+    quiet = ("PytestAssertRewriteWarning", "PytestUnraisableExceptionWarning")
+    options = [word for name in quiet for word in ("-W", f"ignore::pytest.{name}")]
+    options += ["-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", f"--basetemp={folder / 'tmp'}"]
     return int(pytest.main([*options, *files], plugins=[plugin]))
 
 
@@ -261,6 +254,9 @@ def baseline(pool: Pool, slowest: float) -> tuple[list[Test], list[str]]:
             found = {"seconds": recorder.seconds, "reached": recorder.reached(), "loaded": list(sys.modules)}
             if not code:
                 path.write_text(json.dumps(found), "utf-8")
+            else:
+                sys.stdout.flush()
+                shutil.copyfile(folder / "output.txt", BUILD / "failed.txt")
             return code
 
         def done(code: int | None, name: str = name) -> None:
@@ -270,7 +266,7 @@ def baseline(pool: Pool, slowest: float) -> tuple[list[Test], list[str]]:
         pool.start(work, 900, done)
     pool.finish()
     if failed:
-        sys.exit(f"with nothing changed these fail: {', '.join(failed)}")
+        sys.exit(f"with nothing changed these fail: {', '.join(failed)}; see {BUILD / 'failed.txt'}")
     tests, loaded = {}, set()
     for path in notes.values():
         found = json.loads(path.read_text("utf-8"))

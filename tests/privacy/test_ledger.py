@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import zlib
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -132,6 +133,8 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
     ):
         with pytest.raises(LedgerError):
             ledger.charge(account, asked)
+    with pytest.raises(LedgerError, match="there is no folder"):
+        ledger.charge(Account(tmp_path / "nowhere" / "a", "d", Fraction(1)), request())
     assert list(tmp_path.iterdir()) == []
     for wrong in ({"dataset": " "}, {"dataset": "d", "limit": 0}, {"dataset": "d", "limit": -1}):
         with pytest.raises(ValueError):
@@ -152,6 +155,10 @@ def test_what_would_be_left_is_told_without_a_charge(account):
     assert ledger.stored(account, asked) is None
     with pytest.raises(LedgerError, match="cannot be used"):
         ledger.stored(Account(account.ledger.parent, "survey"), asked)
+    account.ledger.write_text("x")
+    with pytest.raises(LedgerError, match="cannot be used"):
+        ledger.stored(account, asked)
+    account.ledger.unlink()
     ledger.charge(account, asked)
     known = Account(account.ledger, "survey")
     for _ in range(2):
@@ -163,6 +170,34 @@ def test_what_would_be_left_is_told_without_a_charge(account):
         ledger.affordable(known, request("b", "1/4", "add-remove"))
     with pytest.raises(LedgerError, match=r"\(it has 'survey'\); a new one needs a limit"):
         ledger.affordable(Account(account.ledger, "other"), asked)
+
+
+def test_a_charge_fails_once_and_may_still_get_its_result(account):
+    receipt = ledger.charge(account, request())
+    ledger.fail(account, receipt, "OSError")
+    with pytest.raises(LedgerError, match="says what cannot be"):
+        ledger.fail(account, receipt, "OSError")
+    ledger.keep(account, receipt, "{}")
+    assert ledger.results(account.ledger) == {receipt.entry.sequence: "{}"}
+
+
+def test_names_are_written_as_they_are_or_not_at_all(account, monkeypatch):
+    entry = ledger.charge(Account(account.ledger, "größe", Fraction(1)), request(), who="Zoë \udcff").entry
+    assert entry.body["who"] == "Zoë ?"
+    assert '"größe"' in entry.text
+
+    def nobody():
+        raise KeyError
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert ledger.charge(account, request("b")).entry.body["who"] == "unknown"
+
+
+def test_a_standing_in_words():
+    one = ledger.Standing("d", 10**9, 25 * 10**7, "substitute", 1, 1)
+    assert str(one) == "d: 0.25 of 1 spent, 0.75 left (1 charge; substitute)"
+    two = ledger.Standing("d", 2 * 10**9, 10**9 + 1, "add-remove", 1, 2)
+    assert str(two) == "d: 1.000000001 of 2 spent, 0.999999999 left (2 charges; add-remove)"
 
 
 def test_a_request_costs_something():
@@ -198,6 +233,10 @@ def edited(path, *statements):
         for statement in statements:
             connection.execute(*statement) if isinstance(statement, tuple) else connection.execute(statement)
     connection.close()
+
+
+def row(entry):
+    return entry.sequence, entry.kind, entry.text, entry.previous, entry.hash
 
 
 TAMPERINGS = {
@@ -272,6 +311,9 @@ IMPOSSIBLE = {
     "a negative cost": ("charge", {"dataset": "survey", "request": "x", "cost": -(10**9), "epsilon": "-1", "what": []}),
     "too small a cost": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "1/10", "what": []}),
     "beyond the limit": ("charge", {"dataset": "survey", "request": "x", "cost": 10**10, "epsilon": "10", "what": []}),
+    "a free charge": ("charge", {"dataset": "survey", "request": "x", "cost": 0, "epsilon": "0", "what": []}),
+    "no fraction": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "x", "what": []}),
+    "over zero": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "1/0", "what": []}),
     "no number": ("charge", {"dataset": "survey", "request": "x", "cost": float("nan"), "epsilon": "1", "what": []}),
     "a double": ("charge", {"dataset": "survey", "request": "x", "cost": 1e8, "epsilon": "1/10", "what": []}),
     "an infinite limit": ("limit", {"dataset": "survey", "limit": float("inf"), "before": 2 * 10**9, "why": "w"}),
@@ -283,6 +325,10 @@ IMPOSSIBLE = {
     "too much": ("failure", {"charge": 2, "why": "w", "more": 1}),
     "a result of nothing": ("result", {"charge": 1, "digest": "0"}),
     "a second result": ("result", {"charge": 2, "digest": "0"}),
+    "an unknown promise": ("dataset", {"dataset": "x", "limit": 1, "neighbours": "swap", "contributions": 1}),
+    "a promise to nobody": ("dataset", {"dataset": "x", "limit": 1, "neighbours": "substitute", "contributions": 0}),
+    "a negative limit": ("dataset", {"dataset": "x", "limit": -1, "neighbours": "substitute", "contributions": 1}),
+    "a failure of what was kept": ("failure", {"charge": 2, "why": "w"}),
     "another beginning": ("ledger", {"format": "inbounds-ledger/1", "id": "x"}),
 }
 
@@ -295,11 +341,36 @@ def test_true_hashes_do_not_make_an_entry_true(account, what):
     last = ledger.read(account.ledger)[-1]
     kind, body = IMPOSSIBLE[what]
     entry = ledger.Entry.after(last, kind, body | {"when": "now", "who": "me"})
-    row = (entry.sequence, kind, entry.text, entry.previous, entry.hash)
-    edited(account.ledger, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row))
+    edited(account.ledger, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row(entry)))
     for act in (lambda: ledger.verify(account.ledger), lambda: ledger.charge(account, request("later", "1/10"))):
         with pytest.raises(LedgerError, match="the ledger was changed"):
             act()
+
+
+@pytest.mark.claim("ledger-verify")
+def test_an_entry_that_follows_another_chain(account):
+    used(account, 1)
+    chain = ledger.read(account.ledger)
+    body = {
+        "dataset": "survey",
+        "request": "x",
+        "cost": 10**8,
+        "epsilon": "1/10",
+        "what": [],
+        "when": "now",
+        "who": "me",
+    }
+    elsewhere = replace(chain[-1], hash=chain[-2].hash)
+    for before in (elsewhere, replace(chain[-1], sequence=chain[-1].sequence + 1), chain[-1]):
+        entry = ledger.Entry.after(before, "charge", body)
+        copy = account.ledger.with_name(f"{entry.sequence}.{entry.previous}")
+        shutil.copy(account.ledger, copy)
+        edited(copy, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row(entry)))
+        if before is chain[-1]:
+            ledger.verify(copy)
+            continue
+        with pytest.raises(LedgerError, match="does not follow from those before it"):
+            ledger.verify(copy)
 
 
 @pytest.mark.claim("ledger-verify")
@@ -434,6 +505,15 @@ def test_entries_prove_themselves(account):
             ledger.Entry.from_dict(plain | lie)
     with pytest.raises(LedgerError, match="malformed"):
         ledger.Entry.from_dict({"sequence": 1})
+    first = ledger.read(account.ledger)[0]
+    assert ledger.Entry.from_dict(first.to_dict()) == first
+    # With a true hash, too.
+    for lie in ({"sequence": -1}, {"sequence": 1.0}, {"sequence": True}, {"body": plain["body"] | {"more": 1}}):
+        told = plain | lie
+        text = json.dumps(told["body"], sort_keys=True)
+        proof = json.dumps([told["sequence"], told["kind"], text, told["previous"]])
+        with pytest.raises(LedgerError, match="malformed"):
+            ledger.Entry.from_dict(told | {"hash": hashlib.sha256(proof.encode()).hexdigest()})
 
 
 RACE = """
