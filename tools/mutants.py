@@ -413,10 +413,10 @@ raise the rate.
 
 Each mutant is judged by those of {tests:,} tests that reach its statement (the tests of laws, grids, privacy, audits,
 records and released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the
-file of tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others. The
-slowest tests, which draw millions of times or start dozens of processes, are not run, so that some of the survivors
-would not survive `make test`; and what has a reason below gets {_BRIEF[1]:g} seconds. A mutant that runs for ever is
-timed out, and counts as killed.
+file of tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others; and once
+more by more of them if it has survived. What has a reason below gets {_BRIEF[1]:g} seconds. The slowest tests, which
+draw millions of times or start dozens of processes, are not run, so that some of the survivors would not survive
+`make test`. A mutant that runs for ever is timed out, and counts as killed.
 {part}"""
 
 
@@ -510,7 +510,8 @@ def run(
 ) -> list[tuple[Mutant, str]]:
     outcomes, why = dict(before), reasons()
     start = time.monotonic()
-    tried: list[str] = []
+    tried: list[Mutant] = []
+    todo = sum(mutant.key not in before for mutant in found)
     with OUTCOMES.open("w", encoding="utf-8") as trace:
 
         def note(key: tuple[str, str, str], outcome: str) -> None:
@@ -519,21 +520,24 @@ def run(
         def done(mutant: Mutant, outcome: str) -> None:
             note(mutant.key, outcome)
             outcomes[mutant.key] = outcome
-            tried.append(outcome)
+            tried.append(mutant)
             if len(tried) % 100 == 0:
-                alive = sum(outcome in ALIVE for outcome in tried)
-                print(f"{len(tried)} of {len(left)}, {alive} alive, {time.monotonic() - start:.0f} s", flush=True)
+                alive = sum(outcomes[mutant.key] in ALIVE for mutant in found if mutant.key in outcomes)
+                print(f"{len(tried)} of {todo}, {alive} alive, {time.monotonic() - start:.0f} s", flush=True)
 
         for key, outcome in before.items():
             note(key, outcome)
         left = [mutant for mutant in found if mutant.key not in before]
-        for mutant in left:
-            long = arguments.slowest, arguments.budget
-            if by := judges(mutant, tests, *(_BRIEF if mutant.key in why else long)):
-                judge(pool, mutant, by, functools.partial(done, mutant))
-            else:
-                done(mutant, UNREACHED)
-        pool.finish()
+        long = arguments.slowest, arguments.budget
+        for limits in (long, (2 * long[0], 6 * long[1])):
+            for mutant in left:
+                if by := judges(mutant, tests, *(_BRIEF if mutant.key in why else limits)):
+                    judge(pool, mutant, by, functools.partial(done, mutant))
+                else:
+                    done(mutant, UNREACHED)
+            pool.finish()
+            # Once more, by more tests, for what is not expected to survive.
+            left = [mutant for mutant in left if outcomes[mutant.key] == SURVIVED and mutant.key not in why]
     return [(mutant, outcomes[mutant.key]) for mutant in found if outcomes[mutant.key] != NO_PROGRAM]
 
 

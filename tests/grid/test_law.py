@@ -97,6 +97,44 @@ def test_open_sides():
                 assert 0 <= want - part < Fraction(1, 10**50)
 
 
+@pytest.mark.claim("grid-law")
+@pytest.mark.claim("grid-moments")
+@pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
+@pytest.mark.parametrize("shift", [-7, 5, 40])
+def test_a_law_moves_with_its_grid(bounding, shift):
+    for at, index in itertools.product((-2, 3, 9), range(-2, 9)):
+        for formula in (probability, cumulative):
+            there = formula(Rational(Q), bounding, shift, 6 + shift, index + shift, at + shift)
+            assert there == formula(Rational(Q), bounding, 0, 6, index, at)
+            if bounding == "unbounded":
+                assert there == formula(Rational(Q), bounding, None, None, index, at) > 0
+        assert moments(Rational(Q), bounding, shift, 6 + shift, at + shift) == moments(Rational(Q), bounding, 0, 6, at)
+    here, there = (GridMechanism(bounding, Scale(8, 3), 0 + by, 6 + by) for by in (0, shift))
+    assert there.span == 6
+    assert (there.worst_bias(), there.worst_mse()) == (here.worst_bias(), here.worst_mse())
+
+
+@pytest.mark.claim("grid-worst-mse")
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("end", [0, 5])
+def test_the_worst_of_a_law_is_that_of_its_mirror_image(bounding, end):
+    for scale in (Scale(8, 3), Scale(6, 640)):
+        above, below = (GridMechanism(bounding, scale, *ends) for ends in ((-end, None), (None, end)))
+        assert above.worst_bias() == above.bias(-end)
+        assert 0 < float(above.worst_bias().upper) == pytest.approx(float(below.worst_bias().upper), rel=1e-15)
+        assert float(above.worst_mse().upper) == pytest.approx(float(below.worst_mse().upper), rel=1e-15)
+
+
+def test_unbounded_noise_knows_no_ends_but_those_of_its_integers():
+    law = GridMechanism("unbounded", Scale(6, 64), 0, 1)
+    for at in (10**6, -(10**6)):
+        assert abs(law.draw(at, SystemEntropy()) - at) < 10**3
+        assert np.abs(law.draw_alike(at, SystemEntropy(), 3) - at).max() < 10**3
+    for far in (1 << 62, -(1 << 62)):
+        near = law.draw_each(np.array([far]), SystemEntropy())
+        assert abs(int(near[0]) - far // 2) < 10**3
+
+
 @given(
     st.sampled_from(["bit", "truncated", "unbounded"]), st.integers(1, 10**6), st.integers(-5, 70), st.integers(0, 60)
 )
