@@ -137,6 +137,20 @@ def test_truncation_on_every_path(coarse, below, above):
     assert all((first is None or k >= first) and (last is None or k <= last) for k in decided)
 
 
+@pytest.mark.parametrize("bounding", ["bit", "truncated"])
+@pytest.mark.parametrize("ends", [(0, None), (None, 0), (-1, 1)])
+def test_draws_stay_in_their_bounds(bounding, ends):
+    """One, a few and many, alike or each, from inside and outside."""
+    law = GridMechanism(bounding, Scale(8, 3), *ends)
+    low, high = ((-math.inf, math.inf)[i] if end is None else end for i, end in enumerate(ends))
+    for at in (-500, 0, 500):
+        some = [law.draw_each(np.full(count, at), SystemEntropy()) for count in (3, 40)]
+        some += [law.draw_alike(at, SystemEntropy(), count) for count in (3, 40)]
+        drawn = np.concatenate([*some, [law.draw(at, SystemEntropy())]])
+        assert low <= drawn.min()
+        assert drawn.max() <= high
+
+
 def g_test(counts, masses):
     """P-value of the G statistic (χ² with one degree of freedom a cell less one), cells expecting below 25 merged."""
     order = np.argsort(masses)
@@ -198,6 +212,51 @@ def test_ten_million_draws(bounding, steps, first, last, at, way):
         assert g_test(counts, skewed / skewed.sum()) < 1e-9
     else:
         assert g_test(counts, cell_masses(wrong, at, edges)) < 1e-9
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(
+    ("bounding", "size", "first", "last", "at"),
+    [
+        ("unbounded", Scale(6, 2), None, None, 4),
+        ("unbounded", Scale(20, 3), None, None, 0),
+        ("truncated", Scale(8, 3), -10, 300, 4),
+        ("truncated", Scale(20, 3), None, 9, 0),
+    ],
+)
+def test_a_few_draws_in_every_way(bounding, size, first, last, at):
+    """One by one, some at a time and all alike: the same law."""
+    law = GridMechanism(bounding, size, first, last)
+    one = np.array([law.draw(at, SeededEntropy(i)) for i in range(800)])
+    some = np.concatenate([law.draw_each(np.full(1000, at), SeededEntropy(i)) for i in range(20)])
+    alike = law.draw_alike(at, SeededEntropy(3), 20_000)
+    edges = np.unique(np.quantile(alike, np.linspace(0.05, 0.95, 10)).astype(np.int64))
+    wrong = GridMechanism(bounding, Scale(size.exponent, 2 * size.divisor), first, last)
+    for draws in (one, some, alike):
+        counts = np.bincount(np.searchsorted(edges, draws, side="left"), minlength=len(edges) + 1)
+        assert g_test(counts, cell_masses(law, at, edges)) > 1e-9
+        assert g_test(counts, cell_masses(wrong, at, edges)) < 1e-9
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("size", "count"), [(Scale(20, 1), 500), (Scale(10, 1), 500), (Scale(6, 5), 4096)])
+def test_every_bit_of_a_word_has_one_use(size, count):
+    """16 bits find V, one is given away, 15 decide whether U is kept, and the last ones are U."""
+    drawn = [int(word) for word in words(SeededEntropy(5), count)]
+
+    def draws(change):
+        return geometric_many(size, Scripted([word ^ change for word in drawn], 0), count)
+
+    magnitude, spare = draws(0)
+    assert 0.4 < spare.mean() < 0.6
+    again, other = draws(1 << 47)
+    assert (again == magnitude).all()
+    assert (other == 1 - spare).all()
+    if size.divisor == 1:
+        again, other = draws(1)
+        sure = (np.abs(again - magnitude) == 1).mean()
+        assert sure > 0.95
+        assert (other == spare).all()
 
 
 @pytest.mark.claim("sampler-exact")
