@@ -79,6 +79,20 @@ def zero_sum_masses(steps, dimension, reach):
     return {z: beta ** sum(map(abs, z)) / total for z in points(reach)}
 
 
+@pytest.mark.claim("joint-exact")
+@pytest.mark.claim("zero-sum-exact")
+@pytest.mark.parametrize(("draw", "law", "dimension"), [(supnorm, box_masses, 2), (zero_sum, zero_sum_masses, 3)])
+def test_a_few_points_follow_the_law(draw, law, dimension):
+    """A small share of what the tests of every point draw."""
+    size, entropy = Scale.at_least(Fraction(3, 2)), SeededEntropy(dimension)
+    draws = Counter(tuple(draw(size, dimension, entropy).tolist()) for _ in range(2000))
+    for steps, right in ((1.5, True), (2.5, False)):
+        masses = law(steps, dimension, 2)
+        counts = [draws[z] for z in masses]
+        found = g_test([*counts, 2000 - sum(counts)], [*masses.values(), 1 - sum(masses.values())])
+        assert (found > 1e-9) == right
+
+
 @pytest.mark.claim("zero-sum-exact")
 @pytest.mark.parametrize("dimension", [2, 3])
 def test_zero_sum_points_follow_the_law(dimension):
