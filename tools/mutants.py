@@ -119,10 +119,10 @@ class Recorder:
         for one in self.kept:
             one.cache_clear()
         self.coverage.switch_context(item.nodeid)
-        start = time.perf_counter()
+        start = time.process_time()
         result = yield
         if item.nodeid not in self.slow:
-            self.seconds[item.nodeid] = time.perf_counter() - start
+            self.seconds[item.nodeid] = time.process_time() - start
         self.coverage.switch_context("")
         return result
 
@@ -134,8 +134,8 @@ class Recorder:
             self.slow.add(item.nodeid)
             raise TooSlow
 
-        signal.signal(signal.SIGALRM, too_slow)
-        signal.setitimer(signal.ITIMER_REAL, 2 * self.slowest)
+        signal.signal(signal.SIGPROF, too_slow)
+        signal.setitimer(signal.ITIMER_PROF, 2 * self.slowest)
         try:
             return (yield)
         except BaseException:
@@ -143,7 +143,7 @@ class Recorder:
                 raise
             return None
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def reached(self) -> dict[str, dict[int, list[str]]]:
         data = self.coverage.get_data()
@@ -395,15 +395,18 @@ def report(outcomes: list[tuple[Mutant, str]], words: str) -> str:
 
 def introduction(arguments: argparse.Namespace, tests: int, before: int, minutes: float) -> str:
     """What was done, for the page."""
-    part = f"\nOnly every {arguments.sample}th mutant was tried.\n" if arguments.sample > 1 else ""
+    took = "" if before else f", in {minutes:.0f} minutes on {arguments.processes} processes"
+    part = f"\nOne mutant in {arguments.sample} was tried, from the first on.\n" if arguments.sample > 1 else ""
     if before:
-        part += f"\nThis run tried again what had survived the one before it; {before:,} had been killed there.\n"
+        part += (
+            "\nThe figures are those of several runs: what one of them killed was not tried again, and what survived"
+            " was, after\ntests had been added.\n"
+        )
     return f"""# Mutants
 
 `make mutants` changes one thing at a time in the modules that keep the promise, and sees whether a test notices.
-It wrote this page on {date.today().isoformat()}, in {minutes:.0f} minutes on {arguments.processes} processes, with \
-the operators of mutmut
-{version("mutmut")} on Python {sys.version.split()[0]}.
+It wrote this page on {date.today().isoformat()}{took}, with the operators of mutmut {version("mutmut")} on Python
+{sys.version.split()[0]}.
 
 An operator or a comparison becomes its neighbour, a number one more, a string another; `and` becomes `or`, `not`
 goes, a keyword argument goes; conditions of `if`, of comprehensions and of conditional expressions are forced both
