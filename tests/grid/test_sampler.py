@@ -303,6 +303,14 @@ class Scripted:
 
 
 @pytest.mark.claim("sampler-exact")
+def test_one_draw_is_put_together_of_its_parts():
+    """⌊(U + 2^(a-6) V) / d⌋ from words for V = 5, for the largest U, and for a uniform that keeps it."""
+    fifth = geometric.PIECES.thresholds(64)[4] + 1
+    for exponent, divisor, want in ((20, 1, (6 << 14) - 1), (20, 3, ((6 << 14) - 1) // 3), (6, 1, 5), (7, 1, 11)):
+        assert geometric.geometric_one(Scale(exponent, divisor), Scripted([fifth, 0], 255)) == want
+
+
+@pytest.mark.claim("sampler-exact")
 @pytest.mark.parametrize("index", [0, 5, 200, 2000])
 @pytest.mark.parametrize(("then", "moved"), [(0x00, 0), (0xFF, 1)])
 def test_a_tie_takes_more_bits(index, then, moved):
