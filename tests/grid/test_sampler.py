@@ -302,6 +302,34 @@ class Scripted:
         return ready + self.then * (count - len(ready))
 
 
+class Numbers:
+    """Entropy that hands out prepared numbers, one for each request, then zeros."""
+
+    def __init__(self, prepared):
+        self.prepared, self.handed_out = iter(prepared), 0
+
+    def take(self, count):
+        return next(self.prepared, 0).to_bytes(count, "little")
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("exponent", [20, 37, 38, 45])
+def test_what_lies_below_the_exponential_is_kept(exponent):
+    """U with probability e^(-U/2^a), word by word: V is zero, and what is not kept is drawn anew as zero."""
+    low = exponent - 6
+    pairs = [(lead, (1 << low) * k // 40) for lead in range(32_000, 1 << 15, 7) for k in range(40)]
+    lead, rest = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
+    prepared = [(a << 32) + (b if low <= 32 else 0) for a, b in pairs] + [b for _, b in pairs if low > 32]
+    magnitude, _ = geometric_many(Scale(exponent, 1), Scripted(prepared, 0), len(pairs))
+    kept = lead / 2**15 < np.exp(-rest / 2**exponent)
+    assert 0.1 < kept.mean() < 0.9
+    assert (magnitude == np.where(kept, rest, 0)).all()
+    # One by one: V, U, and 64 bits that keep it or not; then zeros.
+    for a, b in pairs[::401]:
+        one = geometric.geometric_one(Scale(exponent, 1), Numbers([0, b << (-low % 8), a << 49]))
+        assert one == (b if a / 2**15 < math.exp(-b / 2**exponent) else 0)
+
+
 @pytest.mark.claim("sampler-exact")
 def test_one_draw_is_put_together_of_its_parts():
     """⌊(U + 2^(a-6) V) / d⌋ from words for V = 5, for the largest U, and for a uniform that keeps it."""
