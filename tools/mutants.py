@@ -446,11 +446,9 @@ def main() -> int:
     arguments = parse()
     BUILD.mkdir(parents=True, exist_ok=True)
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    found = [
-        mutant
-        for name in arguments.modules or MODULES
-        for mutant in mutants(name, (ROOT / PACKAGE / name).read_text("utf-8"))
-    ][:: arguments.sample]
+    sources = {name: (ROOT / PACKAGE / name).read_text("utf-8") for name in MODULES}
+    sample = [mutant for name, source in sources.items() for mutant in mutants(name, source)][:: arguments.sample]
+    found = [mutant for name in arguments.modules or MODULES for mutant in sample if mutant.module == name]
     before = killed_before() if arguments.again else {}
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,6 +1,7 @@
 """Random bytes: never twice, not shared with a fork, and the type says whether a release may use them."""
 
 import builtins
+import hashlib
 import os
 import pickle
 import threading
@@ -109,3 +110,16 @@ def test_a_seed_repeats_itself_and_no_release_takes_it():
     for seed in (-1, 1.5, True, "a"):
         with pytest.raises(ValueError, match="seed must be an integer >= 0"):
             SeededEntropy(seed)
+
+
+@pytest.mark.parametrize(("seed", "written"), [(0, b"\0"), (5, b"\5"), (256, b"\0\1")])
+def test_a_seed_gives_the_bytes_that_anybody_can_compute(seed, written):
+    """SHAKE-128 of the name, the number of the block and the seed, 4096 bytes at a time or all that is asked for."""
+    blocks = [hashlib.shake_128(b"inbounds" + bytes([i] + [0] * 7) + written) for i in range(3)]
+    source = SeededEntropy(seed)
+    assert source.handed_out == 0
+    assert source.take(96) == blocks[0].digest(96)
+    assert source.take(4000) == blocks[0].digest(4096)[96:]
+    assert source.take(10_000) == blocks[1].digest(10_000)
+    assert source.take(8) == blocks[2].digest(8)
+    assert source.handed_out == 14_104

@@ -70,6 +70,26 @@ def test_arithmetic_encloses(x, y, sign):
         assert as_mp(result.lower) <= want <= as_mp(result.upper)
 
 
+def test_products_of_both_signs():
+    """The least and the largest product of two numbers, at ends that are exact."""
+    ends = [Fraction(k, 4) for k in (-9, -2, 0, 3, 8)]
+    intervals = [Interval(a, b) for a in ends for b in ends if a <= b]
+    for one in intervals:
+        for other in intervals:
+            products = [a * b for a in (one.lower, one.upper) for b in (other.lower, other.upper)]
+            assert one * other == Interval(min(products), max(products))
+
+
+def test_what_is_exact_stays_so_and_what_is_huge_is_enclosed():
+    assert exp_minus(Fraction(0)) == as_interval(1)
+    assert one_minus_exp(Fraction(0)) == as_interval(0)
+    assert log1p_interval(as_interval(0)) == as_interval(0)
+    for huge in (Fraction(3**300), Fraction(-(3**300)), Fraction(3**400, 7)):
+        total = as_interval(huge) + 1
+        assert total.lower <= huge + 1 <= total.upper
+        assert total.upper - total.lower <= abs(huge) / 2**250
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="x must be >= 0"):
         exp_minus(Fraction(-1))

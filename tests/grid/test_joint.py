@@ -5,16 +5,17 @@ import math
 from collections import Counter
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 
 from inbounds.grid import joint
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy
-from inbounds.grid.geometric import geometric_one
+from inbounds.grid.geometric import PIECES, geometric_one
 from inbounds.grid.interval import exp_minus
 from inbounds.grid.joint import supnorm, uniform_below, zero_sum
 from inbounds.grid.scale import Scale
-from tests.grid.test_sampler import coarse, every_path, g_test
+from tests.grid.test_sampler import Numbers, coarse, every_path, g_test
 
 __all__ = ["coarse"]
 
@@ -131,6 +132,51 @@ def test_total_mse_of_zero_sum_noise(dimension, mse):
     draws = np.array([zero_sum(size, dimension, SystemEntropy()) for _ in range(4000)]) / 2**16
     assert (draws**2).sum(axis=1).mean() == pytest.approx(mse, rel=0.14)
     assert mse < 8 * (dimension - 1)
+
+
+def next_to(chance):
+    """Two words of 64 bits: a uniform number that lies below a chance, and one that does not."""
+    word = int(chance * 2**64)
+    return (word - 1, True), (word + 1, False)
+
+
+def magnitude_of(size):
+    """Words for a geometric variable of this size at a scale of 64 steps."""
+    return [PIECES.thresholds(64)[size - 1] + 1 if size else 0, 0]
+
+
+@pytest.mark.claim("joint-exact")
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("radius", [1, 2, 7])
+def test_a_radius_is_kept_by_the_share_of_its_box(dimension, radius):
+    """(2r+1)^d of 2^d (r+1)...(r+d), word by word; what is not kept is drawn anew as zero."""
+    boxes = 2**dimension * math.prod(range(radius + 1, radius + dimension + 1))
+    share = Fraction((2 * radius + 1) ** dimension, boxes)
+    for word, kept in next_to(share):
+        drawn = [*magnitude_of(radius), *[0] * 2 * dimension, word]
+        noise = supnorm(Scale(6, 1), dimension, Numbers(drawn))
+        assert noise.tolist() == [-radius if kept else 0] * dimension
+
+
+@pytest.mark.claim("zero-sum-exact")
+@pytest.mark.parametrize(("first", "second"), [(1, 0), (3, 4), (5, -2), (0, -9)])
+def test_what_is_left_is_kept_by_its_own_probability(first, second):
+    """e^(-|rest|/T), word by word."""
+    with mp.workdps(40):
+        for word, kept in next_to(mp.exp(-mp.mpf(abs(first + second)) / 64)):
+            drawn = [part for z in (first, second) for part in (128 * (z < 0), *magnitude_of(abs(z)))]
+            noise = zero_sum(Scale(6, 1), 3, Numbers([*drawn, word]))
+            assert noise.tolist() == ([first, second, -first - second] if kept else [0, 0, 0])
+
+
+def test_wide_noise_adds_up_or_is_refused():
+    assert sum(zero_sum(Scale(50, 1), 5, SeededEntropy(1)).tolist()) == 0
+    assert np.abs(zero_sum(Scale(50, 1), 5, SeededEntropy(1))).max() > 1 << 40
+    with pytest.raises(OverflowError, match="a radius beyond"):
+        supnorm(Scale(56, 1), 40, SeededEntropy(1))
+    # The most dimensions for a scale of one step, and the fewest for any.
+    assert supnorm(Scale(6, 64), 4, SeededEntropy(1)).shape == (4,)
+    assert supnorm(Scale(6, 64), 1, SeededEntropy(1)).shape == (1,)
 
 
 def test_uniform_integers():

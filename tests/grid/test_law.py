@@ -350,3 +350,15 @@ def test_scales_below_a_hundredth_of_a_step():
 def test_scales_are_rounded_to_more_noise(steps):
     scale = Scale.at_least(steps)
     assert steps <= scale.steps <= steps * (1 + Fraction(1, 1 << 20))
+
+
+def test_scales_end_where_they_say():
+    assert Scale.at_least(Fraction(1 << 36)).steps == 1 << 36
+    with pytest.raises(ValueError, match="epsilon is too small for so fine a grid"):
+        Scale.at_least(Fraction((1 << 36) + 1))
+    assert Scale.at_least(Fraction(1 << 32, (1 << 60) - 1)).steps == Fraction(1 << 32, (1 << 60) - 1)
+    with pytest.raises(ValueError, match="is too small; use a finer step"):
+        Scale.at_least(Fraction(1, 1 << 28))
+    for wrong in ((5, 1), (57, 1), (6, 0), (6, 1 << 60)):
+        with pytest.raises(ValueError, match="scale must be 2"):
+            Scale(*wrong)

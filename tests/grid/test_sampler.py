@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager
 from fractions import Fraction
 
+import mpmath as mp
 import numpy as np
 import pytest
 from scipy import special
@@ -266,7 +267,7 @@ def test_bulk_choice_of_sides_agrees_with_the_exact_one():
     for steps, span in ((10, 50), (1 << 20, 1 << 24), (1 << 34, 1 << 24), (2, None)):
         size = Scale.at_least(Fraction(steps))
         rooms = Rooms.of(size, span)
-        top = min(rooms.largest - 1, 1 << 40)
+        top = rooms.largest - 1 if span is None else span
         k = np.unique(np.concatenate([[0, 1, 2, top], rng.integers(0, top + 1, 40)]))
         shift = round(math.log2(int(rooms.gaps[0][1]) / float(one_minus_exp(1 / size.steps).lower)))
         for value, room in zip(rooms.gap(k, k.size), k, strict=True):
@@ -313,7 +314,7 @@ class Numbers:
 
 
 @pytest.mark.claim("sampler-exact")
-@pytest.mark.parametrize("exponent", [20, 37, 38, 45])
+@pytest.mark.parametrize("exponent", [20, 37, 38, 39, 45])
 def test_what_lies_below_the_exponential_is_kept(exponent):
     """U with probability e^(-U/2^a), word by word: V is zero, and what is not kept is drawn anew as zero."""
     low = exponent - 6
@@ -328,6 +329,51 @@ def test_what_lies_below_the_exponential_is_kept(exponent):
     for a, b in pairs[::401]:
         one = geometric.geometric_one(Scale(exponent, 1), Numbers([0, b << (-low % 8), a << 49]))
         assert one == (b if a / 2**15 < math.exp(-b / 2**exponent) else 0)
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("exponent", [30, 37, 45])
+@pytest.mark.parametrize("off", [33, 42])
+def test_uniform_numbers_next_to_the_exponential(exponent, off):
+    """Further from e^(-U/2^a) than its fixed-point value is, and nearer to it: decided exactly either way."""
+    low = exponent - 6
+    pairs = [((1 << low) * k // 60 - 1, side) for k in range(1, 61) for side in (-1, 1)]
+    with mp.workdps(40):
+        uniform = [int((mp.exp(-mp.mpf(u) / 2**exponent) + side * mp.mpf(2) ** -off) * 2**47) for u, side in pairs]
+    rest, above = (np.array(part, dtype=np.int64) for part in zip(*pairs, strict=True))
+    prepared = [((x >> 32) << 32) + (u if low <= 32 else 0) for x, (u, _) in zip(uniform, pairs, strict=True)]
+    prepared += [u for u, _ in pairs if low > 32] + [(x & 0xFFFFFFFF) << 32 for x in uniform]
+    magnitude, _ = geometric_many(Scale(exponent, 1), Scripted(prepared, 0), len(pairs))
+    assert (magnitude == np.where(above < 0, rest, 0)).all()
+
+
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("steps", "last"), [(10, 50), (1 << 20, 1 << 21), (1 << 30, 500), (3, None)])
+@pytest.mark.parametrize("off", [1 << 12, 1 << 36])
+def test_words_next_to_the_chances_of_the_sides(steps, last, off):
+    """Left, centre or right as exact fractions say, one by one, each and all alike."""
+    size = Scale.at_least(Fraction(steps))
+    law = GridMechanism("truncated", size, 0, last)
+    places = [(last or 60) * k // 9 for k in range(10)]
+    at, script, wanted = [], [], []
+    for place in places:
+        edges = [float_free(chance) for chance in chances(place, None if last is None else last - place, size)]
+        for edge in edges:
+            for word in (edge - off, edge + off):
+                if 0 <= word < 1 << 64:
+                    at.append(place)
+                    script.append(word)
+                    wanted.append(place - 1 + sum(word >= other for other in edges))
+    assert len(set(wanted)) > 10
+    assert law.draw_each(np.array(at), Scripted(script, 0)).tolist() == wanted
+    for place, word, want in zip(at, script, wanted, strict=True):
+        assert law.draw(place, Numbers([word])) == want
+        assert law.draw_alike(place, Scripted([word], 0), 1).tolist() == [want]
+
+
+def float_free(chance):
+    """⌊2^64 p⌋ for a chance that is certified to far more."""
+    return int(chance.lower * (1 << 64))
 
 
 @pytest.mark.claim("sampler-exact")
