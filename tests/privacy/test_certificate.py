@@ -46,8 +46,22 @@ def test_a_false_claim_gets_none():
         certify(mechanism, **keywords)
         with pytest.raises(CertificateError, match="exceeds"):
             certify(mechanism, **(keywords | {"sensitivity": Fraction(1, 100) + mechanism.step}))
-    with pytest.raises(CertificateError, match="a joint release is unbounded or BIT"):
-        certify(truncated, **keywords, dimension=3)
+    for dimension in (2, 3):
+        with pytest.raises(CertificateError, match="a joint release is unbounded or BIT"):
+            certify(truncated, **keywords, dimension=dimension)
+
+
+@pytest.mark.claim("certificate")
+def test_joint_noise_has_no_law_of_its_coordinates_and_needs_a_scale():
+    claim = {"statistic": "x", "neighbours": "substitute", "sensitivity": ONE, "epsilon": ONE}
+    law = GridMechanism("bit", Scale(6, 64), 0, 10)
+    for dimension in (2, 4):
+        made = certify(law, **claim, dimension=dimension)
+        assert made.grid == law
+        with pytest.raises(ValueError, match="no law coordinate by coordinate"):
+            assert made.mechanism
+    with pytest.raises(CertificateError, match="so many dimensions"):
+        certify(law, **claim, dimension=5)
 
 
 def _thinner(m):
@@ -267,6 +281,7 @@ def test_parts_compose_and_edits_are_refused():
     assert whole.loss == sum(part.loss for part in halves) <= whole.epsilon
     assert whole.neighbours == "substitute"
     record = whole.to_dict()
+    assert record["format"] == "inbounds-composition/1"
     assert verify(json.dumps(record)) == whole
     with pytest.raises(CertificateError, match="add up to"):
         compose(halves, Fraction(9, 10))

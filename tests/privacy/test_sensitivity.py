@@ -223,9 +223,9 @@ def test_sizes_that_are_secret_cost_what_the_worst_of_them_do():
         ({"cell": "free"}, 1, 2),
         ({"neighbours": "add-remove"}, 1, 1 + 1998 / (4 * 1997)),
     ):
-        variance = sensitivity.pooled_variance((0, 2), **secret, **keywords)
-        assert variance == pytest.approx(4 * one / 1998, rel=1e-12)
-        assert 1 <= variance / max(sensitivity.pooled_variance((0, 2), s, **keywords) for s in sizes) < 1.001
+        variance = sensitivity.pooled_variance((0, 3), **secret, **keywords)
+        assert variance == pytest.approx(9 * one / 1998, rel=1e-12)
+        assert 1 <= variance / max(sensitivity.pooled_variance((0, 3), s, **keywords) for s in sizes) < 1.001
         covariance = sensitivity.pooled_covariance((0, 2), (1, 4), **secret, **keywords)
         assert covariance == pytest.approx(6 * two / 1998, rel=1e-12)
         assert 1 <= covariance / max(sensitivity.pooled_covariance((0, 2), (1, 4), s, **keywords) for s in sizes) < 1.03
@@ -234,13 +234,18 @@ def test_sizes_that_are_secret_cost_what_the_worst_of_them_do():
 def test_a_record_is_substituted_unless_something_else_is_said():
     assert sensitivity.count() == 1
     assert sensitivity.sum((-1, 3)) == 4
-    assert sensitivity.histogram() == 2
+    assert sensitivity.histogram() == sensitivity.histogram(n=1) == 2
+    assert (sensitivity.proportion(4), sensitivity.proportions(4)) == (0.25, 0.5)
+    assert (sensitivity.mean((0, 1), 4), sensitivity.variance((0, 1), 4)) == (0.25, 0.25)
+    assert (sensitivity.standard_deviation((0, 1), 4), sensitivity.covariance((0, 1), (0, 1), 4)) == (0.5, 0.25)
 
 
 def test_over_a_fixed_denominator_the_number_of_rows_is_public():
     fixed = {"neighbours": "add-remove", "n_public": True, "fixed_denominator": True}
     assert sensitivity.mean((-1, 3), 10, **fixed) == 0.3
     assert sensitivity.proportion(10, **fixed) == sensitivity.proportions(10, **fixed) == 0.1
+    assert sensitivity.mean((-1, 3), 1, **fixed) == 3
+    assert sensitivity.proportions(1, **fixed) == 1
 
 
 def test_the_papers_own_values_are_seen_to_be_too_small():
@@ -302,7 +307,8 @@ def test_a_transformation_carries_its_sensitivity():
         assert root.bounds(spread) == pytest.approx(sensitivity.standard_deviation_bounds((0, 3), n))
     log = sensitivity.Transformation(math.log, math.exp, "concave")
     falling = sensitivity.Transformation(lambda s: 1 / s, lambda t: 1 / t, "convex")
-    for transformation in (log, falling):
+    rising = sensitivity.Transformation(math.exp, math.log, "convex")
+    for transformation in (log, falling, rising):
         grid = np.linspace(0.5, 4, 3501)
         values = np.array([transformation.forward(s) for s in grid])
         largest = max(np.abs(values[shift:] - values[:-shift]).max() for shift in (1, 100, 300))
@@ -310,8 +316,11 @@ def test_a_transformation_carries_its_sensitivity():
     assert falling.bounds((0.5, 4)) == (0.25, 2.0)
     # Rounding bends a straight line, and a curve may be all but flat at an end.
     for shape in ("concave", "convex"):
-        line = sensitivity.Transformation(lambda s: s / 3 + 0.1, lambda t: 3 * (t - 0.1), shape)
-        assert line.sensitivity(0.3, (0, 1)) == pytest.approx(0.1)
+        for slope in (1 / 3, 1e9 / 3):
+            line = sensitivity.Transformation(lambda s, a=slope: s * a + 0.1, lambda t, a=slope: (t - 0.1) / a, shape)
+            assert line.sensitivity(0.3, (0, 1)) == pytest.approx(0.3 * slope)
+    # What an inverse may be off by goes with the width of the bounds.
+    sensitivity.Transformation(lambda s: s, lambda t: t + 1e-5, "concave").bounds((0, 100))
     flat = sensitivity.Transformation(lambda s: 1 - (1 - s) ** 8, lambda t: 1 - (1 - t) ** 0.125, "concave")
     assert flat.bounds((0, 1)) == (0, 1)
     # A sensitivity above the range counts as the range.
@@ -362,6 +371,9 @@ def test_a_transformation_carries_its_sensitivity():
         (lambda s: s.Transformation(abs, abs, "convex").bounds((-1, 1)), ValueError, "forward must be monotone"),
         (lambda s: s.Transformation(math.exp, math.log, "concave").bounds((0, 1)), ValueError, "must be concave"),
         (lambda s: s.Transformation(math.exp, math.sqrt, "convex").bounds((0, 1)), ValueError, "inverse must undo"),
+        (lambda s: s.Transformation(float, lambda t: t + 1e-4, "convex").bounds((999, 1000)), ValueError, "must undo"),
+        (lambda s: s.proportion(10, "add-remove", n_public=True), ValueError, "unbounded loss"),
+        (lambda s: s.histogram(n=0), ValueError, "n must be >= 1, got 0"),
         (lambda s: s.Transformation(math.exp, math.log, "flat"), ValueError, "shape must be one of"),
     ],
 )
