@@ -74,6 +74,9 @@ def test_a_move_beyond_the_span_counts_as_the_span_for_truncation_alone():
     one = Fraction(1)
     assert calibrate_scale("truncated", 1000, 10, one) == calibrate_scale("truncated", 10, 10, one)
     assert 1000 <= calibrate_scale("bit", 1000, 10, one).steps < 1001
+    # A move over the whole span costs what it costs without truncation.
+    for span in (8, 10):
+        assert calibrate_scale("truncated", span, span, one) == calibrate_scale("bit", span, span, one)
     mechanism = grid_mechanism("truncated", Grid(one, -50, 50, Fraction(0), 60), one)
     assert 1 - Fraction(1, 1 << 19) <= exact_loss("truncated", mechanism.scale, 60, 100).upper <= 1
 
@@ -101,6 +104,8 @@ def test_a_grid_is_as_fine_as_it_needs_to_be():
     assert grid.move * grid.step == Fraction(1, 1000)
     assert 1 << 20 <= grid.move / half < 1 << 21
     assert choose_grid(Fraction(0), None, one, one).step == Fraction(1, 1 << 20)
+    third = choose_grid(None, None, one, Fraction(1, 3))
+    assert (third.origin, third.move * third.step) == (0, 1)
     assert choose_grid(Fraction(0), None, one, Fraction(1000)).step == Fraction(1, 1 << 28)
     assert choose_grid(Fraction(0), Fraction(1 << 60), one, one, step=one).last == 1 << 60
     # Rounded up to a 2^20th of the sensitivity, or more for a tiny promise.
@@ -171,6 +176,7 @@ F = Fraction
         (lambda: choose_grid(F(0), F(1), F(0), F(1)), "sensitivity must be > 0"),
         (lambda: choose_grid(F(0), F(1), F(-1), F(1)), "sensitivity must be > 0"),
         (lambda: choose_grid(F(1), F(0), F(1), F(1)), "bounds must satisfy lower < upper"),
+        (lambda: choose_grid(F(1), F(1), F(1), F(1)), "bounds must satisfy lower < upper"),
         (lambda: choose_grid(F(0), F(1), F(1), F(0)), "epsilon must be > 0"),
         (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(0)), "step must be > 0"),
         (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(2, 7)), "does not divide"),

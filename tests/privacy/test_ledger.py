@@ -119,9 +119,14 @@ def test_limits_change_by_an_act_of_their_own(account):
         ledger.raise_limit(Account(account.ledger, "survey", Fraction(1, 10)), "less")
     with pytest.raises(LedgerError, match=r"no dataset 'survy' \(it has 'survey'\)"):
         ledger.raise_limit(Account(account.ledger, "survy", Fraction(2)), "more")
+    with pytest.raises(TypeError, match="state the new limit"):
+        ledger.raise_limit(Account(account.ledger, "survey"), "more")
+    spent = Account(account.ledger, "survey", Fraction(333_333_334, 10**9))
+    assert ledger.raise_limit(spent, "no more").left == 0
+    ledger.raise_limit(account, "as it was")
     assert ledger.raise_limit(higher, "second wave", who="board").limit == 5 * 10**9
     assert ledger.charge(account, request("b", "2")).left == 2_666_666_666
-    entry = next(entry for entry in ledger.verify(account.ledger) if entry.kind == "limit")
+    entry = [entry for entry in ledger.verify(account.ledger) if entry.kind == "limit"][-1]
     assert (entry.body["why"], entry.body["who"], entry.body["before"]) == ("second wave", "board", 10**9)
 
 
@@ -179,6 +184,19 @@ def test_a_charge_fails_once_and_may_still_get_its_result(account):
         ledger.fail(account, receipt, "OSError")
     ledger.keep(account, receipt, "{}")
     assert ledger.results(account.ledger) == {receipt.entry.sequence: "{}"}
+
+
+def test_an_error_says_that_the_charge_stands_where_it_can(account):
+    receipt = ledger.charge(account, request())
+    for error, said in (
+        (ValueError("bad"), "bad. This was found by reading the data, so the charge of 0.333333334 on"),
+        (OSError("gone"), "gone"),
+    ):
+        with pytest.raises(type(error)) as raised, ledger.standing_charge(account, receipt):
+            raise error
+        assert str(raised.value).startswith(said)
+        assert ("stands" in str(raised.value)) is isinstance(error, ValueError)
+    assert [entry.kind for entry in ledger.read(account.ledger)] == ["ledger", "dataset", "charge", "failure"]
 
 
 def test_names_are_written_as_they_are_or_not_at_all(account, monkeypatch):
@@ -507,6 +525,8 @@ def test_entries_prove_themselves(account):
         ledger.Entry.from_dict({"sequence": 1})
     first = ledger.read(account.ledger)[0]
     assert ledger.Entry.from_dict(first.to_dict()) == first
+    assert first.body["format"] == "inbounds-ledger/1"
+    assert list(json.loads(entry.text)) == sorted(entry.body)
     # With a true hash, too.
     for lie in ({"sequence": -1}, {"sequence": 1.0}, {"sequence": True}, {"body": plain["body"] | {"more": 1}}):
         told = plain | lie
