@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism
 from inbounds.grid.entropy import SystemEntropy
-from inbounds.grid.interval import exp_lower
+from inbounds.grid.interval import as_interval, exp_lower
 from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import calibrate_scale, exact_loss
@@ -92,9 +92,10 @@ def test_open_sides():
                 run = range(-300 if first is None else 0, 301 if last is None else 1)
                 total = sum(probability(Rational(Q), bounding, first, last, k, at) for k in run)
                 assert 0 <= 1 - total < Fraction(1, 10**50)
-                part = sum(probability(Rational(Q), bounding, first, last, k, at) for k in run if k <= -1)
-                want = cumulative(Rational(Q), bounding, first, last, -1, at)
-                assert 0 <= want - part < Fraction(1, 10**50)
+                for end in (-5, -1, 0, 3, 8):
+                    part = sum(probability(Rational(Q), bounding, first, last, k, at) for k in run if k <= end)
+                    want = cumulative(Rational(Q), bounding, first, last, end, at)
+                    assert 0 <= want - part < Fraction(1, 10**50)
 
 
 @pytest.mark.claim("grid-law")
@@ -102,7 +103,7 @@ def test_open_sides():
 @pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
 @pytest.mark.parametrize("shift", [-7, 5, 40])
 def test_a_law_moves_with_its_grid(bounding, shift):
-    for at, index in itertools.product((-2, 3, 9), range(-2, 9)):
+    for at, index in itertools.product((-2, -1, 3, 7, 9), range(-2, 9)):
         for formula in (probability, cumulative):
             there = formula(Rational(Q), bounding, shift, 6 + shift, index + shift, at + shift)
             assert there == formula(Rational(Q), bounding, 0, 6, index, at)
@@ -350,6 +351,25 @@ def test_scales_below_a_hundredth_of_a_step():
 def test_scales_are_rounded_to_more_noise(steps):
     scale = Scale.at_least(steps)
     assert steps <= scale.steps <= steps * (1 + Fraction(1, 1 << 20))
+
+
+@pytest.mark.claim("grid-moments")
+@pytest.mark.parametrize("at", [-2, -1, 0, 7, 8, 9])
+def test_moments_next_to_the_bounds(at):
+    for bounding in ("bit", "truncated"):
+        masses = [probability(Rational(Q), bounding, 0, 7, k, at) for k in range(8)]
+        assert moments(Rational(Q), bounding, 0, 7, at)[0] == sum(mass * (k - at) for k, mass in enumerate(masses))
+
+
+def test_an_open_side_has_no_atom_and_indices_are_integers():
+    law = GridMechanism("bit", Scale(8, 3), 0, None)
+    assert law.value(7) == 7
+    atom, none = law.atoms(0)
+    assert (atom.lower > Fraction(1, 2), none) == (True, as_interval(0))
+    assert GridMechanism("bit", Scale(8, 3), None, 0).atoms(0)[0] == as_interval(0)
+    assert GridMechanism("bit", Scale(8, 3), -(1 << 60), 1 << 60).span == 1 << 61
+    with pytest.raises(ValueError, match="first must be below last"):
+        GridMechanism("bit", Scale(8, 3), 4, 4)
 
 
 def test_scales_end_where_they_say():

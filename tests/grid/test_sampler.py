@@ -152,6 +152,16 @@ def test_draws_stay_in_their_bounds(bounding, ends):
         assert drawn.max() <= high
 
 
+def test_more_draws_than_are_made_at_a_time():
+    at = np.arange(150_000) % 50
+    for bounding in ("bit", "truncated", "unbounded"):
+        law = GridMechanism(bounding, Scale(10, 1), 0, 49)
+        drawn = law.draw_each(at, SeededEntropy(1))
+        assert drawn.shape == at.shape
+        assert len({drawn[part : part + 50_000].tobytes() for part in range(0, 150_000, 50_000)}) == 3
+    assert sampler.laplace(Scale(10, 1), SeededEntropy(1), 150_000).shape == at.shape
+
+
 def g_test(counts, masses):
     """P-value of the G statistic (χ² with one degree of freedom a cell less one), cells expecting below 25 merged."""
     order = np.argsort(masses)

@@ -277,6 +277,7 @@ TAMPERINGS = {
     "a table gone": "DROP TABLE results",
     "an extra result": ("INSERT INTO results VALUES (3, ?)", (zlib.compress(b"{}"),)),
     "no JSON": "UPDATE entries SET body = 'x' WHERE sequence = 5",
+    "no JSON at the beginning": "UPDATE entries SET body = 'x' WHERE sequence = 0",
 }
 
 
@@ -333,6 +334,10 @@ IMPOSSIBLE = {
     "no fraction": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "x", "what": []}),
     "over zero": ("charge", {"dataset": "survey", "request": "x", "cost": 1, "epsilon": "1/0", "what": []}),
     "no number": ("charge", {"dataset": "survey", "request": "x", "cost": float("nan"), "epsilon": "1", "what": []}),
+    "no number in a list": (
+        "charge",
+        {"dataset": "survey", "request": "x", "cost": 10**8, "epsilon": "1/10", "what": [float("nan")]},
+    ),
     "a double": ("charge", {"dataset": "survey", "request": "x", "cost": 1e8, "epsilon": "1/10", "what": []}),
     "an infinite limit": ("limit", {"dataset": "survey", "limit": float("inf"), "before": 2 * 10**9, "why": "w"}),
     "another before": ("limit", {"dataset": "survey", "limit": 5 * 10**9, "before": 10**9, "why": "w"}),
@@ -481,6 +486,14 @@ def test_a_ledger_that_was_put_back(account, tmp_path):
     account.ledger.unlink()
     with pytest.raises(LedgerError, match="it was put back"):
         ledger.charge(account, request("b", "1/10"))
+
+
+def test_a_ledger_without_entries_is_none(account):
+    used(account, 1)
+    edited(account.ledger, "DELETE FROM entries")
+    Path(f"{account.ledger}.head").unlink()
+    with pytest.raises(LedgerError, match="no ledger of the format inbounds-ledger/1"):
+        ledger.read(account.ledger)
 
 
 def test_the_file_guards_itself(account):
