@@ -387,6 +387,21 @@ def float_free(chance):
 
 
 @pytest.mark.claim("sampler-exact")
+def test_the_largest_word_stays_at_the_last_index():
+    law = GridMechanism("truncated", Scale(8, 3), 0, 5)
+    assert law.draw_alike(5, Scripted([(1 << 64) - 1] * 3, 0), 3).tolist() == [5, 5, 5]
+    assert law.draw_each(np.full(20, 5), Scripted([(1 << 64) - 1] * 20, 0)).tolist() == [5] * 20
+
+
+@pytest.mark.claim("sampler-exact")
+def test_a_sign_has_a_bit_of_its_own():
+    drawn = [int(word) for word in words(SeededEntropy(5), 4096)]
+    one, other = (laplace_many(Scale(6, 5), Scripted([w ^ change for w in drawn], 0), 4096) for change in (0, 1 << 47))
+    assert (one == -other).all()
+    assert 0.4 < (one > 0).mean() < 0.6
+
+
+@pytest.mark.claim("sampler-exact")
 def test_one_draw_is_put_together_of_its_parts():
     """⌊(U + 2^(a-6) V) / d⌋ from words for V = 5, for the largest U, and for a uniform that keeps it."""
     fifth = geometric.PIECES.thresholds(64)[4] + 1
