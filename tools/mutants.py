@@ -295,7 +295,9 @@ def judges(mutant: Mutant, tests: list[Test], slowest: float, budget: float) -> 
     """Tests that reach the statement; that reach the module at all where it runs on import. Its own tests first."""
     span = set(mutant.span)
     chosen = [test for test in tests if span & test.lines.get(mutant.module, set())]
-    chosen = chosen or [test for test in tests if mutant.module in test.lines]
+    if not chosen:
+        # Hardly any of them is about it: more are needed to find the one that is.
+        chosen, budget = [test for test in tests if mutant.module in test.lines], 4 * budget
     own = [test for test in chosen if test.name.startswith(OWN[mutant.module])]
     others = [test for test in chosen if test not in own]
     return [*_quickest(own, slowest, budget), *_quickest(others, min(slowest, 1.0), budget / 2)]
@@ -394,20 +396,23 @@ def report(outcomes: list[tuple[Mutant, str]], words: str) -> str:
     return "\n".join(text)
 
 
-def introduction(arguments: argparse.Namespace, tests: int, before: int, minutes: float) -> str:
+def introduction(arguments: argparse.Namespace, tried: int, of: int) -> str:
     """What was done, for the page."""
-    took = "" if before else f", in {minutes:.0f} minutes on {arguments.processes} processes"
-    part = f"\nOne mutant in {arguments.sample} was tried, from the first on.\n" if arguments.sample > 1 else ""
-    if before:
-        part += (
-            "\nThe figures are those of several runs: what one of them killed was not tried again, and what survived"
-            " was, after\ntests had been added.\n"
-        )
+    part = ""
+    if arguments.sample > 1:
+        part += f"\nOne mutant in {arguments.sample} was looked at, from the first on.\n"
+    if tried < of:
+        part += f"\nOf {of:,} mutants {tried:,} were tried; the figures are of those.\n"
+    if arguments.again or arguments.report:
+        part += """
+The figures are those of several runs: what one of them killed was not tried again, and what survived was, after tests
+had been added.
+"""
     return f"""# Mutants
 
 `make mutants` changes one thing at a time in the modules that keep the promise, and sees whether a test notices.
-It wrote this page on {date.today().isoformat()}{took}, with the operators of mutmut {version("mutmut")} on Python
-{sys.version.split()[0]}.
+It wrote this page on {date.today().isoformat()}{arguments.took}, with the operators of mutmut {version("mutmut")} on
+Python {sys.version.split()[0]}.
 
 An operator or a comparison becomes its neighbour, a number one more, a string another; `and` becomes `or`, `not`
 goes, a keyword argument goes; conditions of `if`, of comprehensions and of conditional expressions are forced both
@@ -415,12 +420,12 @@ ways, that of `while` to stop. Left alone are types, docstrings, the wording of 
 decorators; and arguments and values are not made `None`, which fails at the first line that uses them and would only
 raise the rate.
 
-Each mutant is judged by those of {tests:,} tests that reach its statement (the tests of laws, grids, privacy, audits,
-records and released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the
-file of tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others; and once
-more by more of them if it has survived. What has a reason below gets {_BRIEF[1]:g} seconds. The slowest tests, which
-draw millions of times or start dozens of processes, are not run, so that some of the survivors would not survive
-`make test`. A mutant that runs for ever is timed out, and counts as killed.
+Each mutant is judged by the tests that reach its statement (those of laws, grids, privacy, audits, records and
+released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the file of
+tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others; and once more by
+more of them if it has survived. What has a reason below gets {_BRIEF[1]:g} seconds. The slowest tests, which draw millions of
+times or start dozens of processes, are not run, so that some of the survivors would not survive `make test`. A
+mutant that runs for ever is timed out, and counts as killed.
 {part}"""
 
 
@@ -436,8 +441,10 @@ def parse() -> argparse.Namespace:
         "--budget", type=float, default=10.0, help="seconds of tests of its own for one mutant; half as much of others"
     )
     parser.add_argument("--again", action="store_true", help="do not try again what the last run killed")
+    parser.add_argument("--report", action="store_true", help="try nothing: write the page from what is noted")
     parser.add_argument("--out", type=Path, default=BUILD / "report.md")
     arguments = parser.parse_args()
+    arguments.took = ""
     if wrong := set(arguments.modules) - set(MODULES):
         parser.error(f"no such module: {', '.join(sorted(wrong))}")
     return arguments
@@ -450,7 +457,10 @@ def main() -> int:
     sources = {name: (ROOT / PACKAGE / name).read_text("utf-8") for name in MODULES}
     sample = [mutant for name, source in sources.items() for mutant in mutants(name, source)][:: arguments.sample]
     found = [mutant for name in arguments.modules or MODULES for mutant in sample if mutant.module == name]
-    before = killed_before() if arguments.again else {}
+    if arguments.report:
+        noted = outcomes_noted()
+        return finish(arguments, [(mutant, noted[mutant.key]) for mutant in found if mutant.key in noted], len(found))
+    before = {key: outcome for key, outcome in outcomes_noted().items() if outcome not in ALIVE and arguments.again}
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         pool = copies(arguments.processes, Path(scratch))
@@ -461,8 +471,14 @@ def main() -> int:
         if harmed := controls(pool, tests, arguments):
             sys.exit(f"found a mutant where nothing was changed: {', '.join(harmed)}")
         outcomes = run(pool, found, tests, before, arguments)
-    words = introduction(arguments, len(tests), len(before), (time.monotonic() - start) / 60)
-    page = report(outcomes, words)
+    arguments.took = "" if before else f", in {(time.monotonic() - start) / 60:.0f} minutes"
+    return finish(arguments, outcomes, len(found))
+
+
+def finish(arguments: argparse.Namespace, outcomes: list[tuple[Mutant, str]], of: int) -> int:
+    """Writes the page; the exit status."""
+    outcomes = [(mutant, outcome) for mutant, outcome in outcomes if outcome != NO_PROGRAM]
+    page = report(outcomes, introduction(arguments, len(outcomes), of))
     arguments.out.write_text(page, "utf-8")
     print("\n".join(line for line in page.splitlines() if line.startswith("|")))
     return unexplained(outcomes)
@@ -480,11 +496,10 @@ def unexplained(outcomes: list[tuple[Mutant, str]]) -> int:
     return 1 if open_ else 0
 
 
-def killed_before() -> dict[tuple[str, str, str], str]:
-    """By the last run."""
+def outcomes_noted() -> dict[tuple[str, str, str], str]:
+    """Of the last run."""
     lines = OUTCOMES.read_text("utf-8").splitlines() if OUTCOMES.exists() else []
-    read = [json.loads(line) for line in lines]
-    return {(module, line, change): outcome for module, line, change, outcome in read if outcome not in ALIVE}
+    return {(module, line, change): outcome for module, line, change, outcome in map(json.loads, lines)}
 
 
 def controls(pool: Pool, tests: list[Test], arguments: argparse.Namespace) -> list[str]:
@@ -540,7 +555,7 @@ def run(
             pool.finish()
             # Once more, by more tests, for what is not expected to survive.
             left = [mutant for mutant in left if outcomes[mutant.key] == SURVIVED and mutant.key not in why]
-    return [(mutant, outcomes[mutant.key]) for mutant in found if outcomes[mutant.key] != NO_PROGRAM]
+    return [(mutant, outcomes[mutant.key]) for mutant in found]
 
 
 if __name__ == "__main__":
