@@ -423,9 +423,9 @@ raise the rate.
 Each mutant is judged by the tests that reach its statement (those of laws, grids, privacy, audits, records and
 released values, and the examples in docstrings), quickest first: up to {arguments.budget:g} seconds of the file of
 tests that mirrors the module, none slower than {arguments.slowest:g}, then half as much of the others; and once
-more by more of them if it has survived. What has a reason below gets {_BRIEF[1]:g} seconds. The slowest tests, which draw millions of
-times or start dozens of processes, are not run, so that some of the survivors would not survive `make test`. A
-mutant that runs for ever is timed out, and counts as killed.
+more by more of them if it has survived. What has a reason below gets {_BRIEF[1]:g} seconds. The slowest tests,
+which draw millions of times or start dozens of processes, are not run, so that some of the survivors would not
+survive `make test`. A mutant that runs for ever is timed out, and counts as killed.
 {part}"""
 
 
