@@ -199,6 +199,19 @@ def _errors(found: Found, neighbours: str) -> str:
     return table(["table: statistic", "ε", *names], rows)
 
 
+def _gaps(found: Found) -> str:
+    """What was asked for and is not there, with the reason."""
+    lines = []
+    for name, one in present(found).items():
+        reasons: dict[str, list[str]] = {}
+        for row in one["errors"]:
+            if "missing" in row:
+                reasons.setdefault(row["missing"], []).append(row["table"])
+        lines += [f"- {name}, {', '.join(dict.fromkeys(where))}: {reason}." for reason, where in reasons.items()]
+        lines += [] if one["audits"] else [f"- {name}: not audited in this run."]
+    return "Not measured:\n\n" + "\n".join(lines) if lines else "Nothing that was asked for is missing."
+
+
 def _impossible(found: Found) -> str:
     rows = []
     for name in present(found):
@@ -255,6 +268,7 @@ def page(found: Found) -> str:
         "wins": table(["", "where", "who", "inbounds", "peer"], better) if better else "Nowhere, in these figures.",
         "substitute": _errors(found, "substitute"),
         "add-remove": _errors(found, "add-remove"),
+        "gaps": _gaps(found),
         "impossible": _impossible(found),
         "intervals": _intervals(found),
         "audits": _audits(found),
