@@ -15,6 +15,7 @@ They import nothing of inbounds, so that they run where it is not installed.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 
@@ -67,3 +68,25 @@ def covariances(task: Task, variances: Callable[[Sequence[float], tuple[float, f
         product = (s - a - b) / 2 * wide * high
         made.append([[a * wide**2, product], [product, b * high**2]])
     return made
+
+
+def add_remove(
+    mean: Callable[[Task], Values],
+    variances: Callable[[Task, Sequence[float], tuple[float, float], float], Values],
+    histogram: Callable[[Task], Values],
+) -> dict[tuple[str, str], Callable[[Task], Values]]:
+    """``STATISTICS`` of a library that has means, variances and counts of tables whose rows are not public."""
+    offered = {
+        "mean": mean,
+        "proportion": mean,
+        "variance": lambda task: variances(task, task.column, task.ends, task.epsilon),
+        "histogram": histogram,
+        "covariance": lambda task: covariances(task, partial(variances, task)),
+    }
+    return {(statistic, "add-remove"): function for statistic, function in offered.items()}
+
+
+def of_a_sample(task: Task, variances: Values) -> Values:
+    """Variances whose divisor is n, brought to n - 1 as the other libraries have it."""
+    factor = task.rows / (task.rows - 1)
+    return [factor * value for value in variances]

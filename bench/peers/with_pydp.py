@@ -1,9 +1,7 @@
 """PyDP, the Python side of Google's C++ library: add-remove, each statistic an object. Its intervals come from the
 Laplace mechanism; those of its algorithms raise a TypeError in this version."""
 
-from functools import partial
-
-from bench.peers import Task, Values, covariances
+from bench.peers import Task, Values, add_remove, of_a_sample
 from pydp.algorithms.laplacian import BoundedMean, BoundedVariance, Count
 from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
@@ -22,13 +20,7 @@ def _mean(task: Task) -> Values:
 
 
 def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
-    # The divisor is n: brought to n - 1, as the others have it.
-    factor = task.rows / (task.rows - 1)
-    return [factor * value for value in _bounded(BoundedVariance, column, bounds, epsilon, task.releases)]
-
-
-def _variance(task: Task) -> Values:
-    return _variances(task, task.column, task.ends, task.epsilon)
+    return of_a_sample(task, _bounded(BoundedVariance, column, bounds, epsilon, task.releases))
 
 
 def _histogram(task: Task) -> Values:
@@ -37,17 +29,7 @@ def _histogram(task: Task) -> Values:
     return [[counter.quick_result(cell) for cell in cells] for _ in range(task.releases)]
 
 
-def _covariance(task: Task) -> Values:
-    return covariances(task, partial(_variances, task))
-
-
-STATISTICS = {
-    ("mean", "add-remove"): _mean,
-    ("proportion", "add-remove"): _mean,
-    ("variance", "add-remove"): _variance,
-    ("histogram", "add-remove"): _histogram,
-    ("covariance", "add-remove"): _covariance,
-}
+STATISTICS = add_remove(_mean, _variances, _histogram)
 
 
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | None:

@@ -4,11 +4,9 @@ It charges ε for each noisy sum or count behind a column, and says how many: th
 Many releases come from one query with a group for each: every group has the whole table and its own noise.
 """
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
-from bench.peers import Task, Values, covariances
+from bench.peers import Task, Values, add_remove, of_a_sample
 from snsql import Privacy, from_df
 
 PACKAGE, MODULE = "smartnoise-sql", "snsql"
@@ -48,13 +46,7 @@ def _mean(task: Task) -> Values:
 
 
 def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
-    # The divisor is n: brought to n - 1, as the others have it.
-    factor = task.rows / (task.rows - 1)
-    return [factor * value for value in _aggregate("VAR", column, bounds, epsilon, task.releases)]
-
-
-def _variance(task: Task) -> Values:
-    return _variances(task, task.column, task.ends, task.epsilon)
+    return of_a_sample(task, _aggregate("VAR", column, bounds, epsilon, task.releases))
 
 
 def _histogram(task: Task) -> Values:
@@ -67,17 +59,7 @@ def _histogram(task: Task) -> Values:
     return found.tolist()
 
 
-def _covariance(task: Task) -> Values:
-    return covariances(task, partial(_variances, task))
-
-
-STATISTICS = {
-    ("mean", "add-remove"): _mean,
-    ("proportion", "add-remove"): _mean,
-    ("variance", "add-remove"): _variance,
-    ("histogram", "add-remove"): _histogram,
-    ("covariance", "add-remove"): _covariance,
-}
+STATISTICS = add_remove(_mean, _variances, _histogram)
 
 
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | None:

