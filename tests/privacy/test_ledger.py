@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbounds.privacy import ledger
+from inbounds.privacy import chain, ledger
 from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Request, Unfinished
 
 HERE = Path(__file__).parents[2]
@@ -547,6 +547,36 @@ def test_entries_prove_themselves(account):
         proof = json.dumps([told["sequence"], told["kind"], text, told["previous"]])
         with pytest.raises(LedgerError, match="malformed"):
             ledger.Entry.from_dict(told | {"hash": hashlib.sha256(proof.encode()).hexdigest()})
+
+
+@pytest.mark.claim("ledger-verify")
+def test_a_chain_written_by_hand_is_read():
+    """The format, kind by kind, with nothing of ours: whoever keeps a ledger can check it without this package."""
+    act = {"when": "2026-01-01T00:00:00Z", "who": "me"}
+    said = [
+        ("ledger", {"format": "inbounds-ledger/1", "id": "x"}),
+        ("dataset", {"dataset": "d", "limit": 2 * 10**9, "neighbours": "add-remove", "contributions": 3}),
+        ("charge", {"dataset": "d", "request": "r", "cost": 10**9, "epsilon": "1", "what": ["age: mean"]}),
+        ("failure", {"charge": 2, "why": "no table"}),
+        ("result", {"charge": 2, "digest": "f" * 64}),
+        # Down to what is spent, and no further.
+        ("limit", {"dataset": "d", "limit": 10**9, "before": 2 * 10**9, "why": "enough"}),
+    ]
+    rows, before = [], 64 * "0"
+    for i, (kind, body) in enumerate(said):
+        text = json.dumps(dict(sorted((body | act).items())))
+        rows.append((i, kind, text, before, hashlib.sha256(json.dumps([i, kind, text, before]).encode()).hexdigest()))
+        before = rows[-1][-1]
+    read = chain.parsed(rows)
+    (standing,) = read.standings
+    assert standing == chain.Standing("d", 10**9, 10**9, "add-remove", 3, 1)
+    assert standing.left == 0
+    assert [entry.kind for entry in read.entries] == [kind for kind, _ in said]
+    for cut in range(1, len(rows)):
+        with pytest.raises(LedgerError, match="entry 0 does not follow"):
+            chain.parsed(rows[cut:])
+    with pytest.raises(LedgerError, match="no ledger of the format inbounds-ledger/1"):
+        chain.parsed([])
 
 
 RACE = """
