@@ -26,7 +26,7 @@ DATA, WALL, PUBLIC, LAWS, TESTS = "#fde7e0", "#f6c9ba", "#e2f0e6", "#e3eaf7", "#
 ROOMS = {
     "tables": Room(40, 120, ("any frame, any engine:", "exact sums of integers"), DATA),
     "releases": Room(230, 96, ("a function for a statistic:", "read once, draw, write", "the record"), WALL, 166, 170),
-    "record": Room(450, 120, ("what passes the wall;", "checks itself"), PUBLIC),
+    "record": Room(450, 120, ("what passes the wall;", "checks itself"), PUBLIC, 124),
     "inference": Room(640, 56, ("intervals, tests, posteriors", "from records alone"), PUBLIC, 122, 165),
     "after": Room(640, 200, ("repairs: simplex, trees,", "matrices, constraints"), PUBLIC, 108, 165),
     "app": Room(830, 96, ("plans, previews, reports,", "the command line"), PUBLIC, 166),
@@ -38,7 +38,8 @@ ROOMS = {
 }
 # Files beside the rooms, and the surface.
 FILES = {
-    "derive": "from noisy numbers to values",
+    "record_text": "how a record is written",
+    "derive": "from noise to values",
     "expected": "how far off",
     "soundness": "is the certificate for that?",
     "_check": "validators",
@@ -75,9 +76,9 @@ def drawn() -> str:
     foot = wall.y + wall.height
     parts += [_line(grid.x + 40, grid.y, grid.x + 40, foot), _line(privacy.x + 20, privacy.y, wall.x + 158, foot)]
     for place, (name, role) in enumerate(FILES.items()):
-        x = 40 + 190 * place
+        x = 40 + 160 * place
         parts += [_text(x, 576, f"{name}.py", bold=True), _text(x, 592, role)]
-        parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 28))]
+        parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 24))]
     said = "Arrows: the path of data and laws. Small print: what of ours a room may import (tests/test_wall.py)."
     parts.append(_text(40, 664, said))
     return "\n".join([*parts, "</svg>", ""])

@@ -6,15 +6,14 @@ certificate; `Release.from_json` does both again and refuses a record in which t
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache
 from html import escape
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,44 +22,17 @@ from inbounds._check import Array
 from inbounds.after.tree import Groups, grow
 from inbounds.expected import Error, expected_error, simulated_errors
 from inbounds.grid.law import GridMechanism
-from inbounds.privacy.certificate import (
-    Certificate,
-    CertificateError,
-    Composition,
-    parse_fraction,
-    verify,
-    without_repeats,
-)
+from inbounds.privacy.certificate import Certificate, CertificateError, Composition, without_repeats
 from inbounds.privacy.guarantee import Neighbours
+from inbounds.record_text import SHARED, parsed, shortened, written
+from inbounds.record_text import Bound as Bound
+from inbounds.record_text import ColumnRule as ColumnRule
+from inbounds.record_text import RecordError as RecordError
 
 if TYPE_CHECKING:
     from inbounds.inference.result import Interval
 
 FORMAT = "inbounds-release/1"
-Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
-
-
-class RecordError(ValueError):
-    """A record whose parts do not agree."""
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRule:
-    """What was done to each record of a column before counting.
-
-    Numbers: clipped to [lower, upper] and rounded to multiples of ``step`` from lower. Cells: ``cells`` names them.
-    ``missing`` and ``other`` say what was counted in place of such values; None means that they were refused. ``sizes``
-    are those of the cells where they were declared public: then ε is for neighbours who keep their cell.
-    """
-
-    name: str
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    step: Fraction | None = None
-    cells: tuple[str, ...] = ()
-    missing: str | None = None
-    other: str | None = None
-    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -242,7 +214,7 @@ class Release:
         start = "{"
         for name, value in ({"format": FORMAT, "value": self.value} | body).items():
             yield f"{start}\n {json.dumps(name)}: "
-            yield from _written(_shortened(value) if name in _SHARED else value)
+            yield from written(shortened(value) if name in SHARED else value)
             start = ","
         certificate = json.dumps(self.certificate.to_dict(), indent=1, ensure_ascii=False).replace("\n", "\n ")
         yield f'{start}\n "certificate": {certificate}\n}}'
@@ -252,7 +224,7 @@ class Release:
         hashed = hashlib.sha256()
         for field in fields(self):
             if field.name not in ("noisy", "bounds", "certificate", "notes"):
-                for piece in (field.name, *_written(getattr(self, field.name)), ";"):
+                for piece in (field.name, *written(getattr(self, field.name)), ";"):
                     hashed.update(piece.encode())
         asked = self.certificate.epsilon, self.neighbours, self.bounding
         hashed.update(repr((*map(str, asked), isinstance(self.certificate, Certificate))).encode())
@@ -271,7 +243,7 @@ class Release:
         with _malformed():
             if not isinstance(body, dict) or body.get("format") != FORMAT:
                 raise RecordError(f"the record's format is not {FORMAT}")
-            release = cls(**_parsed(body))
+            release = cls(**parsed(body, [field.name for field in fields(cls)]))
             release._check()
             again = json.loads(release.to_json())
         for name in body.keys() | again.keys():
@@ -389,87 +361,3 @@ def _each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
             made[same] = make(*row)
         result.append(made[same])
     return result
-
-
-# Fields of which one entry is written for all of a long list, where they are equal.
-_SHARED = ("units", "bounds")
-_LONG = 100
-
-
-def _shortened(values: tuple[Any, ...]) -> Any:
-    alike = len(values) > _LONG and all(value == values[0] for value in values)
-    return {"all": _plain(values[0]), "count": len(values)} if alike else values
-
-
-def _lengthened(values: Any, most: int) -> Any:
-    if not isinstance(values, dict):
-        return values
-    if not _check.integer(values["count"], "count", least=1) <= most:
-        raise RecordError("the record's units or bounds are more than its numbers")
-    return [values["all"]] * values["count"]
-
-
-# Elements of a list that are made text at a time.
-_BLOCK = 10_000
-
-
-def _written(value: Any) -> Iterator[str]:
-    """JSON of a value in pieces."""
-    value = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
-    if not isinstance(value, tuple | list | np.ndarray):
-        yield json.dumps(_plain(value), ensure_ascii=False)
-    elif len(value) and isinstance(value[0], tuple | list | np.ndarray):
-        for i, one in enumerate(value):
-            yield "[" if i == 0 else ", "
-            yield from _written(one)
-        yield "]"
-    else:
-        yield "["
-        for start in range(0, len(value), _BLOCK):
-            block = [_plain(one) for one in value[start : start + _BLOCK]]
-            yield (", " if start else "") + json.dumps(block, ensure_ascii=False)[1:-1]
-        yield "]"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, ColumnRule):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
-
-
-def _parsed(body: Mapping[str, Any]) -> dict[str, Any]:
-    # One object for all that are equal, as in the release that was written.
-    @cache
-    def fraction(text: Any) -> Fraction | None:
-        return None if text is None else parse_fraction(text, "number")
-
-    @cache
-    def bound(lower: Any, upper: Any) -> Bound:
-        return fraction(lower), fraction(upper)
-
-    values = {field.name: body[field.name] for field in fields(Release)}
-    for name in _SHARED:
-        # A symmetric matrix has up to twice as many elements as numbers were drawn for it.
-        values[name] = _lengthened(values[name], 2 * len(values["noisy"]))
-    rules = [
-        rule
-        | {name: fraction(rule[name]) for name in ("lower", "upper", "step")}
-        | {"cells": tuple(str(cell) for cell in rule["cells"]), "sizes": tuple(rule["sizes"])}
-        for rule in values["columns"]
-    ]
-    return values | {
-        "columns": tuple(ColumnRule(**rule) for rule in rules),
-        "axes": tuple(tuple(str(label) for label in axis) for axis in values["axes"]),
-        "noisy": tuple(fraction(x) for x in values["noisy"]),
-        "units": tuple(fraction(x) for x in values["units"]),
-        "bounds": tuple(bound(low, up) for low, up in values["bounds"]),
-        "certificate": verify(values["certificate"]),
-        "tree": None if values["tree"] is None else _nested(values["tree"]),
-        "notes": tuple(str(note) for note in values["notes"]),
-    }
-
-
-def _nested(groups: Any) -> Any:
-    return tuple(_nested(member) for member in groups) if isinstance(groups, list) else str(groups)

@@ -6,17 +6,15 @@ interrupted.
 """
 
 import json
-import re
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from inbounds._check import choice
+from inbounds.app.terminal import progress_bar, say, steps, whole
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -78,7 +76,7 @@ def plan_init(
         return
     with out.open("x", encoding="utf-8") as file:
         file.write(text)
-    _say(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
+    say(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
 
 
 @plans.command("schema", short_help="JSON schema of plans, for editors")
@@ -108,11 +106,11 @@ def preview(
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise ValueError("--picture must end in .png or .svg")
     loaded = Plan.load(plan)
-    with _progress("looking ahead") as progress:
+    with progress_bar("looking ahead") as progress:
         made = outlook(loaded, progress)
     if picture is not None:
         made.plot().save(str(picture))
-        _say(f"{picture} is drawn")
+        say(f"{picture} is drawn")
     print(json.dumps(made.to_dict()) if as_json else made)
 
 
@@ -139,12 +137,12 @@ def release(
     loaded = Plan.load(plan)
     if dry_run:
         text = commands.dry_run(loaded)
-        print(json.dumps({"dry_run": text})) if as_json else _say(text)
+        print(json.dumps({"dry_run": text})) if as_json else say(text)
         return
-    with _steps() as say:
-        made = commands.run(loaded, out, new=new, who=by, say=say)
+    with steps() as tell:
+        made = commands.run(loaded, out, new=new, who=by, say=tell)
     if made.stored and made.entry is not None:
-        _say(
+        say(
             f"released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); here it is again, free of "
             "charge. The table was not read: if it holds other data, give it another dataset; --new draws anew"
         )
@@ -158,7 +156,7 @@ def release(
     print(made)
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
     spent += "" if made.entry is not None else ", and no ledger accounts for it"
-    _say(f"{spent}; the report is {out / 'report.html'}")
+    say(f"{spent}; the report is {out / 'report.html'}")
 
 
 @app.command(short_help="prove a record again, from the record alone")
@@ -275,7 +273,7 @@ def demo(
     plan = example.write(out)
     release(plan, out / "results", as_json=as_json)
     if not as_json:
-        _say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
+        say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
 
 
 @app.command(short_help="try to catch the library")
@@ -332,59 +330,12 @@ def study(
 
     if undefined is not None:
         choice(undefined, "--undefined", UNDEFINED)
-    count, start, threads = _whole(reps, "--reps"), _whole(seed, "--seed"), _whole(workers, "--workers")
-    with _progress("simulating") as progress:
+    count, start, threads = whole(reps, "--reps"), whole(seed, "--seed"), whole(workers, "--workers")
+    with progress_bar("simulating") as progress:
         order = laboratory.Order(out, count, start, threads, undefined, figures)
-        report = laboratory.conduct(what, order, progress=progress, say=_say)
+        report = laboratory.conduct(what, order, progress=progress, say=say)
     if as_json:
         print(json.dumps(report))
-
-
-def _whole(text: str | None, name: str) -> int | None:
-    """A whole number as it is typed: 10000 or 10_000."""
-    if text is None:
-        return None
-    if not re.fullmatch(r"-?[0-9_]{1,18}", text):
-        raise ValueError(f"{name} must be a whole number such as 10000, got {text[:40]!r}")
-    return int(text)
-
-
-def _say(text: str) -> None:
-    """To standard error, if anybody listens there."""
-    if sys.stderr is not None:
-        with suppress(BrokenPipeError):
-            print(text, file=sys.stderr)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Any]:
-    """A bar on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def show(done: int, of: int, description: str | None = None) -> None:
-            bar.update(task, completed=done, total=of, description=description or what)
-
-        yield show
-
-
-@contextmanager
-def _steps() -> Iterator[Any]:
-    """What is being done, in words, on a terminal; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("") as status:
-        yield status.update
 
 
 def main() -> None:
@@ -395,17 +346,17 @@ def main() -> None:
         # The exit status, where a command left early; an interrupt is 130.
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
-            _say("interrupted; what was finished is kept: run the same command again to go on")
+            say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
-        _say(f"inbounds: {error}")
+        say(f"inbounds: {error}")
         sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
     except Exception as error:
         # Click's own usage errors know their exit status and how to show themselves.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):
             raise
         text = error.format_message()
-        _say(text if text.startswith("Usage") else f"inbounds: {text}")
+        say(text if text.startswith("Usage") else f"inbounds: {text}")
         sys.exit(error.exit_code)
 
 

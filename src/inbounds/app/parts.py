@@ -1,0 +1,124 @@
+"""The parts of a plan: its keys, what each may be, and what it says.
+
+The descriptions are the reference that users read: of the JSON schema, and of the page made from it.
+"""
+
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeAlias, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
+
+from inbounds.app.wanted import STATISTICS
+
+Statistic: TypeAlias = Literal[
+    "mean",
+    "sum",
+    "count",
+    "proportion",
+    "variance",
+    "standard_deviation",
+    "histogram",
+    "proportions",
+    "crosstab",
+    "covariance",
+    "correlation",
+    "pooled_variance",
+    "pooled_covariance",
+]
+assert get_args(Statistic) == tuple(STATISTICS)
+# In a record a number that is not whole is {"number": "0.1"}: exact, and not to be taken for text.
+Number: TypeAlias = Annotated[
+    Decimal,
+    BeforeValidator(lambda x: x["number"] if isinstance(x, dict) and set(x) == {"number"} else x),
+    Field(allow_inf_nan=False, max_digits=60),
+]
+Level: TypeAlias = StrictBool | StrictInt | StrictStr
+# Rows of a table, and whatever is counted in them.
+_MOST = 2**31
+# Groups within groups of a tree.
+_DEEPEST = 50
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class Data(Part):
+    """The table, and what is public about it."""
+
+    source: str | None = Field(
+        None, description="CSV or Parquet (globs, folders), a DuckDB file, postgresql://, env:NAME"
+    )
+    table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
+    engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
+    rows: StrictInt | None = Field(None, ge=1, le=_MOST, description="the public number of rows, under 'substitute'")
+    expected_rows: StrictInt | None = Field(
+        None, ge=1, le=_MOST, description="about how many rows, under 'add-remove'; for previews"
+    )
+    neighbours: Literal["substitute", "add-remove"] = Field(
+        "substitute", description="what one record may do: take another value, or come and go"
+    )
+    contributions: StrictInt = Field(1, ge=1, le=_MOST, description="rows that one person may hold")
+
+
+class Budget(Part):
+    """What the plan spends, and where that is written down."""
+
+    epsilon: Number = Field(gt=0, description="of all releases of the plan together")
+    ledger: str | None = Field(None, description="file of the ledger; made where there is none")
+    dataset: str = Field("", description="the account in the ledger; the ledger's name if not given")
+    limit: Number | None = Field(
+        None, gt=0, description="of the dataset, set when the ledger first hears of it; the plan's epsilon if not given"
+    )
+
+
+class Column(Part):
+    """A column's public rule, known without looking at the data."""
+
+    bounds: tuple[Number, Number] | None = Field(None, description="smallest and largest value; others are clipped")
+    edges: list[Number] | None = Field(None, description="ends of intervals")
+    levels: list[Level] | None = Field(None, description="possible values")
+    missing: Level | Number | None = Field(
+        None, description="what a missing value counts as; without it they are refused"
+    )
+    other: Level | None = Field(None, description="the level of values that are none of the levels")
+    integer: StrictBool = Field(False, description="whole numbers, counted in steps of one")
+
+
+class Item(Part):
+    """One release."""
+
+    name: str = Field(min_length=1, max_length=200, description="unique")
+    statistic: Statistic = Field(description="the name of a function of inbounds")
+    columns: list[str] = Field(default_factory=list, description="of [columns]; as many as the statistic takes")
+    by: str | None = Field(None, description="the column of groups")
+    share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
+    bounding: Literal["bit", "truncated"] = Field("bit", description="what keeps a noisy value inside")
+    level: Level | None = Field(None, description="the level to count, for count and proportion")
+    repair: str | None = Field(None, description="how noisy numbers are made possible ones")
+    method: Literal["joint", "split"] | None = Field(
+        None, description="all elements of a matrix in one draw, or one by one"
+    )
+    derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
+    tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
+    sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")
+    denominator: StrictInt | None = Field(
+        None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
+    )
+    plausible: Any = Field(None, description="where the truth may lie, for previews")
+
+    @field_validator("tree")
+    @classmethod
+    def _shallow(cls, tree: Any) -> Any:
+        """Levels in groups, not too deep."""
+        layer, depth = tree or [], 0
+        while layer:
+            if depth > _DEEPEST:
+                raise ValueError(f"groups must not be nested more than {_DEEPEST} deep")
+            if not all(isinstance(one, str | int | list) for one in layer):
+                raise ValueError("tree must hold levels (text, whole numbers, true or false) and lists of them")
+            layer, depth = [inner for one in layer if isinstance(one, list) for inner in one], depth + 1
+        return tree
+
+
+PARTS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns": Column, "release": Item}

@@ -1,0 +1,54 @@
+"""What a command says on a terminal, and numbers as they are typed there."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+
+def whole(text: str | None, name: str) -> int | None:
+    """A whole number as it is typed: 10000 or 10_000."""
+    if text is None:
+        return None
+    if not re.fullmatch(r"-?[0-9_]{1,18}", text):
+        raise ValueError(f"{name} must be a whole number such as 10000, got {text[:40]!r}")
+    return int(text)
+
+
+def say(text: str) -> None:
+    """To standard error, if anybody listens there."""
+    if sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            print(text, file=sys.stderr)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Any]:
+    """A bar on a terminal; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def show(done: int, of: int, description: str | None = None) -> None:
+            bar.update(task, completed=done, total=of, description=description or what)
+
+        yield show
+
+
+@contextmanager
+def steps() -> Iterator[Any]:
+    """What is being done, in words, on a terminal; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
