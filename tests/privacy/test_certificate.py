@@ -40,7 +40,7 @@ def test_a_false_claim_gets_none():
     bit, truncated = (grid_mechanism(b, grid, ONE) for b in ("bit", "truncated"))
     naive = GridMechanism("truncated", bit.scale, bit.first, bit.last, bit.step, bit.origin)
     for wrong in (naive, *(_thinner(m) for m in (bit, truncated))):
-        with pytest.raises(CertificateError, match=r"exceeds the epsilon claimed, 1\.000000"):
+        with pytest.raises(CertificateError, match=r"the loss, 1\.[0-9]{8}, exceeds the epsilon claimed, 1$"):
             certify(wrong, **keywords)
     for mechanism in (bit, truncated):
         certify(mechanism, **keywords)
@@ -49,6 +49,14 @@ def test_a_false_claim_gets_none():
     for dimension in (2, 3):
         with pytest.raises(CertificateError, match="a joint release is unbounded or BIT"):
             certify(truncated, **keywords, dimension=dimension)
+
+
+def test_a_refusal_shows_nine_digits_of_both_numbers():
+    law = GridMechanism("bit", Scale(6, 64), 0, 10)
+    for epsilon, shown in ((Fraction(2, 3), "0.666666667"), (Fraction(1, 3 * 10**40), "3.33333333E-41")):
+        with pytest.raises(CertificateError) as refused:
+            certify(law, statistic="x", neighbours="substitute", sensitivity=ONE, epsilon=epsilon)
+        assert str(refused.value) == f"the loss, 1, exceeds the epsilon claimed, {shown}"
 
 
 @pytest.mark.claim("certificate")

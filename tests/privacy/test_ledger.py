@@ -72,7 +72,7 @@ def test_the_same_request_gets_what_it_got_before(account):
     receipt = ledger.charge(account, request())
     assert ledger.stored(account, request("other")) is None
     with pytest.raises(
-        Unfinished, match=r"has no result: .* The charge stands, .* A new charge is made by a plan, with --new"
+        Unfinished, match=r"\) but has no result: it is still at work elsewhere, or was broken off\. The charge"
     ):
         ledger.charge(account, request())
     with pytest.raises(Unfinished):
@@ -92,7 +92,7 @@ def test_the_same_request_gets_what_it_got_before(account):
     ledger.fail(account, anew, "DataError")
     assert ledger.charge(account, request()).stored == '{"value": 1}'
     ledger.fail(account, ledger.charge(account, request("b", "1/100")), "DataError")
-    with pytest.raises(Unfinished, match="and failed"):
+    with pytest.raises(Unfinished, match=r"\) and failed\. The charge stands, .* is made by a plan, with --new"):
         ledger.charge(account, request("b", "1/100"))
 
 
@@ -197,6 +197,36 @@ def test_an_error_says_that_the_charge_stands_where_it_can(account):
         assert str(raised.value).startswith(said)
         assert ("stands" in str(raised.value)) is isinstance(error, ValueError)
     assert [entry.kind for entry in ledger.read(account.ledger)] == ["ledger", "dataset", "charge", "failure"]
+
+
+def test_a_broken_file_says_what_that_means_for_the_budget(account):
+    receipt = ledger.charge(account, request())
+    account.ledger.write_bytes(b"no database" * 100)
+    for act, meaning in (
+        (lambda: ledger.charge(account, request("b")), "; nothing was spent"),
+        (lambda: ledger.keep(account, receipt, "{}"), "; the result could not be kept, and the charge stands"),
+        (lambda: ledger.fail(account, receipt, "OSError"), "; the charge stands"),
+        (lambda: ledger.raise_limit(account, "more"), "; the limit is as it was"),
+        (lambda: ledger.read(account.ledger), ""),
+    ):
+        with pytest.raises(LedgerError) as refused:
+            act()
+        said = f"the ledger {str(account.ledger)!r} cannot be used (file is not a database){meaning}"
+        assert str(refused.value) == said
+
+
+def test_who_names_no_dataset_is_told_which_there_are(account, tmp_path):
+    with pytest.raises(LedgerError, match=r"no dataset 'x' \(it has none yet\)"):
+        ledger.charge(Account(account.ledger, "x"), request())
+    ledger.charge(account, request())
+    with pytest.raises(LedgerError, match=r"no dataset 'x' \(it has 'survey'\)"):
+        ledger.charge(Account(account.ledger, "x"), request())
+    ledger.charge(Account(account.ledger, "second", Fraction(1)), request())
+    for place, names in ((account.ledger, "'survey', 'second'"), (tmp_path / "none", "none")):
+        with pytest.raises(LedgerError, match=rf"has not one dataset \({names}\); name it"):
+            ledger.account(place)
+    with pytest.raises(LedgerError, match=r"no dataset 'x' \(it has 'survey', 'second'\)"):
+        ledger.charge(Account(account.ledger, "x"), request())
 
 
 def test_names_are_written_as_they_are_or_not_at_all(account, monkeypatch):

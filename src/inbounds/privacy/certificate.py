@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
 # Of one coordinate; of several, with one radius; of the cells of a table, adding up to nothing.
 NOISES = ("laplace", "sup-norm", "zero-sum")
-# Losses are shown rounded up to this many significant bits.
+# Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
 
 
@@ -280,7 +281,5 @@ def _digest(body: dict[str, Any]) -> str:
 
 
 def _decimal(value: Fraction) -> str:
-    """Six significant digits or more, made of integers."""
-    places = max(6, 6 + value.denominator.bit_length() * 3 // 10 - value.numerator.bit_length() * 3 // 10)
-    digits = str(value.numerator * 10**places // value.denominator).zfill(places + 1)
-    return f"{digits[:-places]}.{digits[-places:]}" if len(digits) < 400 else "a number of 400 digits"
+    """Nine significant digits."""
+    return str(Context(prec=9).divide(Decimal(value.numerator), Decimal(value.denominator)))
