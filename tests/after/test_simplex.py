@@ -39,7 +39,7 @@ vectors = st.lists(st.floats(-3, 3, allow_nan=False), min_size=1, max_size=8)
 
 
 @pytest.mark.claim("simplex-project")
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(vectors)
 def test_the_projection_is_the_nearest(x):
     x = np.array(x)

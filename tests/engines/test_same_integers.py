@@ -152,7 +152,6 @@ def check(engines, table, bits, parts):
 
 QUICK = [name for name in places.ENGINES if name not in (*SLOW, "Ibis on PostgreSQL")]
 FEW = settings(
-    deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate, Phase.shrink],

@@ -160,7 +160,7 @@ def test_worst_mse_of_bit_laplace_is_at_a_bound_or_in_the_middle():
     assert Mechanism(Laplace(0.2), "bit", (0, math.inf)).worst_mse() == pytest.approx(2 * 0.2**2)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from(sorted(NOISES)),
     st.sampled_from(["bit", "truncated", "unbounded"]),

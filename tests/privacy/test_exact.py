@@ -41,7 +41,7 @@ def test_a_fine_grid_is_the_real_line():
 
 
 @pytest.mark.claim("grid-calibrate")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(positive, st.integers(1, 10**6), st.integers(1, 10**12), st.sampled_from(["bit", "truncated", "unbounded"]))
 def test_calibrated_scales_keep_epsilon_and_waste_little(epsilon, move, span, bounding):
     for room in (span, None):
@@ -81,7 +81,6 @@ def test_a_move_beyond_the_span_counts_as_the_span_for_truncation_alone():
     assert 1 - Fraction(1, 1 << 19) <= exact_loss("truncated", mechanism.scale, 60, 100).upper <= 1
 
 
-@settings(deadline=None)
 @given(st.integers(2, 10**7), positive, st.sampled_from([(0, 1), (-3, 3), (10, 60)]))
 def test_a_grid_for_means_and_variances_costs_nothing(n, epsilon, bounds):
     lower, upper = map(Fraction, bounds)

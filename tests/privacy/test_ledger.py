@@ -47,7 +47,7 @@ def test_charges_add_up_and_stop_at_the_limit(account):
 
 
 @pytest.mark.claim("ledger")
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.fractions(Fraction(1, 10**12), 3), min_size=1, max_size=8), st.fractions(Fraction(1, 10**6), 4))
 def test_whole_billionths_never_pass_a_limit(epsilons, limit):
     """Whatever is charged: what was spent, exactly, is not above the limit."""

@@ -175,7 +175,7 @@ records_ = st.tuples(numbers, numbers, st.sampled_from("ab"))
 COLUMNS = [Numeric.of("x", (0, 100), missing=7), Numeric.of("y", (-3.3, 77.7), missing=0.1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(records_, min_size=4, max_size=9), st.tuples(records_, records_), st.sampled_from([12, 45]))
 def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
     """Whatever the records hold, for one record and for a person with two; with products rounded and not."""
@@ -194,7 +194,7 @@ def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
 
 @pytest.mark.claim("statistic-moments")
 @pytest.mark.claim("statistic-centred")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(records_, min_size=1, max_size=8), st.sampled_from([12, 45]))
 def test_a_record_that_comes_or_goes(records, bits):
     columns = tuple(quantised(column, resolution=1 << bits) for column in COLUMNS)
