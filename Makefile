@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup demo examples dist docs pages test check format bench compare mutants lock clean
+.PHONY: help setup demo examples dist docs pages test coverage check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -66,6 +66,12 @@ pages: $(READY)  ## the pages that are made from the library itself, anew
 
 test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+coverage: $(ENGINES) $(SPARK4)  ## every test, noting what of src it reaches and which take longest: at least 95%
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -n auto --dist loadgroup --durations=10
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 check: $(READY)  ## format, lint, mypy --strict and the import rule
 	$(BIN)/ruff format --check .
