@@ -47,6 +47,7 @@ $(DOCS): requirements-docs.lock pyproject.toml
 
 demo: $(RUN)  ## the main job on a generated health survey: plan, ledger, one pass, record, report
 	$(BIN)/inbounds demo --out build/demo
+	@echo "inbounds is in $(BIN): source $(BIN)/activate"
 
 examples: $(READY)  ## draw the two laws of a proportion, release, preview and cover statistics, a study
 	$(BIN)/python examples/two_laws.py --out build/examples

@@ -50,6 +50,10 @@ __all__ = [
 _LATER = {"Plan": "inbounds.app.plan", "release": "inbounds.app.job"}
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         from importlib import import_module

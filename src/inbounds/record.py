@@ -242,7 +242,13 @@ class Release:
         """The like, from what JSON was read as."""
         with _malformed():
             if not isinstance(body, dict) or body.get("format") != FORMAT:
-                raise RecordError(f"the record's format is not {FORMAT}")
+                plan = isinstance(body, dict) and isinstance(body.get("releases"), dict)
+                hint = (
+                    "; this is one of a plan, with several: inbounds.app.job.Releases.from_json reads it"
+                    if plan
+                    else ""
+                )
+                raise RecordError(f"the record's format is not {FORMAT}{hint}")
             release = cls(**parsed(body, [field.name for field in fields(cls)]))
             release._check()
             again = json.loads(release.to_json())

@@ -54,7 +54,7 @@ def test_the_main_job(monkeypatch, capsys, folder):
     status, said, _ = called(
         monkeypatch, capsys, "ledger", "verify", folder / "survey.ledger", "--record", out / "release.json"
     )
-    assert (status, said) == (0, "4 entries hold together, with 1 records\n")
+    assert (status, said) == (0, "4 entries hold together, with 1 record\n")
 
 
 def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
@@ -122,6 +122,13 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     assert "# age = { bounds = [LOWER, UPPER] }   # integer" in said
     assert "# region = { levels = [LEVEL, LEVEL] }   # text" in said
     assert called(monkeypatch, capsys, "plan", "init", folder / "none.csv", "--out", "-")[0] == 2
+    # Without a line of names the first record would be written down.
+    (folder / "bare.csv").write_text("33,secret,120\n41,other,118\n")
+    status, said, err = called(monkeypatch, capsys, "plan", "init", folder / "bare.csv", "--out", "-")
+    assert (status, said) == (2, "")
+    assert "put a line with the names first" in err
+    assert "secret" not in err
+    assert "33" not in err
 
 
 def test_mistakes_are_a_message_and_exit_2(monkeypatch, capsys, folder):

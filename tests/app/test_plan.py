@@ -212,6 +212,15 @@ def test_the_request_says_what_and_not_where(tmp_path):
         assert Plan.load(written(tmp_path, GOOD.replace(old, new))).digest != plan.digest
 
 
+def test_one_mistake_is_told_once(tmp_path):
+    assert problems(tmp_path, ('neighbours = "substitute"', 'neighbours = "add-remove"')) == [
+        "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows"
+    ]
+    found = problems(tmp_path, ("bounds = [18, 100]", "levels = [1, 2]"))
+    assert found
+    assert all(one.startswith("columns.age: bounds = [lower, upper] are needed for release.") for one in found)
+
+
 def test_decimals_are_exact(tmp_path):
     text = ALL + '[[release]]\nname = "a"\nstatistic = "mean"\ncolumns = ["x"]\nshare = 0.1\n'
     text += '[[release]]\nname = "b"\nstatistic = "mean"\ncolumns = ["x"]\nshare = 0.2\n'
@@ -227,6 +236,8 @@ def test_the_preview_of_a_plan(tmp_path):
     assert text.count("\n") == len(made.prospects) + 1 + len(made.notes)
     assert "correlations: the error depends on the truth" in text
     assert "No missing = ... is given for smoker, age, pressure, sleep, health, region" in text
+    # What is no level goes with the others where one level is counted, and is refused where all are.
+    assert "No other = ... is given for smoker, health, region: a value that is no level there is found after" in text
     alone = ib.preview("proportion", column="smoker", level="yes", epsilon=0.1, rows=20_000)
     assert made.prospects[0].preview.forecast.typical == pytest.approx(alone.forecast.typical)
     # Twice the budget halves the error of a mean.

@@ -69,6 +69,8 @@ def test_an_interval_says_what_it_is():
     assert release.value in made
     assert 2 not in made
     noise = ib.mean([5.0, 700.0, None], bounds=(0, 10), missing=2, epsilon=1).interval(kind="noise")
+    smokers = ib.proportion({"s": ["yes", "no", None]}, "s", level="yes", missing=False, epsilon=1)
+    assert smokers.interval().what == "proportion of s = yes (missing s counted as not yes)"
     assert noise.what == "mean of x (x clipped to 0 to 10, missing x counted as 2)"
     assert "of this table" in str(noise)
     assert noise.assumption == "nothing beyond the certified law of the noise"

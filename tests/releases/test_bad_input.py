@@ -84,7 +84,8 @@ SAME_EVERYWHERE = {
     "other sizes": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1, rows=4),
         TABLE,
-        "rows=4 was stated, but the table has another number of rows",
+        "rows=4 was stated, but the table has another number of rows; correct it, or have the number protected by "
+        "neighbours='add-remove'",
     ),
     "missing": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1),

@@ -214,7 +214,9 @@ def ledger_verify(
     chain = ledgers.verify(path)
     for record in records or []:
         commands.verified(record, path)
-    text = f"{len(chain)} entries hold together" + (f", with {len(records)} records" if records else "")
+    text = f"{len(chain)} entries hold together" + (
+        f", with {len(records)} record{'s' * (len(records) > 1)}" if records else ""
+    )
     print(json.dumps({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
 
 

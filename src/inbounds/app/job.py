@@ -5,6 +5,7 @@ before a value of the table is read, and the result before anybody sees it; a cr
 """
 
 import json
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -213,6 +214,9 @@ def release(
     }:
         raise PlanError(["the plan does not survive being written down; please report this"])
     if account is not None and not new and (before := ledgers.stored(account, request)) is not None:
+        if data is not None:
+            told = f"the plan was released from {account.dataset!r} before and is shown again; the table was not read"
+            warnings.warn(told, stacklevel=2)
         return _again(before, drafts)
     place = plan.place if data is None else data
     if place is None:

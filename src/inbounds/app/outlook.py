@@ -127,11 +127,13 @@ class Outlook:
             found.append(
                 f"An epsilon above {_LARGE} promises little: probabilities may change by a factor of e^{_LARGE}."
             )
-        if self.plan.unprovided:
-            names = ", ".join(self.plan.unprovided)
-            found.append(
-                f"No missing = ... is given for {names}: a missing value there is found after the charge, which stands."
-            )
+        what = {"missing": "a missing value", "other": "a value that is no level"}
+        late = "there is found after the charge, which stands"
+        found += [
+            f"No {word} = ... is given for {', '.join(names)}: {what[word]} {late}."
+            for word, names in self.plan.unprovided.items()
+            if names
+        ]
         return [*found, "Expected errors of the noise; nothing was read and nothing was spent."]
 
     def __repr__(self) -> str:

@@ -26,6 +26,7 @@ All mistakes are found at once, and each names its place, the rule and what to w
 import hashlib
 import inspect
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -120,8 +121,9 @@ class Plan(Part):
             plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": name_of_data})})
         problems = list(plan._problems())
         # Releases that are wrong already are not asked what else there is.
-        wrong = {item.name for item in plan.release if any(one.startswith(f"release.{item.name}") for one in problems)}
-        if plan.data.neighbours == "add-remove" or plan.data.rows is not None:
+        said = "\n".join(problems)
+        wrong = {item.name for item in plan.release if re.search(rf"release\.{re.escape(item.name)}(\W|$)", said)}
+        if not any(one.startswith("data.") for one in problems):
             problems += plan._undrafted(wrong)
         if problems:
             raise PlanError(problems, name)
@@ -203,10 +205,19 @@ class Plan(Part):
                 yield f"release.{item.name}: {error}"
 
     @property
-    def unprovided(self) -> list[str]:
-        """Columns for which no rule says what a missing value, or one that is no level, counts as."""
+    def unprovided(self) -> dict[str, list[str]]:
+        """Columns whose rule does not say what a missing value, or one that is no level, counts as: by those words."""
         used = dict.fromkeys(name for item in self.release for name in (*item.columns, item.by) if name in self.columns)
-        return [name for name in used if self.columns[name].missing is None]
+        sorted_out = {
+            name
+            for item in self.release
+            for name in (*(item.columns if item.statistic in _CELLS else ()), item.by)
+            if name in self.columns and self.columns[name].levels is not None
+        }
+        return {
+            "missing": [name for name in used if self.columns[name].missing is None],
+            "other": [name for name in used if name in sorted_out and self.columns[name].other is None],
+        }
 
     def __repr__(self) -> str:
         return f"<Plan: {', '.join(item.name for item in self.release)}; epsilon {self.budget.epsilon:g}>"

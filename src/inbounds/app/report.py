@@ -145,8 +145,10 @@ def _notes(one: Shown) -> list[str]:
         for rule in release.columns
         if rule.step is not None
     ]
-    rules += [f"missing {rule.name}: {rule.missing}" for rule in release.columns if rule.missing is not None]
-    rules += [f"other values of {rule.name}: {rule.other}" for rule in release.columns if rule.other is not None]
+    rules += [f"missing {rule.name} counted as {rule.missing}" for rule in release.columns if rule.missing is not None]
+    rules += [
+        f"other values of {rule.name} counted as {rule.other}" for rule in release.columns if rule.other is not None
+    ]
     if rules:
         found.append(f"Records: {'; '.join(rules)}.")
     return found

@@ -23,6 +23,12 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
     if source.endswith((".csv", ".csv.gz", ".csv.zst", ".csv.bz2")):
         # A CSV file has no types, and its values are not looked at.
         columns = dict.fromkeys(columns, "")
+        if any(_is_number(name) for name in columns):
+            # Not shown: they may be somebody's.
+            raise ValueError(
+                "the first line of the file has numbers where names of columns should be, so that it may be a record; "
+                "put a line with the names first, or write the plan by hand if they are names"
+            )
     where = [f"source = {_quoted(source)}"]
     where += [f"{name} = {_quoted(value)}" for name, value in (("table", table), ("engine", engine)) if value]
     name = re.sub(r"[^a-z0-9]+", "-", Path(source).name.split(".")[0].lower()).strip("-") or "data"
@@ -61,6 +67,14 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "",
     ]
     return "\n".join(lines)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _quoted(text: str) -> str:

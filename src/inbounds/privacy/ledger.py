@@ -263,7 +263,8 @@ def verify(path: Any, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
 def _first_standing(account: Account, request: Request, chain: Chain) -> Standing:
     """How a dataset stands that is new to the ledger."""
     if account.limit is None:
-        raise LedgerError(_no_dataset(account.dataset, chain) + "; a new one needs a limit")
+        new = "; a new one needs a limit, as in Account(ledger, dataset, limit)"
+        raise LedgerError(_no_dataset(account.dataset, chain) + new)
     return Standing(account.dataset, account.limit * UNIT // 1, 0, request.neighbours, request.contributions, 0)
 
 
@@ -308,7 +309,8 @@ def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge. A new charge is made by a plan, with --new or new=True"
+        "drawn twice for one charge. A new charge is made by a plan, with --new or new=True; by a function, "
+        "with another epsilon"
     )
 
 

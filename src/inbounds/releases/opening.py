@@ -117,10 +117,10 @@ def complete(frame: Frame, drafts: Sequence[Draft]) -> list[Release]:
     except TooManyRows:
         if rows is None:
             raise
-        raise _other_size(rows) from None
+        raise other_size(rows) from None
     for draft, cells in zip(drafts, tables, strict=True):
         if rows is not None and records(cells) != rows:
-            raise _other_size(rows)
+            raise other_size(rows)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
@@ -139,7 +139,7 @@ def _paid(frame: Frame, draft: Draft) -> Release:
     # What is public is found out before it costs anything.
     check_types(frame, columns)
     if record.rows is not None and count_rows(frame) != record.rows:
-        raise _other_size(record.rows)
+        raise other_size(record.rows)
     # Levels with their types, and where others go, which the record has as text.
     digest = hashlib.sha256(f"{record.request_digest()} {draft.request!r}".encode()).hexdigest()
     promise = record.certificate.epsilon, record.neighbours, record.contributions
@@ -184,7 +184,7 @@ def open_table(data: Any, columns: Sequence[Column], promise: Promise, rows: Any
     frame = read(data, columns)
     size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
-        raise _other_size(stated)
+        raise other_size(stated)
     return _sized(frame, size, least)
 
 
@@ -199,8 +199,12 @@ def _sized(frame: "Frame | None", size: int | None, least: int) -> Opened:
     return Opened(frame, size)
 
 
-def _other_size(stated: int) -> DataError:
-    return DataError(f"rows={stated} was stated, but the table has another number of rows")
+def other_size(stated: int) -> DataError:
+    """The error for a table that has not the rows it is said to have."""
+    return DataError(
+        f"rows={stated} was stated, but the table has another number of rows; correct it, or have the number protected "
+        "by neighbours='add-remove'"
+    )
 
 
 def column_name(column: Any, data: Any) -> str:
@@ -250,14 +254,14 @@ def rule(column: Column | Quantised, sizes: tuple[int, ...] | None = None) -> Co
         fill = None if column.missing is None else str(column.missing)
         return ColumnRule(column.name, column.edges[0], column.edges[-1], cells=column.labels, missing=fill)
     if isinstance(column, Levels):
-        places = [_place(level) for level in (column.missing, column.other)]
+        places = [_place(level, column) for level in (column.missing, column.other)]
         return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1], sizes=sizes or ())
     raise TypeError("a numeric column has a rule once it has a step")
 
 
-def _place(level: Any) -> str | None:
+def _place(level: Any, column: Levels) -> str | None:
     if level is None or isinstance(level, Place):
-        return "counted as no level" if level is ELSEWHERE else None
+        return f"not {' or '.join(column.labels)}" if level is ELSEWHERE else None
     return str(level)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inbounds.record import Release
-from inbounds.releases.opening import Blank, Draft, complete
+from inbounds.releases.opening import Blank, Draft, complete, other_size
 from inbounds.tables.engine import count_rows
 from inbounds.tables.located import located
 from inbounds.tables.schema import Column, DataError
@@ -57,7 +57,7 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Source:
     check_types(frame, columns)
     stated = drafts[0].record.rows
     if stated is not None and count_rows(frame) != stated:
-        raise DataError(f"rows={stated} was stated, but the table has another number of rows")
+        raise other_size(stated)
     return Source(frame, tuple(drafts))
 
 
