@@ -134,7 +134,10 @@ def errors(peer: Peer, tables: list[cases.Table], fraction: float) -> list[dict[
                 continue
             tell(f"{peer.name}: {table.name}, {statistic}, {neighbours}, {epsilon}: {said['seconds']:.1f} s")
             values = np.array(said["values"], dtype=float)
-            found.append(row | {"statistic": statistic} | error(table, task, values))
+            row_of_law = {}
+            if "exact" in (stated := peer.ask(cases.as_json(task, "exact"))):
+                row_of_law = {"rmse_by_law": math.sqrt(stated["exact"])}
+            found.append(row | {"statistic": statistic} | error(table, task, values) | row_of_law)
             if statistic == "covariance" and peer.name != "inbounds":
                 # Nobody else has correlations: theirs come from their covariances.
                 derived = table.task("correlation", neighbours, epsilon, count)

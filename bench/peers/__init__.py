@@ -6,6 +6,8 @@ A module `with_<library>` has:
   table, as the library's documentation has it, at a total privacy loss of ``task.epsilon``.
 - ``INTERVALS``: by statistic and neighbours, a function that gives value, lower and upper end of a 95% interval for
   each table it is given, where the library has intervals.
+- ``EXACT``, where it can: by statistic and neighbours, a function of a `Task` that gives the mean squared error about
+  the table's value as the library itself computes it, from the law it draws from. No chance is in it.
 - ``whole(column)``: a function that releases the mean of a long column, for timing.
 - ``draw``: a function that draws one value of its Laplace noise, and ``many(count)`` one that draws a vector.
 - ``PACKAGE``, the distribution whose version is named, and ``MODULE``, what a user imports.

@@ -64,8 +64,11 @@ def pairs(found: Found, name: str, **want: Any) -> Iterator[tuple[Found, Found]]
 
 
 def ratio(found: Found, name: str, statistic: str) -> tuple[float, float] | None:
-    """Smallest and largest ratio of our mean squared error to theirs."""
-    ratios = [(ours["rmse"] / theirs["rmse"]) ** 2 for ours, theirs in pairs(found, name, statistic=statistic)]
+    """Smallest and largest ratio of our mean squared error to theirs, by the laws where both state theirs."""
+    ratios = []
+    for ours, theirs in pairs(found, name, statistic=statistic):
+        kind = "rmse_by_law" if "rmse_by_law" in ours and "rmse_by_law" in theirs else "rmse"
+        ratios.append((ours[kind] / theirs[kind]) ** 2)
     return (min(ratios), max(ratios)) if ratios else None
 
 

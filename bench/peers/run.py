@@ -41,11 +41,12 @@ def answer(library: Any, task: dict[str, Any]) -> dict[str, Any]:
             }
         }
     asked = Task(**task)
-    offered = (library.STATISTICS if kind == "values" else library.INTERVALS).get((asked.statistic, asked.neighbours))
+    all_offered = {"values": library.STATISTICS, "intervals": library.INTERVALS, "exact": getattr(library, "EXACT", {})}
+    offered = all_offered[kind].get((asked.statistic, asked.neighbours))
     if offered is None:
         return {"missing": "not offered"}
     start = time.perf_counter()
-    found = offered(asked) if kind == "values" else offered(asked, tables, purpose)
+    found = offered(asked, tables, purpose) if kind == "intervals" else offered(asked)
     if found is None:
         return {"missing": "not offered"}
     return {kind: found, "seconds": time.perf_counter() - start}

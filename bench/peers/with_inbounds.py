@@ -38,6 +38,14 @@ def _matrix(task: Task) -> Values:
     return [function(table, **keywords).value.tolist() for _ in range(task.releases)]
 
 
+def _exact(task: Task) -> float:
+    release = _released(task, _column(task, task.column))
+    law, (unit,) = release.mechanism, release.units
+    truth = np.var(task.column, ddof=1) if task.statistic == "variance" else np.mean(task.column)
+    at = round((truth / float(unit) - float(law.origin)) / float(law.step))
+    return float(law.mse(at).upper * unit**2)
+
+
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values:
     made = []
     for values in tables:
@@ -52,6 +60,7 @@ _NEIGHBOURS = ("substitute", "add-remove")
 STATISTICS = {(name, n): _one_column for name in _ONE for n in _NEIGHBOURS}
 STATISTICS |= {(name, n): _matrix for name in _TWO for n in _NEIGHBOURS}
 INTERVALS = {(name, n): _intervals for name in _ONE for n in _NEIGHBOURS}
+EXACT = {(name, "substitute"): _exact for name in ("mean", "variance", "proportion")}
 
 
 def whole(column: list[float]):
