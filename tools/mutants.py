@@ -293,7 +293,7 @@ def preload(names: list[str]) -> None:
 
 def judges(mutant: Mutant, tests: list[Test], slowest: float, budget: float) -> list[Test]:
     """Tests that reach the statement; that reach the module at all where it runs on import. Its own tests first."""
-    span = set(mutant.span)
+    span = set() if mutant.on_import else set(mutant.span)
     chosen = [test for test in tests if span & test.lines.get(mutant.module, set())]
     if not chosen:
         # Hardly any of them is about it: more are needed to find the one that is.
@@ -512,7 +512,7 @@ def controls(pool: Pool, tests: list[Test], arguments: argparse.Namespace) -> li
 
     for name in arguments.modules or MODULES:
         tree = cst.parse_module((ROOT / PACKAGE / name).read_text("utf-8"))
-        nothing = Mutant(name, 0, "", "", range(0), tree, tree, tree)
+        nothing = Mutant(name, 0, "", "", range(0), True, tree, tree, tree)
         judge(pool, nothing, judges(nothing, tests, *_BRIEF), functools.partial(done, name))
     pool.finish()
     return harmed

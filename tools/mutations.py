@@ -32,13 +32,17 @@ SMALL = (cst.BaseNumber, cst.BaseString, cst.Name)
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change. ``line`` and ``change`` name it wherever its line has gone; ``span`` is where its statement is."""
+    """One change. ``line`` and ``change`` name it wherever its line has gone; ``span`` is where its statement is.
+
+    ``on_import`` says that it runs when the module is imported: then what it does shows anywhere.
+    """
 
     module: str
     number: int
     line: str
     change: str
     span: range
+    on_import: bool
     tree: cst.Module = field(repr=False)
     old: cst.CSTNode = field(repr=False)
     new: cst.CSTNode = field(repr=False)
@@ -89,7 +93,19 @@ class _Finder(cst.CSTVisitor):
         number = where.start.line
         change = self._described(node, old, new)
         line, span = self.lines[number - 1].strip(), self._statement(placed)
-        self.found.append(Mutant(self.name, number, line, change, span, self.module, old, new))
+        self.found.append(Mutant(self.name, number, line, change, span, self._on_import(node), self.module, old, new))
+
+    def _on_import(self, node: cst.CSTNode) -> bool:
+        """Outside of functions, or what an argument is if none is given."""
+        default = False
+        while (above := self.get_metadata(ParentNodeProvider, node, None)) is not None:
+            default = default or isinstance(node, cst.Parameters)
+            if isinstance(above, cst.FunctionDef | cst.Lambda):
+                if not default:
+                    return False
+                default = False
+            node = above
+        return True
 
     def _described(self, node: cst.CSTNode, old: cst.CSTNode, new: cst.CSTNode) -> str:
         shown = node

@@ -15,7 +15,7 @@ from scipy import special
 from inbounds.grid import geometric, joint, sampler, scale, sides
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy, words
 from inbounds.grid.geometric import Inverse, geometric_many, laplace_many, laplace_one
-from inbounds.grid.interval import exp_minus, one_minus_exp
+from inbounds.grid.interval import as_interval, exp_minus, one_minus_exp
 from inbounds.grid.law import Certified, GridMechanism, probability
 from inbounds.grid.scale import Scale
 from inbounds.grid.sides import Rooms, chances, fold_one
@@ -388,6 +388,14 @@ def float_free(chance):
 
 
 @pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("room", [1, 7, None])
+def test_no_room_on_a_side_is_exactly_no_chance(room):
+    size = Scale.at_least(Fraction(10))
+    assert chances(0, room, size)[0] == as_interval(0)
+    assert chances(room, 0, size)[1] == as_interval(1)
+
+
+@pytest.mark.claim("sampler-exact")
 def test_the_largest_word_stays_at_the_last_index():
     law = GridMechanism("truncated", Scale(8, 3), 0, 5)
     assert law.draw_alike(5, Scripted([(1 << 64) - 1] * 3, 0), 3).tolist() == [5, 5, 5]
@@ -572,17 +580,17 @@ def test_few_and_many_have_the_same_law():
     assert coins.mean() == pytest.approx(0.5, abs=0.03)
 
 
-SCALES = (Scale(6, 5), Scale(10, 3), Scale(38, 1), Scale(39, 5), Scale(45, 1))
+SCALES = (Scale(6, 1), Scale(6, 5), Scale(10, 3), Scale(38, 1), Scale(39, 5), Scale(45, 1))
 
 
 @pytest.mark.parametrize(
     ("bounding", "first", "last", "known"),
     [
-        ("unbounded", None, None, "22609a4cafde 6c7db88e3661 75d3fdf43bbe 1c37cc77578e 1359fb1c8ecb"),
-        ("bit", 0, 100, "a6b00e878b7f 5469408f63cf dbe23891c3b0 495c624c3e6d ed762f9e617f"),
-        ("bit", 0, None, "4202ca62a0b5 c56a02bdad12 9f25eb27e25c 6293683a0140 ecafdc6a81e7"),
-        ("truncated", 0, 100, "8587ee063010 fd5a1d002d18 36ef16d3f0bc 8c3a3021b6ce f1a5f649a5bf"),
-        ("truncated", None, 100, "42fe854bc771 1927b5753fc1 3a819a08df07 989d63324bc7 cc2d4f99b250"),
+        ("unbounded", None, None, "f4d70d267a09 22609a4cafde 6c7db88e3661 75d3fdf43bbe 1c37cc77578e 1359fb1c8ecb"),
+        ("bit", 0, 100, "06e3fc88b0ac a6b00e878b7f 5469408f63cf dbe23891c3b0 495c624c3e6d ed762f9e617f"),
+        ("bit", 0, None, "e8fcfd5a63af 4202ca62a0b5 c56a02bdad12 9f25eb27e25c 6293683a0140 ecafdc6a81e7"),
+        ("truncated", 0, 100, "595803475920 8587ee063010 fd5a1d002d18 36ef16d3f0bc 8c3a3021b6ce f1a5f649a5bf"),
+        ("truncated", None, 100, "c1dd0fce9747 42fe854bc771 1927b5753fc1 3a819a08df07 989d63324bc7 cc2d4f99b250"),
     ],
 )
 def test_a_seed_gives_the_draws_it_has_always_given(bounding, first, last, known):

@@ -83,6 +83,13 @@ def test_a_move_of_a_whole_vector():
     assert privacy_loss(alone, moves=[0.01, 0.01]) == pytest.approx(2, rel=1e-9)
 
 
+def test_units_do_not_matter():
+    """Bounds so wide that noise of scale one has a loss beyond all numbers."""
+    asked = {"noise": "generalized-gaussian", "bounding": "truncated", "epsilon": 1, "power": 6}
+    one, wide = (calibrate(**asked, bounds=(0, width), sensitivity=width / 10) for width in (1.0, 1e90))
+    assert wide.noise.scale == pytest.approx(one.noise.scale * 1e90, rel=1e-12)
+
+
 def test_the_search_ends_on_the_private_side():
     tried = []
 

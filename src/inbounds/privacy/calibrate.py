@@ -118,9 +118,8 @@ def _pure_scale(at: Callable[[float], Mechanism], lengths: list[float], epsilon:
     guess = math.fsum(lengths) / epsilon
     if not guess < _check.LARGEST:
         raise ValueError(f"epsilon is too small for a sensitivity of {math.fsum(lengths)}: got {epsilon}")
-    # A trial scale as large as the bounds are wide: large enough for its loss to be a number if there is one.
-    width = at(1.0).width
-    trial = at(width if math.isfinite(width) else 1.0)
+    # A loss that is infinite at one scale is so at every other.
+    trial = at(1.0)
     if trial.noise.power == 1 and (trial.bounding != "truncated" or trial.bounds == (-math.inf, math.inf)):
         return _least_ratio(lengths, epsilon)
     if math.isinf(privacy_loss(trial, moves=lengths)):
