@@ -317,11 +317,19 @@ def test_locating_never_adds_a_step(x, distance, parts):
         (lambda: Scale.at_least(Fraction(0)), ValueError, "scale must be > 0 steps"),
         (lambda: Scale.at_least(Fraction(1 << 40)), ValueError, "epsilon is too small for so fine a grid"),
         (lambda: Scale.at_least(Fraction(1, 1 << 40)), ValueError, "use a finer step"),
+        (lambda: Scale.at_least(Fraction(1, 1 << 28)), ValueError, "use a finer step"),
+        (lambda: Scale(56, 1 << 60), ValueError, "scale must be"),
     ],
 )
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_the_least_and_the_largest_scale():
+    assert Scale(56, (1 << 60) - 1).steps < Fraction(1, 8)
+    assert Scale.at_least(Fraction(1 << 36)).steps == 1 << 36
+    assert Scale.at_least(Fraction(1, (1 << 28) - 1)).steps >= Fraction(1, (1 << 28) - 1)
 
 
 @pytest.mark.parametrize("bounding", ["bit", "truncated", "unbounded"])
