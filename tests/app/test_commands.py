@@ -122,6 +122,10 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     assert "# age = { bounds = [LOWER, UPPER] }   # integer" in said
     assert "# region = { levels = [LEVEL, LEVEL] }   # text" in said
     assert called(monkeypatch, capsys, "plan", "init", folder / "none.csv", "--out", "-")[0] == 2
+    (folder / "empty.csv").write_text("")
+    status, _, err = called(monkeypatch, capsys, "plan", "init", folder / "empty.csv", "--out", "-")
+    assert status == 2
+    assert "is empty: there is no line with the names" in err
     # Without a line of names the first record would be written down.
     (folder / "bare.csv").write_text("33,secret,120\n41,other,118\n")
     status, said, err = called(monkeypatch, capsys, "plan", "init", folder / "bare.csv", "--out", "-")
