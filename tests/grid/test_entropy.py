@@ -76,6 +76,33 @@ def test_forked_children_draw_different_noise():
     assert len({d[i : i + 8] for d in draws for i in range(0, 160, 8)}) == 100
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_forks_are_counted_and_have_locks_of_their_own():
+    """A process number may come back; and a lock that another thread held at the fork would stay held."""
+    before, lock = entropy._fork_state.process(), entropy._fork_state.lock
+    assert before[0] == os.getpid()
+
+    def forked(work):
+        child = os.fork()
+        if child == 0:
+            os._exit(work())
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def counted():
+        own_lock = entropy._fork_state.lock is not lock
+        return entropy._fork_state.forks - before[1] if own_lock else 99
+
+    assert forked(counted) == 1
+    assert forked(lambda: forked(counted)) == 2
+    assert entropy._fork_state.process() == before
+
+
+def test_a_source_shows_nothing_of_itself():
+    assert repr(SystemEntropy()) == repr(SYSTEM) == "SystemEntropy()"
+    assert repr(SeededEntropy(7)) == "SeededEntropy(7)"
+
+
 def test_threads_never_get_the_same_bytes():
     source, taken = SystemEntropy(), []
 

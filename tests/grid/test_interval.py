@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inbounds.grid import interval
 from inbounds.grid.interval import Interval, as_interval, exp_lower, exp_minus, log1p_interval, one_minus_exp
 
 rationals = st.fractions(min_value=0, max_value=2000, max_denominator=10**12)
 
 
-def contains(interval: Interval, number: mp.mpf, tightness: int = 240) -> bool:
-    low, high = (mp.mpf(end.numerator) / end.denominator for end in (interval.lower, interval.upper))
+def contains(made: Interval, number: mp.mpf, tightness: int = 240) -> bool:
+    low, high = (mp.mpf(end.numerator) / end.denominator for end in (made.lower, made.upper))
     return low <= number <= high and high - low <= abs(number) * mp.mpf(2) ** -tightness
 
 
@@ -88,6 +89,35 @@ def test_what_is_exact_stays_so_and_what_is_huge_is_enclosed():
         total = as_interval(huge) + 1
         assert total.lower <= huge + 1 <= total.upper
         assert total.upper - total.lower <= abs(huge) / 2**250
+
+
+@pytest.mark.parametrize("bits", [3, 8, 20])
+def test_series_enclose_where_units_are_coarse(bits):
+    """Few bits after the point: rounding that is counted too small would show."""
+    with mp.workdps(40):
+        for k in range(1, 200):
+            x = Fraction(k, 128 * 200)
+            low, high = interval._exp_series(x, bits)
+            assert low <= mp.exp(-mp.mpf(k) / (128 * 200)) * 2**bits <= high
+            lower, upper = interval._log_series(Fraction(k, 199), bits)
+            exact = mp.log1p(mp.mpf(k) / 199)
+            assert as_mp(lower) <= exact <= as_mp(upper)
+
+
+def test_functions_enclose_with_little_precision(monkeypatch):
+    monkeypatch.setattr(interval, "PRECISION", 4)
+    functions = ((exp_minus, lambda x: mp.exp(-x)), (one_minus_exp, lambda x: -mp.expm1(-x)))
+    functions += ((lambda x: log1p_interval(as_interval(x)), mp.log1p),)
+    with mp.workdps(40):
+        for ours, exact in functions:
+            for k in range(1, 120):
+                made, truth = ours(Fraction(k, 120)), exact(mp.mpf(k) / 120)
+                assert as_mp(made.lower) <= truth <= as_mp(made.upper)
+
+
+def test_what_vanishes_is_below_one_bound():
+    assert exp_minus(Fraction(2840)) == exp_minus(Fraction(10**9)) == Interval(Fraction(0), Fraction(1, 1 << 4096))
+    assert exp_minus(Fraction(28399, 10)).lower > 0
 
 
 def test_refusals():

@@ -177,6 +177,8 @@ def test_wide_noise_adds_up_or_is_refused():
     # The most dimensions for a scale of one step, and the fewest for any.
     assert supnorm(Scale(6, 64), 4, SeededEntropy(1)).shape == (4,)
     assert supnorm(Scale(6, 64), 1, SeededEntropy(1)).shape == (1,)
+    with pytest.raises(ValueError, match="a scale of 1 steps is too small for 5 dimensions"):
+        supnorm(Scale(6, 64), 5, SeededEntropy(1))
 
 
 def test_uniform_integers():

@@ -396,6 +396,39 @@ def test_no_room_on_a_side_is_exactly_no_chance(room):
 
 
 @pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("size", [Scale(6, 5), Scale(20, 3), Scale(30, 1)])
+def test_the_gap_of_a_room_is_enclosed_up_to_64_scales(size):
+    """2^bits Γ(k), by integers; beyond 64 scales its upper end is no limit at all."""
+    bits, far = 128, 64 * (1 << size.exponent) // size.divisor
+    for k in (1, 2, far // 3, far - 1, far, far + 1, 5 * far):
+        low, high = sides._gap_bounds(k, size, bits)
+        exact = one_minus_exp(k / size.steps) * (1 << bits)
+        assert low <= exact.lower
+        assert exact.upper <= high
+        assert (high == 1 << bits) is (k > far)
+        assert high - low <= (2 if k <= far else 1 << (bits - 92))
+
+
+@pytest.mark.parametrize(
+    ("size", "span", "largest"),
+    [
+        (Scale(6, 5), 50, 51),
+        (Scale(6, 64), 1000, 49),
+        (Scale(6, 64), None, 49),
+        (Scale(20, 1), 1 << 20, (1 << 20) + 1),
+        (Scale(20, 1), None, (48 << 20) + 1),
+    ],
+)
+def test_tables_of_rooms_have_what_is_needed(size, span, largest):
+    """Up to the room between the bounds, or to 48 scales, in digits of 13 bits."""
+    rooms = Rooms.of(size, span)
+    assert rooms.largest == largest
+    digits = -(-largest.bit_length() // 13)
+    wanted = [max(2, min(1 << 13, (largest >> (13 * digit)) + 1)) for digit in range(digits)]
+    assert [table.size for table in rooms.gaps] == [table.size for table in rooms.powers] == wanted
+
+
+@pytest.mark.claim("sampler-exact")
 def test_the_largest_word_stays_at_the_last_index():
     law = GridMechanism("truncated", Scale(8, 3), 0, 5)
     assert law.draw_alike(5, Scripted([(1 << 64) - 1] * 3, 0), 3).tolist() == [5, 5, 5]
