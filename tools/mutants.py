@@ -404,9 +404,10 @@ def introduction(arguments: argparse.Namespace, tried: int, of: int) -> str:
     if tried < of:
         part += f"\nOf {of:,} mutants {tried:,} were tried; the figures are of those.\n"
     if arguments.again or arguments.report:
-        part += """
+        late = "" if arguments.again else "; and what survived may not have been tried by tests that were added since"
+        part += f"""
 The figures are those of several runs: what one of them killed was not tried again, even where tests were changed
-since; and what survived may not have been tried by tests that were added since.
+since{late}.
 """
     return f"""# Mutants
 
