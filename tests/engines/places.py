@@ -120,21 +120,27 @@ def cluster():
     from dask.distributed import Client, LocalCluster
 
     made = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1")
-    client = Client(made)
+    client = Client(made, set_as_default=False)
     _STOP.callback(made.close)
     _STOP.callback(client.close)
     return client
 
 
 def on_dask(table, parts):
-    import dask.dataframe as dd
-
-    return dd.read_parquet(str(files(table, parts)), dtype_backend="pyarrow", split_row_groups=False)
+    """On threads of this process, also where a cluster has been started: a client makes itself everybody's."""
+    return _dask(table, parts, "threads")
 
 
 def on_dask_cluster(table, parts):
-    cluster()
-    return on_dask(table, parts)
+    return _dask(table, parts, cluster())
+
+
+def _dask(table, parts, scheduler):
+    import dask
+    import dask.dataframe as dd
+
+    dask.config.set(scheduler=scheduler)
+    return dd.read_parquet(str(files(table, parts)), dtype_backend="pyarrow", split_row_groups=False)
 
 
 # PostgreSQL
