@@ -138,6 +138,12 @@ def test_tables_and_matrices_count_every_change():
     pooled = ib.pooled_covariance(t, sizes=counts, **keywords)
     assert pooled.columns[-1].sizes == tuple(counts.values())
     assert ib.Release.from_json(pooled.to_json()) == pooled
+    (note,) = pooled.notes
+    assert "not for one that changes its group" in note
+    assert note in str(pooled)
+    with pytest.raises(RecordError, match="notes do not follow"):
+        ib.Release.from_json(json.dumps(json.loads(pooled.to_json()) | {"notes": []}))
+    assert ib.pooled_covariance(t, **keywords).notes == ()
     secret = json.loads(pooled.to_json())
     secret["columns"][-1]["sizes"] = []
     with pytest.raises(RecordError, match="sensitivity is not that"):

@@ -107,12 +107,18 @@ class Release:
         return [int(x) for x in values] if self.method == derive.WHOLE else values.tolist()
 
     def own_notes(self) -> tuple[str, ...]:
-        """What the record has to say of itself: a correlation that is not determined is given as 0."""
+        """What it has to say of itself: that groups are not protected, that a correlation of 0 is not determined."""
+        public = (_PUBLIC_SIZES,) if self.keeps_groups else ()
         as_covariances = {derive.CORRELATION: derive.MATRIX, derive.CORRELATION_OF_SUMS: derive.MATRIX_OF_SUMS}
         if self.method not in as_covariances or not self.released:
-            return ()
+            return public
         covariances = replace(self, method=as_covariances[self.method], statistic="covariance").value
-        return (_UNDETERMINED,) if (covariances.diagonal() <= 0).any() else ()
+        return (*public, _UNDETERMINED) if (covariances.diagonal() <= 0).any() else public
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether ε is for neighbours who keep their group alone, since sizes of groups were declared public."""
+        return any(rule.sizes for rule in self.columns)
 
     @property
     def recipe(self) -> derive.Recipe:
@@ -185,7 +191,7 @@ class Release:
         unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
         how = self.bounding if self.method in (derive.DIRECT, derive.MATRIX) else f"{self.bounding}, {self.method}"
         cost = f"  epsilon {self.epsilon:g} per {unit}, {self.neighbours}; {how}; {self.error}"
-        return f"{self.title}:{self._shown()}\n{cost}"
+        return "\n".join([f"{self.title}:{self._shown()}", cost, *(f"  {note}" for note in self.notes)])
 
     @property
     def title(self) -> str:
@@ -347,6 +353,10 @@ def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
 # What the noise was added to, where it is not what is published.
 _DRAWN = {derive.ROOT: "variance", derive.CORRELATION: "covariance"}
 _WHOLE = ("count", "histogram", "crosstab")
+_PUBLIC_SIZES = (
+    "the sizes of groups were declared public: epsilon is for a record whose values change, not for one that changes "
+    "its group"
+)
 _UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 

@@ -438,6 +438,20 @@ def test_the_report_says_it_all_and_loads_nothing(made):
     assert "= 1." in text
 
 
+@pytest.mark.parametrize("public", [True, False])
+def test_the_report_says_that_groups_are_not_protected(tmp_path, public):
+    """Where their sizes were declared public, everything on the page is for records that keep their group."""
+    text = NUMBERS.format(rule="bounds = [0, 9]", release="", epsilon="1").split("[[release]]")[0]
+    text += 'g = { levels = ["a", "b"] }\n[[release]]\nname = "spread"\nstatistic = "pooled_variance"\n'
+    text += 'columns = ["x"]\nby = "g"\n' + ("sizes = { a = 2, b = 2 }\n" if public else "")
+    (tmp_path / "p.toml").write_text(text)
+    made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4], "g": ["a", "a", "b", "b"]})
+    for page in (report.to_html(made, tidy.shown(made)), report.to_markdown(made, tidy.shown(made))):
+        said = ("declared public for spread", "which group it is in is not protected", "1 substituted row, each in its")
+        assert [words in page for words in said] == [public] * 3
+        assert ("not for one that changes its group." in page) is public
+
+
 def test_names_are_escaped(tmp_path):
     path = example.write(tmp_path)
     evil = (

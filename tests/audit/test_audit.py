@@ -104,6 +104,14 @@ def test_granularity_by_definition():
             assert level == 2000
 
 
+def test_an_atom_at_zero_is_called_by_its_name():
+    """Every power of two divides zero; that is no granularity of floating-point numbers."""
+    rng = np.random.default_rng(0)
+    found = audit(lambda k: rng.random(k) * (rng.random(k) < 0.5), rng.random, draws=4000, kinds=("granularity",))
+    assert found.event == "exactly 0"
+    assert found.epsilon > 4
+
+
 def test_replay_sees_what_differs():
     mechanism = GridMechanism("truncated", Scale.at_least(Fraction(30)), 0, 100)
     assert replay(lambda at, entropy: mechanism.draw(at, entropy), range(0, 101, 5))

@@ -2,8 +2,9 @@
 
 python tests/engines/spark4.py classic|connect FOLDER
 
-FOLDER holds Parquet files and ``asked.pickle`` (columns, requests); ``found.pickle`` is written beside them: the cells
-of each request, the version, the kind of table, and how many jobs the plan took (classic only).
+FOLDER holds Parquet files and ``asked.pickle``, a list of (columns, requests); ``found.pickle`` is written beside them:
+for each of the list the cells of its requests and how many jobs they took (classic only), the version, and the kind of
+table.
 """
 
 import os
@@ -54,18 +55,20 @@ def main():
     from inbounds.tables.located import located
     from inbounds.tables.sources import read
 
-    columns, requests = pickle.loads((folder / "asked.pickle").read_bytes())
+    asked = pickle.loads((folder / "asked.pickle").read_bytes())
     spark = session(mode)
-    # The caller's session, where there is one.
-    table = located(str(folder / "table"), columns, engine="spark" if mode == "classic" else "sc://localhost:15002")
-    frame, jobs = read(table, columns), None
-    if mode == "classic":
-        spark.sparkContext.setJobGroup("counted", "counted")
-    cells = [dict(one) for one in tally(frame, requests)]
-    if mode == "classic":
-        jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup("counted"))
-    found = (cells, pyspark.__version__, type(table).__module__, jobs)
-    (folder / "found.pickle").write_bytes(pickle.dumps(found))
+    found = []
+    for place, (columns, requests) in enumerate(asked):
+        # The caller's session, where there is one.
+        table = located(str(folder / "table"), columns, engine="spark" if mode == "classic" else "sc://localhost:15002")
+        frame, jobs, group = read(table, columns), None, f"counted {place}"
+        if mode == "classic":
+            spark.sparkContext.setJobGroup(group, group)
+        cells = [dict(one) for one in tally(frame, requests)]
+        if mode == "classic":
+            jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+        found.append((cells, jobs))
+    (folder / "found.pickle").write_bytes(pickle.dumps((found, pyspark.__version__, type(table).__module__)))
     spark.stop()
 
 

@@ -16,8 +16,6 @@ from tests.engines import places
 from tests.tables.samples import messy
 from tests.tables.test_engine import COLUMNS, by_hand, requests
 
-SLOW = ("Spark", "Dask", "Dask, two workers", "SQLFrame on DuckDB")
-
 
 def made(engine, table, parts):
     """The table in an engine; a test that cannot be run says so loudly."""
@@ -26,13 +24,15 @@ def made(engine, table, parts):
     return places.ENGINES[engine](table, parts)
 
 
+# Some take seconds for a handful of parts, whatever is in them.
+PARTS = {"Spark": (1, 64), "Dask": (1, 9), "Dask, two workers": (5,), "SQLFrame on DuckDB": (1, 9)}
+IN_PARTS = [(engine, parts) for engine in places.ENGINES for parts in PARTS.get(engine, (1, 5, 64))]
+
+
 @pytest.mark.claim("tally")
-@pytest.mark.parametrize("engine", places.ENGINES)
-@pytest.mark.parametrize("parts", [1, 5, 64])
+@pytest.mark.parametrize(("engine", "parts"), IN_PARTS)
 def test_the_same_integers_on_every_engine(engine, parts):
     """Nulls, NaN, ±inf, 1e300, int8, float32, decimals, booleans, text; in one part, some, and many."""
-    if parts == 64 and engine in SLOW[1:]:
-        parts = 9
     table = messy()
     expected = [by_hand(table, request) for request in requests()]
     frame = read(made(engine, table, parts), COLUMNS)
@@ -43,10 +43,10 @@ def test_the_same_integers_on_every_engine(engine, parts):
 @pytest.mark.claim("tally")
 @pytest.mark.parametrize("engine", [name for name in places.ENGINES if name not in ("pandas",)])
 def test_empty_parts_and_an_empty_table(engine):
-    """Seven rows in twenty parts; no rows at all."""
+    """Seven rows in nine parts; no rows at all."""
     few, none = messy()[:7], messy()[:0]
     simple = requests()[0], Request()
-    assert tally(read(made(engine, few, 20), COLUMNS), simple) == [by_hand(few, request) for request in simple]
+    assert tally(read(made(engine, few, 9), COLUMNS), simple) == [by_hand(few, request) for request in simple]
     found = tally(read(made(engine, none, 2), COLUMNS), simple)
     assert [sum(cell[0] for cell in cells.values()) for cells in found] == [0, 0]
 
@@ -150,7 +150,8 @@ def check(engines, table, bits, parts):
         assert tally(frame, asked(bits)) == expected, engine
 
 
-QUICK = [name for name in places.ENGINES if name not in (*SLOW, "Ibis on PostgreSQL")]
+ELSEWHERE = ("Spark", "Dask", "SQLFrame on DuckDB", "Ibis on PostgreSQL")
+QUICK = [name for name in places.ENGINES if name not in (*ELSEWHERE, "Dask, two workers")]
 FEW = settings(
     derandomize=True,
     suppress_health_check=list(HealthCheck),
@@ -166,10 +167,11 @@ def test_drawn_tables_on_engines_in_this_process(table, bits, parts):
 
 
 @pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", ELSEWHERE)
 @settings(FEW, max_examples=6)
 @given(table=tables(), bits=st.sampled_from([12, 33, 47]), parts=st.integers(1, 3))
-def test_drawn_tables_on_engines_elsewhere(table, bits, parts):
-    check([*SLOW, *(["Ibis on PostgreSQL"] if places.postgres() else [])], table, bits, parts)
+def test_drawn_tables_on_engines_elsewhere(engine, table, bits, parts):
+    check([engine], table, bits, parts)
 
 
 @pytest.mark.parametrize("engine", [*QUICK, "Spark", "Dask", "Ibis on PostgreSQL"])

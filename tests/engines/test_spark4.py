@@ -18,7 +18,7 @@ PYTHON = HERE / ".venv-spark4" / "bin" / "python"
 
 
 def on_spark4(mode, asked, table, where, **environment):
-    """What Spark 4 found, its version, the kind of table, and the number of jobs."""
+    """What Spark 4 found for each that is asked, with its jobs; its version, and the kind of table."""
     if not PYTHON.exists():
         pytest.skip("SKIPPED LOUDLY: no Spark 4 here; `make test` sets up an environment for it, .venv-spark4")
     (where / "table").mkdir()
@@ -38,17 +38,21 @@ def on_spark4(mode, asked, table, where, **environment):
     return pickle.loads((where / "found.pickle").read_bytes())
 
 
+def by_python(asked):
+    return [[by_hand(messy(), request) for request in requests] for _, requests in asked]
+
+
 @pytest.mark.claim("tally")
-@pytest.mark.parametrize(("mode", "kind"), [("classic", "pyspark.sql.classic"), ("connect", "pyspark.sql.connect")])
-def test_the_same_integers_on_spark_4(mode, kind, tmp_path):
-    cells, version, made, _ = on_spark4(mode, (COLUMNS, requests()), messy(), tmp_path)
-    assert cells == [by_hand(messy(), request) for request in requests()]
+def test_the_same_integers_by_spark_connect(tmp_path):
+    asked = [(COLUMNS, requests())]
+    found, version, made = on_spark4("connect", asked, messy(), tmp_path)
+    assert [cells for cells, _ in found] == by_python(asked)
     assert int(version.split(".")[0]) >= 4
-    assert made.startswith(kind)
+    assert made.startswith("pyspark.sql.connect")
 
 
 @pytest.mark.claim("tally")
-def test_one_job_on_spark_4_and_on_a_java_from_pypi(tmp_path):
+def test_the_same_integers_and_one_job_on_spark_4_and_a_java_from_pypi(tmp_path):
     """As on a machine without Java: the folders of the system's one are left out of the path."""
     folders = [one for one in os.environ["PATH"].split(os.pathsep) if not (Path(one) / "java").exists()]
     path = tmp_path / "programs"
@@ -58,8 +62,11 @@ def test_one_job_on_spark_4_and_on_a_java_from_pypi(tmp_path):
         if found:
             (path / program).symlink_to(found)
     hidden = os.pathsep.join([str(path), *folders])
-    cells, _, _, jobs = on_spark4("classic", (PLAN_COLUMNS, PLAN), messy(), tmp_path, PATH=hidden)
-    assert cells == [by_hand(messy(), request) for request in PLAN]
-    assert jobs == 1
+    asked = [(COLUMNS, requests()), (PLAN_COLUMNS, PLAN)]
+    found, version, made = on_spark4("classic", asked, messy(), tmp_path, PATH=hidden)
+    assert [cells for cells, _ in found] == by_python(asked)
+    assert found[1][1] == 1
+    assert int(version.split(".")[0]) >= 4
+    assert made.startswith("pyspark.sql.classic")
     if "JAVA_HOME" not in os.environ:
         assert (tmp_path / "java" / "bin" / "java").exists()

@@ -183,7 +183,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     study.write_text(
         f'name = "own"\nkind = "proportions"\nn = {list(range(50, 130, 10))}\nepsilon = [0.1, 0.2, 0.5, 1.0]\n'
         'mechanisms = ["truncated", "bit"]\nrepairs = ["rescale", "tree"]\nestimators = ["synthesis"]\n'
-        "repetitions = 30000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
+        "repetitions = 12000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
     )
     command = [sys.executable, "-m", "inbounds.app.cli", "study", str(study), "--no-figures", "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)

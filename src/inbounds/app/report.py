@@ -151,6 +151,7 @@ def _notes(one: Shown) -> list[str]:
     ]
     if rules:
         found.append(f"Records: {'; '.join(rules)}.")
+    found += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
     return found
 
 
@@ -218,6 +219,12 @@ def _privacy(made: Releases) -> list[str]:
     ]
     if data.neighbours == "substitute":
         sentences.append("The number of rows is public and is not protected.")
+    kept = [name for name, release in made.items() if release.keeps_groups]
+    if kept:
+        sentences.append(
+            f"The sizes of groups were declared public for {', '.join(kept)}. All of this then holds for a change of "
+            "what a record says within its group; which group it is in is not protected."
+        )
     return sentences
 
 
@@ -239,6 +246,7 @@ def _symbols(made: Releases) -> str:
     data = made.plan.data
     change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
     rows = "row" if data.contributions == 1 else "rows"
+    rows += ", each in its group" if any(release.keeps_groups for release in made.values()) else ""
     parts = " + ".join(_exact(one.certificate.epsilon) for one in list(made.values())[:12])
     more = " + …" if len(made) > 12 else ""
     return (

@@ -106,7 +106,10 @@ def _events(pilot: list[Array], kinds: tuple[str, ...]) -> Iterator[tuple[str, E
     if not both.size:
         return
     if "granularity" in kinds:
-        for level in np.unique(granularity(both)):
+        levels = np.unique(granularity(both))
+        if _ZERO in levels:
+            yield "exactly 0", partial(np.equal, 0.0)
+        for level in levels[levels != _ZERO]:
             yield f"divisible by 2^{level} and no more", partial(_divides_exactly, level)
             yield f"divisible by 2^{level}", partial(_divides, level)
     if "threshold" in kinds:
@@ -127,6 +130,10 @@ def _divides(level: int, x: Array) -> Mask:
     return np.greater_equal(granularity(x), level)
 
 
+# Every power of two divides zero: its level is above those of all doubles.
+_ZERO = 2000
+
+
 def granularity(x: Array) -> npt.NDArray[np.int64]:
     """Exponent of the largest power of two that divides each double; 2000 for zero and what is not finite.
 
@@ -136,4 +143,4 @@ def granularity(x: Array) -> npt.NDArray[np.int64]:
     mantissa, exponent = np.frexp(np.abs(np.where(np.isfinite(x), x, 0.0)))
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = np.frexp((whole & -whole).astype(np.float64))[1] - 1
-    return np.where((x == 0) | ~np.isfinite(x), 2000, exponent.astype(np.int64) - 53 + lowest)
+    return np.where((x == 0) | ~np.isfinite(x), _ZERO, exponent.astype(np.int64) - 53 + lowest)
