@@ -35,7 +35,8 @@ def histogram(
     Intervals are [edge, next edge), the last one closed; numbers beyond the ends count in the first or last interval.
     ``missing`` names a level, or a number between the edges; ``other`` the level of all values that are none of them.
 
-    ``repair="project"``: whole numbers that add up to the public number of rows, from noise that keeps the sum.
+    Each count has noise of its own, so that they need not add up to a public number of rows. ``repair="project"``:
+    whole numbers that do, from noise that keeps the sum.
 
     >>> r = histogram(["a", "b", "a"], levels=["a", "b", "c"], epsilon=1)
     >>> r.value.shape
