@@ -135,3 +135,40 @@ def test_at_worst_is_never_less_than_what_is_expected():
         error = ib.covariance({"x": column, "y": column}, bounds={"x": (0, 100), "y": (0, 100)}, epsilon=1).error
         assert (error.rmse <= error.worst_rmse).all()
         assert (abs(error.bias) <= error.worst_bias).all()
+
+
+def test_truncated_covariances_at_worst():
+    """The truth need not lie within what noisy variances allow, and then no draw comes near it."""
+    x = [0.0] * 30 + [1.0] * 30
+    made = ib.covariance(
+        {"x": x, "y": x}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.3, method="split", bounding="truncated"
+    )
+    reach, largest = float(made.bounds[1][1]), 60 / 59 / 4
+    assert made.error.worst_rmse[0, 1] >= largest + reach - 1e-9
+    assert made.error.worst_bias[0, 1] >= largest + reach - 1e-9
+    assert abs(made.value[0, 1] - np.cov(x, x)[0, 1]) <= made.error.worst_rmse[0, 1]
+
+
+@pytest.mark.parametrize("how", [{}, {"bounding": "truncated"}, {"neighbours": "add-remove"}])
+@pytest.mark.parametrize("epsilon", [0.005, 1])
+def test_many_numbers_are_simulated_at_once_by_the_same_law(how, epsilon, monkeypatch):
+    """Beyond a thousand cells draws are made together: errors are those of one cell after another."""
+    from inbounds import expected
+
+    counts = [i % 7 for i in range(40)]
+    data = [f"l{i}" for i, count in enumerate(counts) for _ in range(count)]
+    levels = [f"l{i}" for i in range(len(counts))]
+    repair = {"repair": "rescale"} if "neighbours" not in how else {}
+    made = ib.proportions(data, levels=levels, epsilon=epsilon, **repair, **how)
+    one_by_one = made.error
+    monkeypatch.setattr(expected, "_MANY", 10)
+    together = made.error
+    assert together.rmse == pytest.approx(one_by_one.rmse, rel=0.12)
+    assert np.sqrt((together.rmse**2).mean()) == pytest.approx(np.sqrt((one_by_one.rmse**2).mean()), rel=0.03)
+
+
+def test_a_large_table_of_shares_has_an_error_within_memory():
+    levels = list(range(200_000))
+    made = ib.proportions([0, 1, 2] * 1000, levels=levels, epsilon=1, repair="rescale")
+    assert made.error.rmse.shape == (200_000,)
+    assert np.isfinite(made.error.rmse).all()

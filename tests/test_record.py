@@ -1,12 +1,14 @@
 """The record travels as text, proves itself, and an edited one is refused."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds import derive, soundness
 from inbounds.privacy.certificate import CertificateError, _digest, verify
 from inbounds.record import RecordError
 from tests.releases.cases import every_call, table
@@ -236,3 +238,57 @@ def test_large_records_travel_in_pieces():
     # Lists of their own for few numbers: such a record is read by people.
     few = json.loads(ib.histogram([5], levels=[5, 6], epsilon=1).to_json())
     assert few["units"] == ["1", "1"]
+
+
+FINER = {
+    "counts": lambda: ib.histogram(list("aab"), levels=list("ab"), epsilon=1, neighbours="add-remove"),
+    "counts that add up": lambda: ib.histogram(list("aab"), levels=list("ab"), epsilon=1, repair="project"),
+    "shares": lambda: ib.proportions(list("aab"), levels=list("ab"), epsilon=1),
+    "shares of noisy counts": lambda: ib.proportions(
+        list("aab"), levels=list("ab"), epsilon=1, neighbours="add-remove"
+    ),
+    "noisy sums": lambda: ib.mean([0.5, 1.0], bounds=(0, 1), epsilon=1, neighbours="add-remove"),
+}
+
+
+@pytest.mark.parametrize("kind", FINER)
+def test_numbers_in_a_finer_unit_than_was_paid_for(kind):
+    """A thousand times the number in a thousandth of the unit: the same value, and a thousand times the loss."""
+    made = FINER[kind]()
+    finer = {"noisy": tuple(1000 * x for x in made.noisy), "units": tuple(unit / 1000 for unit in made.units)}
+    forged = replace(made, **finer)
+    assert np.allclose(forged.value, made.value)
+    with pytest.raises(RecordError):
+        ib.Release.from_json(forged.to_json())
+
+
+def test_a_statistic_is_made_in_its_own_ways_alone():
+    """A covariance by itself is no correlation, though its sensitivity would do."""
+    made = ib.covariance(table(210), bounds={"age": (0, 100), "weight": (20, 140)}, epsilon=1)
+    assert not soundness.demanded(
+        replace(made._facts(), statistic="correlation", method=derive.DIRECT), made.units, [made.certificate]
+    )
+    assert soundness.demanded(made._facts(), made.units, [made.certificate])
+    unknown = replace(made._facts(), statistic="median")
+    assert not soundness.demanded(unknown, made.units, [made.certificate])
+
+
+def test_last_digits_may_be_rounded_elsewhere():
+    """Eigenvalues differ in their last digits from processor to processor; more than that is an edit."""
+    t = table(210)
+    bounds = {"age": (0, 100), "weight": (20, 140), "income": (0, 200)}
+    made = ib.covariance(t, bounds=bounds, epsilon=0.1)
+    record = json.loads(made.to_json())
+    for factor, accepted in ((1 + 1e-9, True), (1 + 1e-3, False)):
+        other = record | {"value": (factor * np.array(record["value"])).tolist()}
+        if accepted:
+            assert ib.Release.from_json(json.dumps(other)) == made
+        else:
+            with pytest.raises(RecordError, match="value does not follow"):
+                ib.Release.from_json(json.dumps(other))
+    for value in ("x", [[1]], record["value"][:2], [["x"] * 3] * 3, [[True] * 3] * 3, None):
+        with pytest.raises(RecordError, match="value does not follow"):
+            ib.Release.from_json(json.dumps(record | {"value": value}))
+    single = json.loads(ib.mean(t, "age", bounds=(0, 100), epsilon=1).to_json())
+    with pytest.raises(RecordError, match="value does not follow"):
+        ib.Release.from_json(json.dumps(single | {"value": single["value"] * (1 + 1e-12) + 1e-12}))

@@ -91,7 +91,7 @@ def simulated_errors(
     """Simulated values less the one that ``noisy`` gives without noise, a row for each draw; worst RMSE and bias."""
     parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
     at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    noise = _noise(method, parts, at, units)[: _affordable(method, len(limits[2]), recipe.repair)]
+    noise = _noise(method, parts, at, units, _affordable(method, len(at), len(limits[2]), recipe.repair))
     true, draws = (derive.derive(method, x, *limits, recipe) for x in (at, at + noise))
     errors, worst = draws - true, _worst(method, parts, units, limits, true.size)
     if method == derive.MATRIX:
@@ -132,12 +132,19 @@ class Doubles:
         return -math.expm1(-k / self.steps)
 
 
-def _affordable(method: str, columns: int, repair: str | None) -> int:
-    """Fewer draws where each has a large matrix to repair."""
+def _affordable(method: str, numbers: int, columns: int, repair: str | None) -> int:
+    """Fewer draws where each has a large matrix to repair, or so many numbers that they would not fit the memory."""
+    most = max(_LEAST_DRAWS, _MOST_NUMBERS // numbers)
     if repair not in (None, "clip"):
-        return 100
+        return min(100, most)
     few = columns <= 2 or method in (*derive.SIMPLEX, derive.DIRECT)
-    return _DRAWS if few else max(100, min(2 * _DRAWS // columns, 6 * _DRAWS // columns**2))
+    return min(_DRAWS if few else max(100, min(2 * _DRAWS // columns, 6 * _DRAWS // columns**2)), most)
+
+
+# Numbers that are simulated at once, 160 MB of them, and the fewest draws of each.
+_MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
+# Numbers of one law that are drawn together, on its grid or the line, and not one after another.
+_MANY = 1000
 
 
 def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, float, float, float]:
@@ -151,32 +158,59 @@ def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, f
     )
 
 
-def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...]) -> Array:
+def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...], draws: int) -> Array:
     """Draws from the certified laws, in units; of a vector's coordinates together."""
     rng = np.random.default_rng(0)
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     if parts[0].noise == "zero-sum":
-        return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng) * float(units[0]))
+        return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if (dimension := parts[0].dimension) == 1:
         if method in (derive.MATRIX, derive.CORRELATION) and parts[0].bounding == "truncated":
-            return _truncated_matrix(parts, at, rng)
+            return _truncated_matrix(parts, at, rng, draws)
+        if len(at) > _MANY and parts[0] is parts[-1]:
+            return _drawn_alike(parts[0], at, units[0], rng, draws) - at
         drawn = [
-            _drawn(part, x, unit, seed, rng) for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
+            _drawn(part, x, unit, seed, rng, draws)
+            for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
         ]
         return np.array(drawn).T - at
     # Sup-norm noise: a radius with a gamma law, then a point of the cube.
-    cube = rng.uniform(-1, 1, (_DRAWS, len(at) // dimension, dimension))
-    radius = rng.gamma(dimension + 1, 1.0, (_DRAWS, len(at) // dimension, 1))
-    return np.asarray((cube * radius).reshape(_DRAWS, -1) * scales)
+    cube = rng.uniform(-1, 1, (draws, len(at) // dimension, dimension))
+    radius = rng.gamma(dimension + 1, 1.0, (draws, len(at) // dimension, 1))
+    return np.asarray((cube * radius).reshape(draws, -1) * scales)
 
 
-def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator) -> Array:
+def _drawn_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Generator, draws: int) -> Array:
+    """Releases of many numbers by one law, in steps of its grid where that is coarse."""
+    law, shape = part.mechanism, (draws, len(at))
+    start, step, spread = (float(x * unit) for x in (law.origin, law.step, part.spread))
+    lower = -math.inf if law.first is None else start + law.first * step
+    upper = math.inf if law.last is None else start + law.last * step
+    coarse = is_coarse(part)
+    if law.bounding == "truncated":
+        # Half a step beyond the ends, all of which is rounded to them.
+        room = 0.499 * step if coarse else 0.0
+        made = truncated_laplace(rng.random(shape), at, spread, lower - room, upper + room)
+        return np.clip(lower + np.rint((made - lower) / step) * step, lower, upper) if coarse else made
+    noise = _independent(float(law.scale.steps), shape, rng) * step if coarse else rng.laplace(0.0, spread, shape)
+    return np.clip(at + noise, lower, upper) if law.bounding == "bit" else at + noise
+
+
+def _independent(scale: float, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+    """Discrete Laplace noise, the difference of two geometric variables; wide noise does not show its steps."""
+    if scale >= _COARSE:
+        return rng.laplace(0.0, scale, shape)
+    q = math.exp(-1 / scale)
+    return np.asarray(rng.geometric(1 - q, shape) - rng.geometric(1 - q, shape), float)
+
+
+def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator, draws: int) -> Array:
     """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
     law = part.mechanism
     if not is_coarse(part):
-        return continuous(part, unit).sample(at, _DRAWS, rng=rng)
+        return continuous(part, unit).sample(at, draws, rng=rng)
     index = law.locate(Fraction(float(at)) / unit)
-    drawn = law.draw_alike(index, SeededEntropy(seed), _DRAWS)
+    drawn = law.draw_alike(index, SeededEntropy(seed), draws)
     return np.asarray((float(law.origin) + float(law.step) * drawn) * float(unit))
 
 
@@ -186,17 +220,17 @@ def is_coarse(part: Certificate) -> bool:
     return bool(law.scale.steps < _COARSE) or (law.span is not None and law.span < 8 * _COARSE)
 
 
-def _truncated_matrix(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator) -> Array:
+def _truncated_matrix(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator, draws: int) -> Array:
     """Noise of variances, then of covariances truncated to what the noisy variances allow, as they are released."""
     pairs = list(combinations_with_replacement(range(derive.triangle_size(len(parts))), 2))
-    made = np.zeros((_DRAWS, len(parts)))
+    made = np.zeros((draws, len(parts)))
     diagonal = {i: place for place, (i, j) in enumerate(pairs) if i == j}
     for place in diagonal.values():
-        made[:, place] = continuous(parts[place]).sample(at[place], _DRAWS, rng=rng)
+        made[:, place] = continuous(parts[place]).sample(at[place], draws, rng=rng)
     for place, (i, j) in enumerate(pairs):
         if i != j:
             reach = np.sqrt(made[:, diagonal[i]] * made[:, diagonal[j]])
-            made[:, place] = truncated_laplace(rng.random(_DRAWS), at[place], float(parts[place].spread), -reach, reach)
+            made[:, place] = truncated_laplace(rng.random(draws), at[place], float(parts[place].spread), -reach, reach)
     return made - at
 
 
@@ -215,28 +249,20 @@ def _laplace_cdf(t: Array) -> Array:
     return np.asarray(np.where(t < 0, tail, 1 - tail))
 
 
-def _zero_sum(size: int, scale: float, rng: np.random.Generator) -> Array:
+def _zero_sum(size: int, scale: float, rng: np.random.Generator, draws: int) -> Array:
     """Zero-sum noise: independent noise on the integers, given that it adds up to nothing.
 
     Beyond fifty elements, where few draws would be kept, what is left of independent noise without its mean.
     """
-    q = math.exp(-1 / scale)
-
-    def independent(shape: tuple[int, int]) -> Array:
-        # The difference of two geometric variables is discrete Laplace; wide ones do not show their steps.
-        if scale >= _COARSE:
-            return rng.laplace(0.0, scale, shape)
-        return np.asarray(rng.geometric(1 - q, shape) - rng.geometric(1 - q, shape), float)
-
     if size > 50:
-        noise = independent((_DRAWS, size))
+        noise = _independent(scale, (draws, size), rng)
         return np.asarray(noise - noise.mean(axis=1, keepdims=True))
     kept: list[Array] = []
-    while sum(map(len, kept)) < _DRAWS:
-        first = independent((4 * _DRAWS, size - 1))
+    while sum(map(len, kept)) < draws:
+        first = _independent(scale, (4 * draws, size - 1), rng)
         rest = -first.sum(axis=1, keepdims=True)
         kept.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]) / scale)])
-    return np.concatenate(kept)[:_DRAWS]
+    return np.concatenate(kept)[:draws]
 
 
 def _worst(
@@ -263,6 +289,8 @@ def _worst(
         rmse, bias = (
             np.array(x) for x in ([math.sqrt(_worst_mse(law)) for law in laws], [law.worst_bias() for law in laws])
         )
+        if method == derive.MATRIX and parts[0].bounding == "truncated":
+            rmse, bias = (np.maximum(one, _beyond_the_cut(upper)) for one in (rmse, bias))
     else:
         # z = R u with E R² = (d+1)(d+2) T² and E R = (d+1) T; clamped at a bound, half of E|z| remains as bias.
         rmse = scales * math.sqrt((dimension + 1) * (dimension + 2) / 3)
@@ -270,6 +298,19 @@ def _worst(
     if method == derive.MATRIX:
         rmse, bias = derive.symmetric(rmse), derive.symmetric(bias)
     return rmse, bias
+
+
+def _beyond_the_cut(upper: Array) -> Array:
+    """How far truncated covariances may be off; 0 for variances.
+
+    They are cut to what released variances allow, and the true one need not lie there: at worst it lies at the far end
+    of what true variances allow.
+    """
+    pairs = list(combinations_with_replacement(range(derive.triangle_size(len(upper))), 2))
+    most = {i: upper[place] for place, (i, j) in enumerate(pairs) if i == j}
+    return np.array(
+        [0.0 if i == j else upper[place] + math.sqrt(most[i] * most[j]) for place, (i, j) in enumerate(pairs)]
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -286,7 +327,8 @@ def _reach(method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, .
     if factor is None:
         return math.inf
     if parts[0].noise == "zero-sum":
-        noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0))
+        draws = min(_DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(units)))
+        noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0), draws)
         return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     return factor * math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 

@@ -40,11 +40,20 @@ class Facts:
 
 
 def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate]) -> bool:
-    """Whether the certified parts have the sensitivity, the dimension and the number of draws that the facts demand."""
+    """Whether the certified parts have the sensitivity, the dimension and the number of draws that the facts demand.
+
+    Noisy numbers times their units make the statistic, so that a unit that is too small would hide what a record does.
+    """
+    if facts.method not in _METHODS.get(facts.statistic, ()):
+        return False
     if facts.method in derive.OF_SUMS:
         products = 0 if facts.method == derive.MEAN_OF_SUMS else len(facts.widths) * (len(facts.widths) + 1) // 2
-        return _agrees(parts, [Fraction(1)], 1 + len(facts.widths) + products, facts.changes)
-    if facts.statistic in _TABLES or facts.method in derive.SIMPLEX:
+        return set(units) == {1} and _agrees(parts, [Fraction(1)], 1 + len(facts.widths) + products, facts.changes)
+    if facts.statistic in _TABLES:
+        over = facts.rows or facts.denominator or 0
+        shares = facts.statistic == "proportions" and facts.method != derive.SHARES
+        if set(units) != ({Fraction(1, over) if over else None} if shares else {1}):
+            return False
         dimension = len(units) if parts[0].noise == "zero-sum" else 1
         return _agrees(parts, [Fraction(1)], dimension, facts.changes * facts.levels)
     moved = _moves(facts)
@@ -59,6 +68,23 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
 
 # Counts of disjoint cells, whose changes are counted one by one.
 _TABLES = ("histogram", "crosstab", "proportions", "counts")
+# The ways in which each statistic is made.
+_METHODS = {
+    "count": (derive.DIRECT,),
+    "counts": (derive.DIRECT,),
+    "histogram": (derive.DIRECT, derive.WHOLE),
+    "crosstab": (derive.DIRECT, derive.WHOLE),
+    "proportion": (derive.DIRECT, derive.MEAN_OF_SUMS),
+    "proportions": (derive.SHARES, derive.PROJECTED, derive.RESCALED, derive.ALL_BUT_ONE, derive.TREE),
+    "sum": (derive.DIRECT,),
+    "mean": (derive.DIRECT, derive.MEAN_OF_SUMS),
+    "variance": (derive.DIRECT, derive.VARIANCE_OF_SUMS),
+    "standard_deviation": (derive.DIRECT, derive.ROOT, derive.ROOT_OF_SUMS),
+    "covariance": (derive.MATRIX, derive.MATRIX_OF_SUMS),
+    "correlation": (derive.CORRELATION, derive.CORRELATION_OF_SUMS),
+    "pooled_variance": (derive.DIRECT, derive.POOLED_OF_SUMS),
+    "pooled_covariance": (derive.MATRIX, derive.POOLED_OF_SUMS),
+}
 
 
 def _agrees(parts: Sequence[Certificate], moved: Sequence[Fraction], dimension: int, draws: int) -> bool:

@@ -131,3 +131,16 @@ def test_without_constraints_numbers_are_clipped():
     system = System.of({"a": UNIT, "b": (0, 5)}, [])
     assert system.nearest({"a": 7.0, "b": -1.0}) == pytest.approx({"a": 1.0, "b": 0.0}, abs=1e-9)
     assert system.tightened() == {"a": (0.0, 1.0), "b": (0.0, 5.0)}
+
+
+def test_numbers_of_very_different_size():
+    """Shares that add up to one, beside an income in millions with an error to match."""
+    system = System.of({"a": UNIT, "b": UNIT, "income": (0, 1e7)}, [Constraint.of({"a": 1, "b": 1}, equals=1)])
+    found = system.nearest({"a": 0.5, "b": 0.6, "income": 5e6}, {"a": 0.01, "b": 0.01, "income": 1e5})
+    assert found == pytest.approx({"a": 0.45, "b": 0.55, "income": 5e6}, rel=1e-9)
+    # A number without an error stays as it is.
+    found = system.nearest({"a": 0.5, "b": 0.6, "income": 5e6}, {"a": 0.0, "b": 0.01, "income": 1e5})
+    assert found == pytest.approx({"a": 0.5, "b": 0.5, "income": 5e6}, rel=1e-9)
+    assert system.nearest({"a": 0.5, "b": 0.6, "income": 1.0}, dict.fromkeys(("a", "b", "income"), 0.0)) == (
+        pytest.approx({"a": 0.45, "b": 0.55, "income": 1.0}, rel=1e-9)
+    )

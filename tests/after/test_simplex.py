@@ -102,3 +102,12 @@ def test_rules_by_hand():
 def test_bad_input_is_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_projections_of_what_is_far_away():
+    """Elements of 1e17 beside a sum of one: to move all of them alike changes nothing."""
+    near = np.array([0.9, 0.5, -0.2])
+    for far in (-1e6, 1e6, 2.0**40):
+        assert project(near + far) == pytest.approx(project(near), abs=1e-16 * abs(far) * 8)
+    assert project(np.array([3e17, -1e17, 2e17])).tolist() == [1.0, 0.0, 0.0]
+    assert project(np.array([1e300, 1e300])).tolist() == [0.5, 0.5]

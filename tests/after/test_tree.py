@@ -129,3 +129,16 @@ def test_bad_input_is_named():
         balanced(["a", "b"], 1)
     with pytest.raises(ValueError, match="nested groups"):
         grow("a", ("a",))
+
+
+def test_groups_of_next_to_nothing():
+    """A group that should be empty comes out as 1e-17 of a record: its members are nothing, and no NaN."""
+    tree = grow((("a", "b"), ("c", "d"), ("e", "f")), tuple("abcdef"))
+    found = leaves_of(tree, consistent(tree, np.array([3.0, 2, 0, 3, 0, 0, 2, 0, 3]), 3.0))
+    assert found == pytest.approx([2, 0, 0, 1, 0, 0], abs=1e-9)
+    rng = np.random.default_rng(0)
+    for n in (3, 10):
+        made = leaves_of(tree, consistent(tree, rng.integers(0, n + 1, (20_000, 9)).astype(float), float(n)))
+        assert np.isfinite(made).all()
+        assert (made >= 0).all()
+        assert np.abs(made.sum(axis=1) - n).max() < 1e-9

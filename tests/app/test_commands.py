@@ -380,3 +380,68 @@ def test_a_ledger_that_cannot_be_written(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(ledger.sqlite3, "connect", real)
     (standing,) = ledger.standings(ledger.verify(tmp_path / "a" / "l"))
     assert standing.spent <= standing.limit
+
+
+def test_nothing_of_the_users_is_overwritten(monkeypatch, capsys, folder):
+    called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", folder / "out")
+    book = folder / "survey.ledger"
+    before = files(folder)
+    status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--out", book)
+    assert (status, "is there already" in err) == (2, True)
+    changed = (folder / "plan.toml").read_text().replace("survey-2026", "mine")
+    (folder / "plan.toml").write_text(changed)
+    status, _, err = called(monkeypatch, capsys, "demo", "--out", folder)
+    assert (status, "is not the demonstration's, or was changed" in err) == (2, True)
+    (folder / "plan.toml").write_bytes(before["plan.toml"])
+    assert files(folder) == before
+    assert called(monkeypatch, capsys, "ledger", "export", book, "--out", folder / "all.csv")[0] == 0
+    assert (folder / "all.csv").read_text().startswith("sequence,when,who")
+
+
+@pytest.mark.parametrize("source", ["values.csv", ".", "*.csv"])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]])
+def test_results_do_not_take_the_place_of_the_table(monkeypatch, capsys, folder, source, dry):
+    (folder / "survey.csv").rename(folder / "values.csv")
+    plan = folder / "plan.toml"
+    plan.write_text(plan.read_text().replace('source = "survey.csv"', f'source = "{source}"'))
+    before = files(folder)
+    status, _, err = called(monkeypatch, capsys, "release", plan, "--out", folder, *dry)
+    assert status == 2
+    assert "the plan's own table or ledger; choose another folder. Nothing was spent" in err
+    assert files(folder) == before
+
+
+def test_a_dry_run_says_what_the_command_would_do(monkeypatch, capsys, folder):
+    plan, out = folder / "plan.toml", folder / "out"
+    called(monkeypatch, capsys, "release", plan, "--out", out)
+    dry = ["release", plan, "--out", folder / "other" / "place", "--dry-run"]
+    assert "free of charge" in called(monkeypatch, capsys, *dry)[2]
+    assert "8 releases would cost 1 (1 would be left)" in called(monkeypatch, capsys, *dry, "--new")[2]
+    assert not (folder / "other").exists()
+    (folder / "file").write_text("")
+    status, _, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "file" / "x", "--dry-run")
+    assert (status, "cannot be written to" in err) == (2, True)
+    (folder / "survey.ledger").unlink()
+    for words in (dry, [*dry, "--new"], dry[:-1]):
+        status, _, err = called(monkeypatch, capsys, *words)
+        assert status != 0
+        assert "it was put back, and charges are missing" in err
+
+
+@pytest.mark.parametrize("address", ["postgresql://ann:s3cret@db/x", "postgresql://db/x?password=s3cret"])
+def test_a_password_is_not_written_into_a_plan(monkeypatch, capsys, folder, address):
+    out = folder / "own.toml"
+    status, said, err = called(monkeypatch, capsys, "plan", "init", address, "--table", "t", "--out", out)
+    assert (status, out.exists()) == (2, False)
+    assert "name that: env:NAME" in err
+    assert "s3cret" not in said + err
+
+
+def test_a_plan_of_a_server_is_called_by_its_table(monkeypatch):
+    from inbounds.app import skeleton
+
+    monkeypatch.setattr(skeleton, "columns_of", lambda _: {"age": "integer"})
+    text = skeleton.skeleton("postgresql://ann@db/x", table="health.Survey 2026")
+    assert 'dataset = "survey-2026"' in text
+    assert 'ledger = "survey-2026.ledger"' in text
+    assert 'dataset = "data"' in skeleton.skeleton("env:SECRET")

@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import polars as pl
@@ -14,8 +15,10 @@ import inbounds as ib
 from inbounds.app import commands, example, job, report, tidy
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan, PlanError
+from inbounds.grid.scale import Scale
 from inbounds.privacy import ledger
-from inbounds.privacy.ledger import BudgetRefused, LedgerError, Unfinished
+from inbounds.privacy.certificate import certify, compose
+from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Unfinished
 from inbounds.record import RecordError
 from inbounds.releases.opening import DataError
 
@@ -473,3 +476,82 @@ def test_one_liner_surface(plan):
     releases = ib.release(ib.Plan.load(plan.account.ledger.parent / "plan.toml"), data=None, ledger=None)
     assert releases["age"].epsilon == pytest.approx(0.1)
     assert releases.epsilon == Fraction(1)
+
+
+def test_an_account_is_taken_as_a_ledger(tmp_path):
+    """As by every other function; not for the name of a file."""
+    plan = Plan.load(example.write(tmp_path))
+    table, dataset = example.survey(), plan.budget.dataset
+    account = Account(tmp_path / "own.ledger", dataset, 5)
+    made = release(plan, table, ledger=account)
+    assert made.left == 4 * 10**9
+    assert {path.name for path in tmp_path.glob("*.ledger")} == {"own.ledger"}
+    with pytest.raises(ValueError, match="an account of 'other', and the plan is for"):
+        release(plan, table, ledger=Account(tmp_path / "own.ledger", "other", 5))
+    with pytest.raises(TypeError, match="a file's name or an Account, got int"):
+        release(plan, table, ledger=3)
+
+
+def test_what_was_left_then_is_told_of_a_stored_result(tmp_path):
+    path = example.write(tmp_path)
+    first = release(path)
+    assert first.left == 2 * 10**9
+    other = tmp_path / "other.toml"
+    other.write_text(path.read_text().replace('name = "age"', 'name = "years"'))
+    assert release(other).left == 10**9
+    again = release(path)
+    assert (again.stored, again.left) == (True, first.left)
+
+
+@pytest.mark.claim("verify")
+@pytest.mark.parametrize("how", ["wider", "clamped"])
+def test_another_law_of_truncated_covariances_is_found(tmp_path, how):
+    """More noise than was asked for harms nobody, but the errors and intervals that follow from it are not true."""
+    text = NUMBERS.format(rule="bounds = [0, 9]", release="", epsilon="1").split("[[release]]")[0]
+    text = text.replace("rows = 4", "rows = 400")
+    text += 'y = { bounds = [0, 9] }\n[[release]]\nname = "c"\nstatistic = "covariance"\ncolumns = ["x", "y"]\n'
+    text += 'method = "split"\nbounding = "truncated"\n'
+    (tmp_path / "p.toml").write_text(text)
+    x = [i % 10 for i in range(400)]
+    made = release(tmp_path / "p.toml", {"x": x, "y": x})
+    assert Releases.from_json(made.to_json())["c"] == made["c"]
+    record = made["c"]
+    parts = list(record.certificate.parts)
+    assert parts[1].location == "anywhere"
+    law = parts[1].mechanism
+    other = replace(law, scale=Scale(law.scale.exponent, law.scale.divisor // 8))
+    if how == "clamped":
+        other = replace(law, bounding="bit")
+    part = parts[1]
+    promise = {name: getattr(part, name) for name in ("statistic", "neighbours", "sensitivity", "epsilon", "location")}
+    parts[1] = certify(other, **promise)
+    forged = replace(record, certificate=compose(parts, record.certificate.epsilon))
+    lie = replace(made, records={"c": forged})
+    with pytest.raises(RecordError, match="'c'"):
+        Releases.from_json(lie.to_json())
+
+
+def test_the_report_does_not_speak_of_a_ledger_that_is_not_there(tmp_path, made):
+    text = NUMBERS.format(rule="bounds = [0, 9]", release='statistic = "mean"\ncolumns = ["x"]', epsilon="1").replace(
+        'ledger = "l"\nlimit = 9\n', ""
+    )
+    (tmp_path / "p.toml").write_text(text)
+    without = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4]})
+    words = "the ledger has those that were charged to it"
+    assert words not in report.to_markdown(without, tidy.shown(without))
+    assert words in report.to_markdown(made, tidy.shown(made))
+
+
+def test_intervals_of_standard_deviations_are_judged_by_their_own_bounds(tmp_path):
+    """Bounds in the record are those of the variance that was drawn."""
+    text = NUMBERS.format(
+        rule="bounds = [0, 100]", release='statistic = "standard_deviation"\ncolumns = ["x"]', epsilon="0.001"
+    )
+    (tmp_path / "p.toml").write_text(text)
+    made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4]})
+    assert made["r"].method == "root of a released variance"
+    (shown,) = tidy.shown(made)
+    lower, upper = (float(end) for end in (shown.interval.lower, shown.interval.upper))
+    largest = (100**2 / 4 * 4 / 3) ** 0.5
+    idle = "1 of 1 intervals cover all that is possible" in report.to_markdown(made, [shown])
+    assert idle == (lower <= 0 and upper >= largest)

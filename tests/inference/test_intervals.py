@@ -422,3 +422,21 @@ def test_p_values_are_tails_of_the_exact_law():
         p_value(template, 0.5, "larger")
     with pytest.raises(ValueError, match="no law of its own"):
         p_value(ib.proportions(list("ab"), levels=list("ab"), epsilon=1, repair="all-but-one", derived="a"), 0.5)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(50, 0.02), (20, 0.1)])
+def test_derived_shares_of_truncated_counts_are_covered(n, epsilon):
+    """What truncated counts leave: they lie within the number of rows, however wide the noise is."""
+    x = ["a"] * (n // 5) + ["b"] * (2 * n // 5) + ["c"] * (2 * n // 5)
+    how = {"levels": list("abc"), "epsilon": epsilon, "repair": "all-but-one", "derived": "a", "bounding": "truncated"}
+    runs, covered = 60, 0
+    for _ in range(runs):
+        made = ib.proportions(x, **how).interval(kind="noise")
+        covered += made.lower[0] <= 0.2 <= made.upper[0]
+    assert covered / runs >= below(0.95, runs, errors=5)
+
+
+def test_one_level_is_all_there_is():
+    for kind in ("noise", "population"):
+        made = ib.proportions(["a", "a"], levels=["a"], epsilon=1, neighbours="add-remove").interval(kind=kind)
+        assert (made.lower.tolist(), made.upper.tolist()) == ([1.0], [1.0])

@@ -125,3 +125,14 @@ def test_noise_without_bounds_has_no_bias_to_turn_back():
     assert unbiased(shares) == pytest.approx([float(x) / 4 for x in shares.noisy])
     with pytest.raises(ValueError, match="several noisy numbers"):
         unbiased(ib.mean([1.0, 2.0], bounds=(0, 3), epsilon=1, neighbours="add-remove"))
+
+
+@pytest.mark.parametrize("place", [0, 100, 1990, 1e6])
+def test_bounds_that_are_narrow_beside_their_place(place):
+    """The posterior moves with the bounds; shares next to one are rounded to 0 or 1 there."""
+    template = ib.mean([0.4] * 60, bounds=(0, 20), epsilon=1)
+    moved = ib.mean([place + 0.4] * 60, bounds=(place, place + 20), epsilon=1)
+    one, other = replace(template, noisy=(Fraction(4),)), replace(moved, noisy=(Fraction(place) + 4,))
+    here, there = posterior(one), posterior(other)
+    for name in ("mean", "median", "lower", "upper"):
+        assert getattr(there, name) - place == pytest.approx(getattr(here, name), abs=1e-6)

@@ -93,3 +93,10 @@ def test_coverage_in_the_papers_study(epsilon, n, bounding, reference):
     half = t_quantile(0.95, freedom) * np.sqrt(total)
     covered = ((point - half <= truth) & (truth <= point + half)).mean(axis=0)
     assert covered == pytest.approx(reference, abs=0.02)
+
+
+def test_copies_over_other_denominators_are_not_alike():
+    how = {"levels": list("ab"), "epsilon": 1, "neighbours": "add-remove"}
+    copies = [ib.proportions(list("aab"), denominator=d, **how) for d in (3, 30)]
+    with pytest.raises(ValueError, match="one and the same share"):
+        combine(copies)

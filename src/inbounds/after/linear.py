@@ -137,9 +137,15 @@ class System:
             scale = np.array([_check.finite(errors[name], f"errors[{name!r}]") for name in self.names])
             if not (scale >= 0).all():
                 raise ValueError("errors must be >= 0")
-            largest = scale.max(initial=0.0) or 1.0
-            scale = np.maximum(scale / largest, 1e-6)
-        return dict(zip(self.names, self._projected(given, scale).tolist(), strict=True))
+            known = scale[scale > 0]
+            scale = np.where(scale > 0, scale, 1e-6 * known.min()) if known.size else np.ones(len(given))
+        found = dict(zip(self.names, self._projected(given, scale).tolist(), strict=True))
+        if not self.obeys(found):
+            raise ArithmeticError(
+                "no numbers that obey were found near these; errors or bounds may differ too much in size: use other "
+                "units for the largest ones"
+            )
+        return found
 
     def _projected(self, given: Array, scale: Array) -> Array:
         """min ‖(x - given)/scale‖² over the system, in moves y = (x - given)/scale."""
@@ -158,6 +164,10 @@ class System:
         above, below = np.isfinite(top) & ~equal, np.isfinite(bottom) & ~equal
         rows = np.vstack([moves[equal], moves[above], -moves[below]])
         limits = np.concatenate([(top - offset)[equal], (top - offset)[above], (offset - bottom)[below]])
+        # Rows of one size: else a constraint among small numbers is lost beside large ones.
+        size = np.linalg.norm(rows, axis=1)
+        size[size == 0] = 1.0
+        rows, limits = rows / size[:, None], limits / size
         cones = [clarabel.ZeroConeT(int(equal.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
         settings = clarabel.DefaultSettings()
         settings.verbose = False

@@ -52,6 +52,8 @@ def project(shares: Array, total: float = 1.0) -> Array:
     [0.7, 0.3, 0.0]
     """
     x = _vectors(shares)
+    # To move all of them alike changes nothing, and the largest one then keeps its digits beside the total.
+    x = x - x.max(axis=-1, keepdims=True)
     falling = -np.sort(-x, axis=-1)
     excess = np.cumsum(falling, axis=-1) - total
     counts = np.arange(1, x.shape[-1] + 1)

@@ -136,7 +136,7 @@ def release(
 
     loaded = Plan.load(plan)
     if dry_run:
-        text = commands.dry_run(loaded)
+        text = commands.dry_run(loaded, out, new=new)
         print(json.dumps({"dry_run": text})) if as_json else say(text)
         return
     with steps() as tell:
@@ -244,7 +244,7 @@ def ledger_export(
     kind: Annotated[
         str, typer.Option("--as", metavar="csv|registry", help="every entry, or a registry's fields")
     ] = "csv",
-    out: Annotated[Path | None, typer.Option(help="file to write; standard output if not given")] = None,
+    out: Annotated[Path | None, typer.Option(help="file to write, a new one; standard output if not given")] = None,
 ) -> None:
     """Write the ledger for others: as CSV, or with the fields of the Differential Privacy Deployments Registry.
 
@@ -255,8 +255,11 @@ def ledger_export(
     text = commands.exported(path, kind)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
-    else:
-        out.write_text(text, "utf-8")
+        return
+    if out.exists():
+        raise ValueError(f"{str(out)!r} is there already; name another file with --out")
+    with out.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 @app.command(short_help="the main job on a generated survey")

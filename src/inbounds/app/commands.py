@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,16 @@ FILES = ("release.json", "values.csv", "report.html", "report.md")
 @contextmanager
 def ready(folder: Path) -> Iterator[None]:
     """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it."""
+    made = _made(folder)
+    try:
+        yield
+    except BaseException:
+        _unmade(made)
+        raise
+
+
+def _made(folder: Path) -> list[Path]:
+    """The folders that had to be made for it, once it can be written to."""
     made: list[Path] = []
     try:
         for one in reversed([folder, *folder.parents]):
@@ -34,11 +45,23 @@ def ready(folder: Path) -> Iterator[None]:
         _unmade(made)
         why = getattr(error, "strerror", None) or "no name of a folder"
         raise ValueError(f"--out {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
-    try:
-        yield
-    except BaseException:
-        _unmade(made)
-        raise
+    return made
+
+
+def apart(plan: Plan, folder: Path) -> None:
+    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger."""
+    files = [folder.resolve() / name for name in FILES]
+    taken = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
+    source = plan.data.source
+    if source is not None and "://" not in source and not source.startswith("env:"):
+        table = Path(source).resolve()
+        taken += [file for file in files if table in (file, file.parent) or fnmatch(str(file), str(table))]
+    for file in files:
+        if file in taken:
+            raise ValueError(
+                f"--out {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or ledger; "
+                "choose another folder. Nothing was spent"
+            )
 
 
 def _unmade(made: list[Path]) -> None:
@@ -50,6 +73,7 @@ def _unmade(made: list[Path]) -> None:
 
 def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
     """The main job, with its files."""
+    apart(plan, folder)
     with ready(folder):
         made = release(plan, new=new, who=who, say=say)
         # A stored result knows the request; where the table and the ledger are is in the plan at hand.
@@ -84,12 +108,14 @@ def _replaced(path: Path, pieces: Iterable[str]) -> None:
         raise
 
 
-def dry_run(plan: Plan) -> str:
+def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
     """All that a release checks before it charges, the budget included."""
     from inbounds.releases.together import open_source
 
+    apart(plan, folder)
+    _unmade(_made(folder))
     account, asked = plan.account, request_of(plan)
-    if account is not None and (before := ledgers.stored(account, asked)) is not None:
+    if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:
         return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:
         raise ValueError("data.source: must be given")
@@ -116,7 +142,7 @@ def verified(path: Path, ledger: Path | None = None) -> Releases:
         raise RecordError("the record names no entry of a ledger")
     ledgers.verify(ledger, [(made.entry.sequence, made.entry.hash)])
     kept = ledgers.results(ledger).get(made.entry.sequence)
-    if kept is None or json.loads(kept) != json.loads(text):
+    if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
 

@@ -100,9 +100,15 @@ def survey(rows: int = ROWS, seed: int = 2026) -> pl.DataFrame:
 
 
 def write(folder: Path) -> Path:
-    """The survey and its plan in a folder; the plan's path."""
+    """The survey and its plan in a folder; the plan's path. Files of these names that hold anything else stay."""
+    files = {folder / "survey.csv": survey().write_csv(), folder / "plan.toml": PLAN}
+    for path, text in files.items():
+        if path.exists() and path.read_bytes() != text.encode():
+            raise ValueError(
+                f"{str(path)!r} is there and is not the demonstration's, or was changed; nothing was written. Name "
+                "another folder with --out"
+            )
     folder.mkdir(parents=True, exist_ok=True)
-    survey().write_csv(folder / "survey.csv")
-    plan = folder / "plan.toml"
-    plan.write_text(PLAN, "utf-8")
-    return plan
+    for path, text in files.items():
+        path.write_bytes(text.encode())
+    return folder / "plan.toml"

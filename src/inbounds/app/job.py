@@ -16,9 +16,10 @@ from typing import Any
 from inbounds.app.plan import Plan, PlanError, digest
 from inbounds.derive import triangle_size
 from inbounds.privacy import ledger as ledgers
-from inbounds.privacy.certificate import CertificateError, Composition, without_repeats
+from inbounds.privacy.certificate import Certificate, CertificateError, Composition, without_repeats
 from inbounds.privacy.ledger import Account, Entry, LedgerError
-from inbounds.record import RecordError, Release
+from inbounds.record import Bound, RecordError, Release
+from inbounds.releases.draw import cut_law
 from inbounds.releases.opening import Draft
 from inbounds.releases.together import open_source
 
@@ -63,8 +64,13 @@ class Releases(Mapping[str, Release]):
         """The files of the command: release.json, values.csv, report.html and report.md."""
         from inbounds.app import commands
 
+        commands.apart(self.plan, Path(folder))
         with commands.ready(Path(folder)):
             commands.write(self, Path(folder))
+
+    def is_same(self, other: "Releases") -> bool:
+        """Whether both are the same draws of the same request, paid for by the same entry."""
+        return (self.plan.digest, dict(self), self.entry) == (other.plan.digest, dict(other), other.entry)
 
     def to_json(self) -> str:
         """All records with what was asked for, as text."""
@@ -152,15 +158,19 @@ def _in_turn(record: Release, draft: Release, asked: Composition) -> bool:
     if len({len(row) for row in rows}) != 1:
         return False
     for (i, j), part, law, bound, own in zip(*rows, strict=True):
-        promise = (part.epsilon, part.sensitivity, part.neighbours, part.statistic)
-        if promise != (law.epsilon, law.sensitivity, law.neighbours, law.statistic):
-            return False
         if bound == own and (i == j or part.location != "anywhere"):
             if part != law:
                 return False
-        elif i == j or part.location != "anywhere":
+        elif i == j or part.location != "anywhere" or not _is_cut(part, law, bound):
             return False
     return record.certificate.epsilon == asked.epsilon
+
+
+def _is_cut(part: Certificate, law: Certificate, bound: Bound) -> bool:
+    try:
+        return part == cut_law(law, bound)
+    except ValueError:
+        return False
 
 
 def _proved(plain: Any, made: Releases) -> Entry | None:
@@ -198,7 +208,8 @@ def release(
     """claim:job. Release everything in a plan: charge the ledger, read the data once, draw, keep, and return.
 
     The same plan again gives what was released before, with ``stored`` set; ``new=True`` makes a new charge and a new
-    draw. ``data`` is a table of any kind in place of the plan's source, ``ledger`` a file in place of the plan's.
+    draw. ``data`` is a table of any kind in place of the plan's source, ``ledger`` a file in place of the plan's, or an
+    `Account` of the plan's dataset.
 
     Raises `PlanError` and `DataError` for mistakes, `BudgetRefused` beyond the limit; nothing is spent then, unless the
     data themselves had to be read to find out (a missing value that the plan does not provide for): such a charge
@@ -243,8 +254,17 @@ def release(
 def _account(plan: Plan, ledger: Any) -> Account | None:
     if ledger is None:
         return plan.account
-    budget = plan.budget.model_copy(update={"ledger": str(ledger)})
-    return plan.model_copy(update={"budget": budget}).account
+    given = ledger if isinstance(ledger, Account) else None
+    if given is None and not isinstance(ledger, str | Path):
+        raise TypeError(f"ledger must be a file's name or an Account, got {type(ledger).__name__}")
+    if given is not None and given.dataset != plan.budget.dataset:
+        raise ValueError(
+            f"ledger is an account of {given.dataset!r}, and the plan is for {plan.budget.dataset!r}: budget.dataset "
+            "must be the same"
+        )
+    budget = plan.budget.model_copy(update={"ledger": str(ledger if given is None else given.ledger)})
+    own = plan.model_copy(update={"budget": budget}).account
+    return own if own is None or given is None or given.limit is None else replace(own, limit=given.limit)
 
 
 def _again(receipt: ledgers.Receipt, drafts: Mapping[str, Draft]) -> Releases:

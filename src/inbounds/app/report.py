@@ -167,6 +167,9 @@ def _idle(one: Shown) -> int:
         if len(set(limits)) != 1:
             return 0
         ((low, high),) = set(limits)
+        if release.method == derive.ROOT:
+            # Bounds are those of the variance that was drawn.
+            low, high = low**0.5, high**0.5
     ends = [(row[2], row[3]) for row in _told(one)]
     return sum(lower <= low and upper >= high for lower, upper in ends)
 
@@ -215,7 +218,7 @@ def _privacy(made: Releases) -> list[str]:
         f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
         f"(e to the {_figure(epsilon)}). {_meaning(epsilon)}",
         f"The releases share the {_figure(epsilon)}: losses add up, and each has its own part. Other releases of the "
-        "same data add to it; the ledger has them all.",
+        "same data add to it" + ("." if made.entry is None else "; the ledger has those that were charged to it."),
     ]
     if data.neighbours == "substitute":
         sentences.append("The number of rows is public and is not protected.")

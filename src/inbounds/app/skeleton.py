@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from inbounds.releases.together import Place, columns_of
 
@@ -19,6 +20,11 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
 
     They are public by being known without the data, and whoever fills them in says so.
     """
+    if "://" in source and (urlsplit(source).password or urlsplit(source).query):
+        raise ValueError(
+            "the address has a password or options, which a plan should not show; put it into an environment variable "
+            "and name that: env:NAME"
+        )
     if Path(source).is_file() and not Path(source).stat().st_size:
         raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
     columns = columns_of(Place(source, table, engine))
@@ -33,7 +39,10 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             )
     where = [f"source = {_quoted(source)}"]
     where += [f"{name} = {_quoted(value)}" for name, value in (("table", table), ("engine", engine)) if value]
-    name = re.sub(r"[^a-z0-9]+", "-", Path(source).name.split(".")[0].lower()).strip("-") or "data"
+    # Of a server or a variable nothing goes into the name, which records and reports show.
+    elsewhere = "://" in source or source.startswith("env:")
+    plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
+    name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-") or "data"
     first = next(iter(columns), "column")
     lines = [
         "# A plan: what to release of a table. Fill in what is in CAPITALS, from what is known without looking at the",

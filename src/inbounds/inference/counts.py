@@ -151,6 +151,8 @@ class Sampled:
         """P(S ≥ y) as a sum of positive terms, so that the smallest keep their digits; clamped binomial counts only."""
         if y <= self.law.lower or self.law.cut is not None or not isinstance(self.sampling, Binomial):
             return 1 - self.below(y, theta)
+        if self.sampling.size > _MANY:
+            return 1 - self.below(y, theta)
         k = np.arange(self.sampling.size + 1.0)
         with np.errstate(under="ignore"):
             return float(np.exp(self.sampling.log_pmf(self.sampling.log_base(k), k, theta)) @ self.law.noise.cdf(k - y))
@@ -196,7 +198,11 @@ def _product(exponent: float, probability: float) -> float:
     return 0.0 if probability <= 0 else math.exp(min(exponent + math.log(probability), 0.0))
 
 
-@lru_cache(maxsize=4096)
+# Beyond so many records a sum over all counts takes more memory than digits of the smallest probabilities are worth.
+_MANY = 10**7
+
+
+@lru_cache(maxsize=64)
 def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Array, Array]:
     """The counts within reach of y, the part of log P(K = k) that θ leaves alone, and F(y; k) - 1{k ≤ y}."""
     reach = math.ceil(law.noise.reach)

@@ -125,6 +125,9 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
 def _shares_of_sum(release: "Release", alpha: float, population: bool) -> Made:
     law = law_of(certified_parts(release)[0], (0.0, math.inf), counts=True)
     counts = np.array([float(x) for x in release.noisy])
+    if len(counts) == 1:
+        # All there is.
+        return np.ones(1), np.ones(1), INVERTED, ()
     ends = [simulated.share_limits(counts, i, law, None, alpha, sampled=population) for i in range(len(counts))]
     return *np.array(ends).T, SIMULATED, ("the other counts are to each other as released",)
 

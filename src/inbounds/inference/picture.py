@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inbounds import _check
 from inbounds.inference.intervals import interval
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def plot(release: "Release", level: float, kind: str) -> "altair.Chart | altair.
         {"cell": label[0], "value": float(x), "from": float(low), "to": float(high)}
         for label, x, low, high in zip(labels, values, *ends, strict=True)
     ]
-    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {level:.0%} intervals").encode(
+    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(level)} intervals").encode(
         y=alt.Y("cell:N", title=None, sort=[row["cell"] for row in rows])
     )
     lines = base.mark_rule(strokeWidth=3).encode(x=alt.X("from:Q", title="value"), x2="to:Q")

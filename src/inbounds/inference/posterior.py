@@ -165,7 +165,9 @@ def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[fl
     else:
         s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
         share = (s - bound[0]) / width
-        logs = (a - 1) * np.log(share) + (b - 1) * np.log1p(-share) + law.log_likelihood(y, s)
+        # Where the bounds are narrow beside their place, shares next to one are rounded to 0 or 1.
+        prior_logs = scipy.special.xlogy(a - 1, share) + scipy.special.xlog1py(b - 1, -share)
+        logs = prior_logs + law.log_likelihood(y, s)
     weights = (np.diff(ends)[:, None] * node_weights).ravel() * np.exp(logs - logs.max())
     weights /= weights.sum()
     low, middle, high = np.interp([(1 - level) / 2, 0.5, (1 + level) / 2], np.cumsum(weights) - weights / 2, s)

@@ -293,10 +293,10 @@ def share_limits(
 
 
 def _released(u: Array, at: Array, law: Law) -> Array:
-    """Noisy counts of 0 or more from uniform variables: clamped, or truncated, on the integers."""
+    """Noisy counts of 0 or more from uniform variables: clamped, or truncated where the law is, on the integers."""
     scale = law.noise.scale
     if law.cut is not None:
-        return np.rint(truncated_laplace(u, at, scale, -0.499, np.inf))
+        return np.rint(truncated_laplace(u, at, scale, law.cut[0] - 0.499, law.cut[1] + 0.499))
     q = math.exp(-1 / scale)
     # P(noise ≥ j) = q^j/(1 + q) on either side: the largest j that the uniform variable allows.
     tail = np.maximum(np.where(u < 0.5, u, 1 - u) * (1 + q), 1e-300)

@@ -52,7 +52,9 @@ def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
     copies = [require_release(release, f"releases[{i}]") for i, release in enumerate(releases)]
     if len(copies) < 2 or len({id(copy) for copy in copies}) < len(copies):
         raise ValueError("multiple synthesis needs two releases or more, each made anew")
-    alike = {(r.statistic, r.rows, r.columns, r.axes, r.method, r.certificate) for r in copies}
+    alike = {
+        (r.statistic, r.rows, r.denominator, r.columns, r.axes, r.method, r.derived, r.certificate) for r in copies
+    }
     if len(alike) > 1 or copies[0].statistic not in ("proportion", "proportions"):
         raise ValueError(
             "multiple synthesis combines releases of one and the same share (or shares) of one table, at the same "

@@ -298,12 +298,20 @@ def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
     return [one for one in chain.charges.values() if (one.body["dataset"], one.body["request"]) == mine]
 
 
+def _left_after(chain: Chain, paid: Entry) -> int:
+    """What was left of the limit right after a charge, whatever came later."""
+    limit = spent = 0
+    for entry in chain.entries[: paid.sequence + 1]:
+        if entry.body.get("dataset") == paid.body["dataset"]:
+            limit, spent = entry.body.get("limit", limit), spent + entry.body.get("cost", 0)
+    return int(limit - spent)
+
+
 def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]) -> Receipt:
     """What the last charge of a request got that got anything."""
     for paid in reversed(asked):
         if paid.sequence in chain.kept:
-            left = chain.datasets[paid.body["dataset"]].left
-            return Receipt(paid, left, _result(connection, chain, paid.sequence))
+            return Receipt(paid, _left_after(chain, paid), _result(connection, chain, paid.sequence))
     last = asked[-1]
     failed = last.sequence in chain.failed
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"

@@ -42,8 +42,16 @@ def present(path: Any) -> Path:
 
 
 def begun(path: Path) -> bool:
-    """Whether there is anything in it: a process that died before its first charge leaves an empty file."""
-    return path.exists() and (not path.is_file() or path.stat().st_size > 0)
+    """Whether there is anything in it: a process that died before its first charge leaves an empty file.
+
+    A ledger that is gone while the file beside it says how far it had come was taken away. That file is looked for
+    first: it is written after the ledger.
+    """
+    noted = _head_file(path).exists()
+    there = path.exists() and (not path.is_file() or path.stat().st_size > 0)
+    if noted and not there:
+        raise LedgerError(_put_back(path))
+    return there
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
+from inbounds.privacy.guarantee import Neighbours
 from inbounds.tables.answers import Cells
 from inbounds.tables.statistics import Statistic, Unit
 
@@ -60,31 +61,38 @@ def single_law(
     epsilon: Fraction | None = None,
     *,
     name: str | None = None,
-    location: Location = "inside",
 ) -> Certificate:
     """The law of one number at ε (or a share of it), certified."""
     epsilon = promise.epsilon if epsilon is None else epsilon
     if promise.bounding == "truncated" and statistic.lower is None and statistic.upper is None:
         raise ValueError(f"a {statistic.name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
     bounds, steps = (statistic.lower, statistic.upper), (statistic.sensitivity, statistic.step)
-    return _single_law(name or statistic.name, bounds, steps, promise, epsilon, location)
+    neighbours = promise.unit.neighbours
+    return _single_law(name or statistic.name, promise.bounding, bounds, steps, neighbours, epsilon)
+
+
+def cut_law(law: Certificate, bounds: tuple[Fraction | None, Fraction | None]) -> Certificate:
+    """A truncated law at the same ε within other bounds, which the true value may lie beyond."""
+    steps = law.sensitivity, None
+    return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
 
 
 # All arguments of laws are public, so results may be kept.
 @lru_cache(maxsize=1024)
 def _single_law(
     name: str,
+    bounding: str,
     bounds: tuple[Fraction | None, Fraction | None],
     steps: tuple[Fraction, Fraction | None],
-    promise: Promise,
+    neighbours: Neighbours,
     epsilon: Fraction,
-    location: Location,
+    location: Location = "inside",
 ) -> Certificate:
     sensitivity, step = steps
     return certify(
-        _law(promise.bounding, bounds, sensitivity, epsilon, step=step, location=location),
+        _law(bounding, bounds, sensitivity, epsilon, step=step, location=location),
         statistic=name,
-        neighbours=promise.unit.neighbours,
+        neighbours=neighbours,
         sensitivity=sensitivity,
         epsilon=epsilon,
         location=location,

@@ -16,6 +16,7 @@ from inbounds.record import Bound, Release
 from inbounds.releases.draw import (
     Promise,
     counts_law,
+    cut_law,
     draw_counts,
     draw_joint,
     draw_single,
@@ -222,7 +223,7 @@ def elements(
         certificate = compose(laws, promise.epsilon)
 
         def draw(cells: Cells) -> Drawn:
-            noisy, parts, within = _one_by_one(statistics, laws, promise, share, drawn, cells)
+            noisy, parts, within = _one_by_one(statistics, laws, promise, cells)
             return Drawn(noisy, compose(parts, promise.epsilon), within)
 
     made = (name, method, columns, promise, table, request, draw, bounds, certificate)
@@ -233,8 +234,6 @@ def _one_by_one(
     statistics: Sequence[Statistic],
     laws: Sequence[Certificate],
     promise: Promise,
-    share: Fraction,
-    drawn: str,
     cells: Cells,
 ) -> tuple[tuple[Fraction, ...], list[Certificate], list[Bound]]:
     """Variances first; then, truncated, each covariance within what the released variances allow (the paper's way).
@@ -251,7 +250,7 @@ def _one_by_one(
         statistic = statistics[place]
         if i != j and promise.bounding == "truncated" and (reach := root_below(variances[i] * variances[j])) > 0:
             statistic = replace(statistic, lower=-reach, upper=reach)
-            parts[place] = single_law(statistic, promise, share, name=drawn, location="anywhere")
+            parts[place] = cut_law(laws[place], (-reach, reach))
             bounds[place] = (-reach, reach)
         noisy[place] = draw_single(statistic, parts[place], cells)
         if i == j:
