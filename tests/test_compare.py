@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from bench import compare
-from bench.peers import Task, cases, covariances, page
+from bench.peers import Task, cases, centred, covariances, matrices, moved_back, of_a_sample, page
 
 ROOT = Path(__file__).parents[1]
 FOUND = json.loads((ROOT / "docs" / "compare.json").read_text("utf-8"))
@@ -74,18 +74,46 @@ def two_columns(rows: int = 50) -> Task:
     return Task("covariance", "substitute", columns, {"x": (0, 10), "y": (0, 40)}, 1.0, 2)
 
 
-def test_covariances_of_three_variances():
+def test_covariances_are_built_of_variances():
     task = two_columns()
     asked = []
 
-    def variances(column, bounds, epsilon):
-        asked.append((min(column) >= bounds[0], max(column) <= bounds[1], epsilon))
+    def variances(task, column, bounds, epsilon):
+        asked.append((min(column) >= bounds[0], max(column) <= bounds[1], sum(bounds), epsilon))
         return [float(np.var(column, ddof=1))] * task.releases
 
-    found = np.array(covariances(task, variances))
-    assert found.shape == (2, 2, 2)
-    np.testing.assert_allclose(found[0], np.cov(list(task.columns.values())), rtol=1e-12)
-    assert asked == [(True, True, 1 / 3)] * 3
+    truth = np.cov(list(task.columns.values()))
+    np.testing.assert_allclose(covariances(task, variances), [truth[0, 1]] * 2, rtol=1e-12)
+    assert asked == [(True, True, 0, 1 / 2)] * 2
+    asked.clear()
+    np.testing.assert_allclose(matrices(task, variances), [truth] * 2, rtol=1e-12)
+    assert asked == [(True, True, 0, 1 / 3)] * 3
+
+
+def test_columns_are_centred_and_means_moved_back():
+    task = Task("mean", "add-remove", {"x": [10.0, 14.0]}, {"x": (10, 20)}, 1.0, 1)
+    assert centred(task.column, task.ends) == ([-5.0, -1.0], (-5.0, 5.0), 15.0)
+
+    def means(task, column, bounds, epsilon):
+        assert (bounds, epsilon) == ((-5.0, 5.0), 1.0)
+        return [sum(column) / 2] * task.releases
+
+    assert moved_back(task, means) == [12.0]
+
+
+def test_neighbours_in_an_audit_are_treated_alike():
+    """Nothing may depend on a secret number of rows but the release itself."""
+    tasks = cases.neighbouring("variance", "add-remove", 1)
+    assert [task.rows for task in tasks] == [99, 100]
+    assert of_a_sample(tasks[0], [1.0]) == of_a_sample(tasks[1], [1.0]) == [100 / 99]
+
+
+def test_intervals_are_cut_to_what_is_possible():
+    count, share = cases.Population("histogram", None, (0, 3), levels=4), cases.Population("proportion", 0.05, (0, 1))
+    ends = np.array([-2.5, 3.2]), np.array([1.7, 250.0])
+    assert [one.tolist() for one in count.possible("substitute", *ends)] == [[0, 4], [1, 200]]
+    assert [one.tolist() for one in count.possible("add-remove", *ends)] == [[0, 4], [1, 250]]
+    assert [one.tolist() for one in share.possible("substitute", np.array([-0.1]), np.array([0.2]))] == [[0], [0.2]]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +123,7 @@ def test_covariances_of_three_variances():
         ("proportion", [0.0, 1.0], [1.01, math.inf]),
         # Half of four records at either end: 25 · 4/3.
         ("variance", [0.0, 100 / 3], [-0.1, 33.4]),
-        ("histogram", [[0, 4]], [[-1, 5], [0.5, 3.5]]),
+        ("histogram", [[0, 4]], [[-1, 5], [0.5, 3.5], [0, 3]]),
         ("covariance", [[[1, 1], [1, 1]], [[1, -0.5], [-0.5, 1]]], [[[1, 1.1], [1.1, 1]], [[-1, 0], [0, 1]]]),
     ],
 )
@@ -104,6 +132,14 @@ def test_what_is_impossible(statistic, good, bad):
     task = Task(statistic, "substitute", {"x": [0.0] * 4}, {"x": bounds}, 1.0, 1)
     values = np.array(good + bad, dtype=float)
     assert cases.impossible(statistic, values, task).tolist() == [False] * len(good) + [True] * len(bad)
+
+
+def test_what_else_is_impossible():
+    protected = Task("histogram", "add-remove", {"x": [0.0] * 4}, {"x": (0, 1)}, 1.0, 1)
+    assert cases.impossible("histogram", np.array([[0, 3], [-1, 5]]), protected).tolist() == [False, True]
+    # Four records, half of them at either end of both columns: 25 · 4/3 = 33.3.
+    alone = Task("covariance", "substitute", {"x": [0.0] * 4}, {"x": (0, 10), "y": (0, 10)}, 1.0, 1)
+    assert cases.impossible("covariance", np.array([-33.3, 33.4]), alone).tolist() == [False, True]
 
 
 def test_error_of_values_that_were_released():

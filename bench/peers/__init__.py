@@ -4,6 +4,8 @@ A module `with_<library>` has:
 
 - ``STATISTICS``: by statistic and neighbours, a function of a `Task` that gives that many released values of the same
   table, as the library's documentation has it, at a total privacy loss of ``task.epsilon``.
+- ``BUILT``, where a library lacks a statistic, or might do better without its own: the same, built of several of its
+  releases. Of two ways the one with the smaller error is shown.
 - ``INTERVALS``: by statistic and neighbours, a function that gives value, lower and upper end of a 95% interval for
   each table it is given, where the library has intervals.
 - ``EXACT``, where it can: by statistic and neighbours, a function of a `Task` that gives the mean squared error about
@@ -17,7 +19,6 @@ They import nothing of inbounds, so that they run where it is not installed.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 
@@ -32,6 +33,8 @@ class Task:
     epsilon: float
     releases: int
     levels: int = 0
+    # Rows by which a divisor of n becomes one of n - 1: the table's, or where those are secret a number for all.
+    nominal: int = 0
 
     @property
     def column(self) -> list[float]:
@@ -49,46 +52,79 @@ class Task:
 
 
 Values = list[Any]
+# Values of a column within bounds at an ε: (task, column, bounds, ε).
+OfColumn = Callable[[Task, Sequence[float], tuple[float, float], float], Values]
 
 
-def covariances(task: Task, variances: Callable[[Sequence[float], tuple[float, float], float], Values]) -> Values:
-    """Covariance matrices of two columns where a library has variances alone: cov = (var(x + y) - var x - var y)/2.
+def centred(column: Sequence[float], bounds: tuple[float, float]) -> tuple[list[float], tuple[float, float], float]:
+    """A column and its bounds moved so that their middle is zero, and the middle.
 
-    Columns are scaled to [0, 1] first; each of the three variances gets a third of ε.
+    It is public, so that costs nothing, and some libraries add noise in proportion to the larger end of the bounds.
     """
-    ends = list(task.bounds.values())
-    unit = [
-        [(value - lower) / (upper - lower) for value in column]
-        for column, (lower, upper) in zip(task.columns.values(), ends, strict=True)
-    ]
-    both = [u + v for u, v in zip(*unit, strict=True)]
-    asked = ((unit[0], 1.0), (unit[1], 1.0), (both, 2.0))
-    first, second, sums = (variances(column, (0.0, upper), task.epsilon / 3) for column, upper in asked)
-    wide, high = (upper - lower for lower, upper in ends)
+    lower, upper = bounds
+    middle = (lower + upper) / 2
+    return [value - middle for value in column], (lower - middle, upper - middle), middle
+
+
+def moved_back(task: Task, means: OfColumn) -> Values:
+    """Means of a column, released of the centred one."""
+    column, bounds, middle = centred(task.column, task.ends)
+    return [value + middle for value in means(task, column, bounds, task.epsilon)]
+
+
+def _unit(task: Task) -> tuple[list[float], list[float], float, float]:
+    """Two columns centred and scaled to [-1/2, 1/2], and their widths."""
     made = []
-    for a, b, s in zip(first, second, sums, strict=True):
+    for column, (lower, upper) in zip(task.columns.values(), task.bounds.values(), strict=True):
+        made.append(([(value - (lower + upper) / 2) / (upper - lower) for value in column], upper - lower))
+    (first, wide), (second, high) = made
+    return first, second, wide, high
+
+
+def covariances(task: Task, variances: OfColumn) -> Values:
+    """Covariances of two columns where a library has variances alone: (var(x + y) - var(x - y))/4, half of ε each."""
+    first, second, wide, high = _unit(task)
+    sums = [u + v for u, v in zip(first, second, strict=True)]
+    differences = [u - v for u, v in zip(first, second, strict=True)]
+    plus, minus = (variances(task, column, (-1.0, 1.0), task.epsilon / 2) for column in (sums, differences))
+    return [(p - m) / 4 * wide * high for p, m in zip(plus, minus, strict=True)]
+
+
+def matrices(task: Task, variances: OfColumn) -> Values:
+    """Covariance matrices where a library has variances alone: (var(x + y) - var x - var y)/2, a third of ε each."""
+    first, second, wide, high = _unit(task)
+    both = [u + v for u, v in zip(first, second, strict=True)]
+    asked = ((first, 0.5), (second, 0.5), (both, 1.0))
+    found = (variances(task, column, (-end, end), task.epsilon / 3) for column, end in asked)
+    made = []
+    for a, b, s in zip(*found, strict=True):
         product = (s - a - b) / 2 * wide * high
         made.append([[a * wide**2, product], [product, b * high**2]])
     return made
 
 
+def built(variances: OfColumn, neighbours: str) -> dict[tuple[str, str], Callable[[Task], Values]]:
+    """``BUILT`` of a library that has variances."""
+    return {
+        ("covariance", neighbours): lambda task: covariances(task, variances),
+        ("correlation", neighbours): lambda task: matrices(task, variances),
+    }
+
+
 def add_remove(
-    mean: Callable[[Task], Values],
-    variances: Callable[[Task, Sequence[float], tuple[float, float], float], Values],
-    histogram: Callable[[Task], Values],
+    means: OfColumn, variances: OfColumn, histogram: Callable[[Task], Values]
 ) -> dict[tuple[str, str], Callable[[Task], Values]]:
     """``STATISTICS`` of a library that has means, variances and counts of tables whose rows are not public."""
     offered = {
-        "mean": mean,
-        "proportion": mean,
-        "variance": lambda task: variances(task, task.column, task.ends, task.epsilon),
+        "mean": lambda task: moved_back(task, means),
+        "proportion": lambda task: moved_back(task, means),
+        "variance": lambda task: variances(task, *centred(task.column, task.ends)[:2], task.epsilon),
         "histogram": histogram,
-        "covariance": lambda task: covariances(task, partial(variances, task)),
     }
     return {(statistic, "add-remove"): function for statistic, function in offered.items()}
 
 
 def of_a_sample(task: Task, variances: Values) -> Values:
     """Variances whose divisor is n, brought to n - 1 as the other libraries have it."""
-    factor = task.rows / (task.rows - 1)
-    return [factor * value for value in variances]
+    rows = task.nominal or task.rows
+    return [rows / (rows - 1) * value for value in variances]

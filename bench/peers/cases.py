@@ -31,6 +31,20 @@ class Table:
     def rows(self) -> int:
         return len(self.answer[1])
 
+    def about(self) -> dict[str, Any]:
+        """What is public of it, for the page."""
+        name, _, (lower, upper) = self.number
+        pair = [f"{name} in [{low}, {high}]" for name, (_, (low, high)) in self.pair.items()]
+        return {
+            "name": self.name,
+            "source": self.source,
+            "rows": self.rows,
+            "mean, variance": f"{name} in [{lower}, {upper}]",
+            "proportion": self.answer[0],
+            "histogram": f"{self.levels[0]}, {self.levels[2]} levels",
+            "covariance, correlation": " and ".join(pair),
+        }
+
     def task(self, statistic: str, neighbours: str, epsilon: float, releases: int) -> Task:
         if statistic in ("covariance", "correlation"):
             columns = {name: column for name, (column, _) in self.pair.items()}
@@ -104,7 +118,8 @@ def neighbouring(statistic: str, neighbours: str, releases: int, rows: int = 100
     with_zero = [0.0] * (rows - (neighbours == "add-remove"))
     with_one = [0.0] * (rows - 1) + [1.0]
     first, second = (
-        Task(statistic, neighbours, {"x": column}, {"x": (0, 1)}, 1.0, releases) for column in (with_zero, with_one)
+        Task(statistic, neighbours, {"x": column}, {"x": (0, 1)}, 1.0, releases, nominal=rows)
+        for column in (with_zero, with_one)
     )
     return first, second
 
@@ -127,6 +142,14 @@ class Population:
             return rng.choice(4, (count, self.rows), p=[0.02, 0.18, 0.3, 0.5])
         return 100 * rng.beta(2, 3, (count, self.rows))
 
+    def possible(self, neighbours: str, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Intervals without what no table has: beyond the bounds, or between two counts."""
+        if self.statistic == "histogram":
+            most = self.rows if neighbours == "substitute" else np.inf
+            return np.clip(np.ceil(lower), 0, most), np.clip(np.floor(upper), 0, most)
+        low, high = (0.0, largest_variance(self.bounds, self.rows)) if self.statistic == "variance" else self.bounds
+        return np.clip(lower, low, high), np.clip(upper, low, high)
+
     def of_table(self, samples: np.ndarray) -> np.ndarray:
         if self.statistic == "histogram":
             return (samples == 0).sum(axis=1)
@@ -142,6 +165,11 @@ def populations() -> Iterator[Population]:
     yield Population("histogram", None, (0, 3), levels=4)
 
 
+def largest_variance(bounds: Bounds, rows: int) -> float:
+    """Of half of the records at either end."""
+    return (bounds[1] - bounds[0]) ** 2 / 4 * rows / (rows - 1)
+
+
 def impossible(statistic: str, values: np.ndarray, task: Task) -> np.ndarray:
     """Which released values no table of this many rows, or of any number of rows, could have."""
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
@@ -149,12 +177,16 @@ def impossible(statistic: str, values: np.ndarray, task: Task) -> np.ndarray:
         lower, upper = task.ends
         good = (values >= lower) & (values <= upper)
     elif statistic == "variance":
-        lower, upper = task.ends
-        # Half of the records at either end; a hair of room for sums of floats.
-        most = (upper - lower) ** 2 / 4 * task.rows / (task.rows - 1)
-        good = (values >= 0) & (values <= most * (1 + 1e-9))
+        # A hair of room for sums of floats.
+        good = (values >= 0) & (values <= largest_variance(task.ends, task.rows) * (1 + 1e-9))
     elif statistic == "histogram":
         good = (values >= 0).all(axis=1) & (values == np.floor(values)).all(axis=1)
+        if task.neighbours == "substitute":
+            good &= values.sum(axis=1) == task.rows
+    elif values.ndim == 1:
+        # A covariance by itself: no larger than two standard deviations allow.
+        ends = [largest_variance(bounds, task.rows) ** 0.5 for bounds in task.bounds.values()]
+        good = np.abs(values) <= ends[0] * ends[1] * (1 + 1e-9)
     else:
         safe = np.where(finite[:, None, None], values, 0)
         smallest = np.linalg.eigvalsh(safe)[:, 0]
@@ -166,12 +198,12 @@ def off_diagonal(statistic: str, values: np.ndarray) -> np.ndarray:
     """The one number of a matrix that is compared. A correlation is mended first, as its user would: into [-1, 1], and
     0 where a variance is not positive."""
     if statistic == "covariance":
-        return values[:, 0, 1]
+        return values if values.ndim == 1 else values[:, 0, 1]
     with np.errstate(all="ignore"):
         found = values[:, 0, 1] / np.sqrt(values[:, 0, 0] * values[:, 1, 1])
     return np.clip(np.nan_to_num(found, nan=0.0, posinf=1, neginf=-1), -1, 1)
 
 
 def as_json(task: Task, kind: str, **more: Any) -> dict[str, Any]:
-    fields = ("statistic", "neighbours", "columns", "bounds", "epsilon", "releases", "levels")
+    fields = ("statistic", "neighbours", "columns", "bounds", "epsilon", "releases", "levels", "nominal")
     return {name: getattr(task, name) for name in fields} | {"kind": kind} | more

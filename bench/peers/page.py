@@ -8,8 +8,10 @@ from typing import Any
 OURS = "inbounds"
 STATISTICS = ("mean", "variance", "proportion", "histogram", "covariance", "correlation")
 START, END = "<!-- compare: made by `make compare`, not by hand -->", "<!-- compare: end -->"
-# Beyond chance, and worth telling.
-SURE, NOTABLE = 4.0, 0.97
+# Hardly by chance, and worth telling.
+SURE, NOTABLE = 2.0, 0.97
+# What a library does not have, and was built of its other releases.
+BUILT = "*"
 
 Found = dict[str, Any]
 
@@ -72,11 +74,15 @@ def ratio(found: Found, name: str, statistic: str) -> tuple[float, float] | None
     return (min(ratios), max(ratios)) if ratios else None
 
 
-def impossible(found: Found, name: str, statistic: str | None = None) -> float | None:
+def impossible(found: Found, name: str, **want: Any) -> float | None:
     """Most impossible values per 10,000 of one statistic of one table."""
-    want = {} if statistic is None else {"statistic": statistic}
     rows = [row for row in cells(found, name, "errors", **want) if "impossible" in row]
     return max((row["impossible"] / row["releases"] * 1e4 for row in rows), default=None)
+
+
+def star(found: Found, name: str, statistic: str) -> str:
+    """The mark of what was built, anywhere."""
+    return BUILT if cells(found, name, "errors", statistic=statistic, built=True) else ""
 
 
 def certified(found: Found, name: str, statistic: str) -> float | None:
@@ -107,8 +113,8 @@ def _promises(found: Found) -> list[tuple[str, bool]]:
 
 def short(found: Found) -> str:
     """The README's table: one line for each library."""
-    head = ["", "impossible, of 10,000", "certified ε at a claimed 1", "our MSE / theirs: mean", "variance"]
-    head += ["covariance", "intervals", "mean of 10⁶ rows"]
+    head = ["", "impossible, per 10,000", "certified ε at a claimed 1", "our MSE / theirs: mean", "variance"]
+    head += ["covariance", "intervals", f"mean of {found['rows']:,} rows"]
     rows = []
     for name, one in found["libraries"].items():
         if one.get("missing"):
@@ -116,15 +122,24 @@ def short(found: Found) -> str:
             continue
         audits = [certified(found, name, statistic) for statistic in ("mean", "variance")]
         strongest = max((one for one in audits if one is not None), default=None)
-        row = [f"{name} {one['versions'][one['package']]}", number(impossible(found, name))]
+        row = [f"{name} {one['versions'][one['package']]}", number(impossible(found, name, built=False))]
         row.append("–" if strongest is None else f"≥ {strongest:.2f}" + (" **above**" if strongest > 1 else ""))
         shown = ("mean", "variance", "covariance")
-        row += ["1" if name == OURS else span(ratio(found, name, statistic)) for statistic in shown]
+        row += [
+            "1" if name == OURS else span(ratio(found, name, statistic)) + star(found, name, statistic)
+            for statistic in shown
+        ]
         kinds = {row["purpose"] for row in one["intervals"]}
         row.append("population" if "population" in kinds else "noise" if kinds else "none")
         row.append(duration(one["times"]["seconds"]["whole"]) if "seconds" in one["times"] else "–")
         rows.append(row)
-    return table(head, rows)
+    return table(head, rows) + _NOTE
+
+
+_NOTE = (
+    "\n\\* Built of noisy variances, since the library has none of its own or a worse one: a number by itself, beside "
+    "which ours is part of a matrix.\n"
+)
 
 
 def span(ends: tuple[float, float] | None) -> str:
@@ -146,7 +161,7 @@ def _sure(ours: Found, theirs: Found, what: str) -> bool:
 
 
 def wins(found: Found) -> list[list[str]]:
-    """Every place where a peer is better, beyond chance: what, who, ours, theirs."""
+    """Every place where a peer is better: what, who, ours, theirs."""
     made = []
     for name in peers(found):
         for ours, theirs in pairs(found, name):
@@ -187,15 +202,16 @@ def _errors(found: Found, neighbours: str) -> str:
     rows = []
     for ours in cells(found, OURS, "errors", neighbours=neighbours):
         figures = {name: error(found, name, ours) for name in names}
-        least = min(figure["rmse"] for figure in figures.values() if figure)
+        least = min((figure for figure in figures.values() if figure), key=lambda figure: figure["rmse"])
         row = [f"{ours['table']}: {ours['statistic']}", f"{ours['epsilon']:g}"]
         for figure in figures.values():
             if figure is None:
                 row.append("–")
                 continue
-            text = number(figure["rmse"])
-            # As good as the least, as far as these many releases can tell.
-            best = figure["rmse"] - least <= 2 * figure["rmse_se"]
+            text = number(figure["rmse"]) + (BUILT if figure["built"] else "")
+            best = figure is least or not (_sure(figure, least, "rmse") and least["rmse"] < NOTABLE * figure["rmse"])
+            # So few releases, or so heavy tails, that they tell nothing.
+            best = best and figure["rmse"] < 1.5 * least["rmse"]
             biased = abs(figure["bias"]) > max(SURE * figure["bias_se"], 0.1 * figure["rmse"])
             row.append((f"**{text}**" if best else text) + (f" ({figure['bias']:+.2g})" if biased else ""))
         rows.append(row)
@@ -218,9 +234,22 @@ def _gaps(found: Found) -> str:
 def _impossible(found: Found) -> str:
     rows = []
     for name in present(found):
-        most = [impossible(found, name, statistic) for statistic in STATISTICS]
-        rows.append([name, *(number(one) for one in most)])
+        most = [(impossible(found, name, statistic=one), star(found, name, one)) for one in STATISTICS]
+        rows.append([name, *(number(one) + mark for one, mark in most)])
     return table(["", *STATISTICS], rows)
+
+
+def _releases(found: Found) -> str:
+    """How many releases each figure is made of."""
+    rows = []
+    for one in found["tables"]:
+        for epsilon in sorted({row["epsilon"] for row in found["libraries"][OURS]["errors"]}):
+            counts = []
+            for name in present(found):
+                asked = cells(found, name, "errors", table=one["name"], epsilon=epsilon)
+                counts.append(max((row["releases"] for row in asked if "releases" in row), default=None))
+            rows.append([one["name"], f"{epsilon:g}", *map(number, counts)])
+    return table(["releases of each statistic", "ε", *present(found)], rows)
 
 
 def _intervals(found: Found) -> str:
@@ -261,11 +290,13 @@ def page(found: Found) -> str:
         [name, one.get("missing") or ", ".join(" ".join(pair) for pair in one["versions"].items())]
         for name, one in libraries
     ]
-    sources = [[one["name"], one["source"], f"{one['rows']:,}"] for one in found["tables"]]
+    sources = [[f"{fact:,}" if isinstance(fact, int) else fact for fact in one.values()] for one in found["tables"]]
     better = wins(found)
     parts = {
         "versions": table(["library", "versions"], versions),
-        "tables": table(["table", "source", "rows"], sources),
+        "tables": table(["table", *list(found["tables"][0])[1:]], sources),
+        "releases": _releases(found),
+        "draws": f"{found['libraries'][OURS]['audits'][0]['draws']:,}",
         "short": short(found),
         "promises": "\n".join(f"- {line}" for line in promises(found)),
         "wins": table(["", "where", "who", "inbounds", "peer"], better) if better else "Nowhere, in these figures.",

@@ -41,15 +41,15 @@ def answer(library: Any, task: dict[str, Any]) -> dict[str, Any]:
             }
         }
     asked = Task(**task)
-    all_offered = {"values": library.STATISTICS, "intervals": library.INTERVALS, "exact": getattr(library, "EXACT", {})}
-    offered = all_offered[kind].get((asked.statistic, asked.neighbours))
+    names = {"values": "STATISTICS", "built": "BUILT", "intervals": "INTERVALS", "exact": "EXACT"}
+    offered = getattr(library, names[kind], {}).get((asked.statistic, asked.neighbours))
     if offered is None:
         return {"missing": "not offered"}
     start = time.perf_counter()
     found = offered(asked, tables, purpose) if kind == "intervals" else offered(asked)
     if found is None:
         return {"missing": "not offered"}
-    return {kind: found, "seconds": time.perf_counter() - start}
+    return {"values" if kind == "built" else kind: found, "seconds": time.perf_counter() - start}
 
 
 def main() -> None:

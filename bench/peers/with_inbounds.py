@@ -8,7 +8,7 @@ import inbounds as ib
 PACKAGE, MODULE = "inbounds", "inbounds"
 
 
-def _released(task: Task, column: np.ndarray) -> ib.Release:
+def _released(task: Task, column: np.ndarray, *, repaired: bool = False) -> ib.Release:
     keywords = {"epsilon": str(task.epsilon), "neighbours": task.neighbours}
     match task.statistic:
         case "mean":
@@ -18,7 +18,9 @@ def _released(task: Task, column: np.ndarray) -> ib.Release:
         case "proportion":
             return ib.proportion(column, level=1, **keywords)
         case "histogram":
-            return ib.histogram(column, levels=list(range(task.levels)), **keywords)
+            # A table of a public number of rows has cells that add up to it.
+            repair = "project" if repaired and task.neighbours == "substitute" else None
+            return ib.histogram(column, levels=list(range(task.levels)), repair=repair, **keywords)
     raise ValueError(task.statistic)
 
 
@@ -28,7 +30,7 @@ def _column(task: Task, values: list[float]) -> np.ndarray:
 
 def _one_column(task: Task) -> Values:
     column = _column(task, task.column)
-    return [np.asarray(_released(task, column).value).tolist() for _ in range(task.releases)]
+    return [np.asarray(_released(task, column, repaired=True).value).tolist() for _ in range(task.releases)]
 
 
 def _matrix(task: Task) -> Values:

@@ -1,9 +1,11 @@
 """OpenDP: its chained constructors. Means and variances want a public number of rows; under add-remove a mean is a
 noisy sum over a noisy count, half of ε each. Scales come from its own search, intervals from its accuracy functions."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import opendp.prelude as dp
-from bench.peers import Task, Values, covariances
+from bench.peers import Task, Values, built, moved_back
 
 PACKAGE = MODULE = "opendp"
 dp.enable_features("contrib", "idealized-numerics")
@@ -25,7 +27,7 @@ def _chain(task: Task, bounds: tuple[float, float]):
     if task.statistic == "histogram":
         return _levels(task.levels)
     space = _numbers(bounds, task.rows)
-    return space >> (dp.t.then_variance() if task.statistic in ("variance", "covariance") else dp.t.then_mean())
+    return space >> (dp.t.then_mean() if task.statistic in ("mean", "proportion") else dp.t.then_variance())
 
 
 def _noisy(chain, epsilon: float, distance: int):
@@ -33,34 +35,34 @@ def _noisy(chain, epsilon: float, distance: int):
     return chain >> dp.m.then_laplace(scale=scale), scale
 
 
-def _many(task: Task, column: list[float], bounds: tuple[float, float], epsilon: float) -> Values:
+def _many(task: Task, column: Sequence[float], bounds: tuple[float, float], epsilon: float) -> Values:
     measurement, _ = _noisy(_chain(task, bounds), epsilon, DISTANCE[task.neighbours])
-    if task.statistic == "histogram":
-        column = [int(v) for v in column]
-    return [measurement(column) for _ in range(task.releases)]
+    data = [int(v) for v in column] if task.statistic == "histogram" else list(column)
+    return [measurement(data) for _ in range(task.releases)]
 
 
 def _one_column(task: Task) -> Values:
     return _many(task, task.column, task.ends, task.epsilon)
 
 
-def _covariance(task: Task) -> Values:
-    return covariances(task, lambda column, bounds, epsilon: _many(task, list(column), bounds, epsilon))
+def _means(task: Task, column: Sequence[float], bounds: tuple[float, float], epsilon: float) -> Values:
+    sums, _ = _noisy(_numbers(bounds, None) >> dp.t.then_sum(), epsilon / 2, 1)
+    counts, _ = _noisy(_numbers(bounds, None) >> dp.t.then_count(), epsilon / 2, 1)
+    data = list(column)
+    return [sums(data) / max(1, counts(data)) for _ in range(task.releases)]
 
 
 def _mean_of_unknown_rows(task: Task) -> Values:
-    sums, _ = _noisy(_numbers(task.ends, None) >> dp.t.then_sum(), task.epsilon / 2, 1)
-    counts, _ = _noisy(_numbers(task.ends, None) >> dp.t.then_count(), task.epsilon / 2, 1)
-    return [sums(task.column) / max(1, counts(task.column)) for _ in range(task.releases)]
+    return moved_back(task, _means)
 
 
 STATISTICS = {(name, "substitute"): _one_column for name in ("mean", "proportion", "variance", "histogram")}
 STATISTICS |= {
     ("histogram", "add-remove"): _one_column,
-    ("covariance", "substitute"): _covariance,
     ("mean", "add-remove"): _mean_of_unknown_rows,
     ("proportion", "add-remove"): _mean_of_unknown_rows,
 }
+BUILT = built(_many, "substitute")
 
 
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | None:

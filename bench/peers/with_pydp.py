@@ -1,7 +1,7 @@
 """PyDP, the Python side of Google's C++ library: add-remove, each statistic an object. Its intervals come from the
 Laplace mechanism; those of its algorithms raise a TypeError in this version."""
 
-from bench.peers import Task, Values, add_remove, of_a_sample
+from bench.peers import Task, Values, add_remove, built, of_a_sample
 from pydp.algorithms.laplacian import BoundedMean, BoundedVariance, Count
 from pydp.algorithms.numerical_mechanisms import LaplaceMechanism
 
@@ -15,8 +15,8 @@ def _bounded(kind, column, bounds: tuple[float, float], epsilon: float, releases
     return [algorithm.quick_result(column) for _ in range(releases)]
 
 
-def _mean(task: Task) -> Values:
-    return _bounded(BoundedMean, task.column, task.ends, task.epsilon, task.releases)
+def _means(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
+    return _bounded(BoundedMean, column, bounds, epsilon, task.releases)
 
 
 def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
@@ -29,7 +29,8 @@ def _histogram(task: Task) -> Values:
     return [[counter.quick_result(cell) for cell in cells] for _ in range(task.releases)]
 
 
-STATISTICS = add_remove(_mean, _variances, _histogram)
+STATISTICS = add_remove(_means, _variances, _histogram)
+BUILT = built(_variances, "add-remove")
 
 
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | None:
@@ -38,7 +39,8 @@ def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | Non
     mechanism = LaplaceMechanism(epsilon=task.epsilon, sensitivity=1.0)
     made = []
     for table in tables:
-        value = mechanism.add_noise(sum(v == 0 for v in table))
+        # As a float: whole numbers are rounded after the noise, which its interval does not allow for.
+        value = mechanism.add_noise(float(sum(v == 0 for v in table)))
         ends = mechanism.noise_confidence_interval(0.95, value)
         made.append([value, ends.lower_bound, ends.upper_bound])
     return made

