@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup demo examples dist docs pages test coverage check format bench compare mutants lock clean
+.PHONY: help setup environments demo examples dist docs pages test coverage check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -65,7 +65,11 @@ docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every li
 pages: $(READY)  ## the pages that are made from the library itself, anew
 	$(BIN)/python docs/generate.py
 
-test: $(ENGINES) $(SPARK4) check  ## format, lint, types, the import rule, then every test
+# Two environments at a time: to install is work for one core each.
+environments:
+	@$(MAKE) --no-print-directory $(SPARK4) & other=$$!; $(MAKE) --no-print-directory $(ENGINES) && wait $$other
+
+test: environments check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 coverage: $(ENGINES) $(SPARK4)  ## every test, noting what of src it reaches and which take longest: at least 95%

@@ -259,8 +259,9 @@ class Release:
             release._check()
             again = json.loads(release.to_json())
         for name in body.keys() | again.keys():
-            same = name in body and name in again and again[name] == body[name]
-            if not same and not (name == "value" and release._rounds_elsewhere(again[name], body[name])):
+            both = name in body and name in again
+            rounded = both and name == "value" and release._rounds_elsewhere(again[name], body[name])
+            if not both or not (again[name] == body[name] or rounded):
                 raise RecordError(f"the record's {name} does not follow from the rest of it")
         return release
 

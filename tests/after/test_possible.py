@@ -58,8 +58,9 @@ def test_matrices(columns, draws):
     limits = np.full(len(rows), -9.0), np.full(len(rows), 9.0), np.zeros((columns, 2))
     limits[0][rows == cols] = 0.0
     for epsilon in EPSILONS:
-        radius = rng.gamma(len(rows) + 1, 36 / N / epsilon, (draws // 4, 1))
-        noisy = true + radius * rng.uniform(-1, 1, (draws // 4, len(rows)))
+        count = draws // (4 if columns < 50 else 10)
+        radius = rng.gamma(len(rows) + 1, 36 / N / epsilon, (count, 1))
+        noisy = true + radius * rng.uniform(-1, 1, (count, len(rows)))
         for method in (derive.MATRIX, derive.CORRELATION):
             made = derive.derive(method, noisy, *limits).reshape(-1, columns, columns)
             scale = np.maximum(np.trace(made, axis1=1, axis2=2), 1e-9)

@@ -223,7 +223,7 @@ def below(level, runs, errors=4.5):
 @pytest.mark.parametrize("name", DATA)
 def test_means_are_covered_whatever_the_data(name, rows, epsilon, bounding):
     draw, truth = DATA[name]
-    rng, runs = np.random.default_rng(11), 400
+    rng, runs = np.random.default_rng(11), 200
     template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon, bounding=bounding)
     covered = 0
     for _ in range(runs):

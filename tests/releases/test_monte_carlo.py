@@ -1,4 +1,4 @@
-"""10,000 releases of every kind, 4,000 at two more sizes: errors are those of the law, every value is in its bounds.
+"""10,000 releases of every kind, 3,000 at two more sizes: errors are those of the law, every value is in its bounds.
 
 Expected errors are computed apart from the code that makes releases: by the continuous laws, by enumeration of discrete
 noise, or by simulating in NumPy what a release should be. Releases draw from the system, so that nothing can be seeded:
@@ -14,7 +14,7 @@ from tests.releases.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, table
 
 RUNS = 10_000
 SIZES = [(50, 0.5), (300, 1.0), (2000, 0.2)]
-MORE = 4_000
+MORE = 3_000
 BOUNDS = {"mean": (0, 200), "mean of integers": (0, 100), "variance": (0, 200), "standard deviation": (0, 200)}
 
 

@@ -202,7 +202,7 @@ def _product(exponent: float, probability: float) -> float:
 _MANY = 10**7
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Array, Array]:
     """The counts within reach of y, the part of log P(K = k) that θ leaves alone, and F(y; k) - 1{k ≤ y}."""
     reach = math.ceil(law.noise.reach)
