@@ -65,7 +65,8 @@ docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every li
 pages: $(READY)  ## the pages that are made from the library itself, anew
 	$(BIN)/python docs/generate.py
 
-# Two environments at a time: to install is work for one core each.
+# Two environments at a time, and nothing else beside them: to install is work for one core each.
+.NOTPARALLEL:
 environments:
 	@$(MAKE) --no-print-directory $(SPARK4) & other=$$!; $(MAKE) --no-print-directory $(ENGINES) && wait $$other
 
