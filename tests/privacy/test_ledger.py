@@ -96,6 +96,32 @@ def test_the_same_request_gets_what_it_got_before(account):
         ledger.charge(account, request("b", "1/100"))
 
 
+@pytest.mark.claim("ledger")
+def test_what_was_left_is_told_as_it_was_after_the_charge(account):
+    """Whatever other charges, other datasets and other limits came before and after it."""
+    other = replace(account, dataset="other")
+    ledger.charge(other, request("x", "1/7"))
+    ledger.charge(account, request("first", "1/5"))
+    receipt = ledger.charge(account, request())
+    ledger.keep(account, receipt, "{}")
+    ledger.charge(account, request("later", "1/4"))
+    ledger.charge(other, request("y", "1/7"))
+    ledger.raise_limit(replace(account, limit=Fraction(9)), "a new wave")
+    again = ledger.stored(account, request())
+    assert again.left == receipt.left == 10**9 - 2 * 10**8 - 333_333_334
+    assert ledger.charge(account, request()).left == receipt.left
+
+
+@pytest.mark.claim("ledger")
+def test_a_ledger_that_was_taken_away(account):
+    """The file beside it still says how far it had come."""
+    ledger.charge(account, request())
+    account.ledger.unlink()
+    for ask in (ledger.stored, ledger.affordable, ledger.charge):
+        with pytest.raises(LedgerError, match="it was put back, and charges are missing"):
+            ask(account, request())
+
+
 def test_one_promise_for_a_dataset(account):
     ledger.charge(account, request(epsilon="1/10"))
     for other, said in (({"neighbours": "add-remove"}, "neighbours"), ({"contributions": 2}, "contributions")):
