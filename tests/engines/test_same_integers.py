@@ -85,8 +85,8 @@ def test_many_equal_intervals(engine, kind):
 @pytest.mark.parametrize("engine", places.ENGINES)
 def test_many_whole_levels(engine):
     """Runs of integers, in a column of integers and in one of doubles."""
-    levels = (*range(-5, 300), *range(1000, 1005), 2**53)
-    numbers = [*range(-10, 400, 3), *range(990, 1010), 2**53 - 1, 2**53, None]
+    levels = (*range(-5, 300), *range(1000, 1005), 2**53 - 1)
+    numbers = [*range(-10, 400, 3), *range(990, 1010), 2**53 - 1, 2**53, 2**53 + 1, None]
     table = pl.DataFrame({"k": pl.Series(numbers), "x": pl.Series(numbers, dtype=pl.Float64) + 0.0})
     table = pl.concat([table, pl.DataFrame({"k": [1, 1, 1, 1], "x": [0.5, math.inf, -0.0, math.nan]})])
     keys = [Levels(name, levels, other=1003, missing=0) for name in ("k", "x")]

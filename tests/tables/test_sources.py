@@ -112,14 +112,15 @@ def test_text_that_cannot_be_written_is_no_level(container):
 
 
 def test_objects_of_the_wrong_kind():
-    """They are values outside the levels where those have a place; among numbers they are refused."""
+    """They are values outside the levels, and missing among numbers: whatever has no place by its rule is refused."""
     assert ib.histogram(["a", 5, {}], levels=["a", "b"], other="b", epsilon=1).rows == 3
     assert ib.histogram([1, "one"], levels=[1, 2], other=2, epsilon=1).rows == 2
     assert ib.count([True, "yes"], level=True, epsilon=1).rows == 2
     assert ib.histogram([True, "yes"], levels=[True, False], other=False, epsilon=1).rows == 2
     for values in ([1, "n/a"], [1, np.timedelta64(5, "D")], [1, np.datetime64("2020-01-01")], [1, object()]):
-        with pytest.raises(DataError, match="must hold numbers"):
-            ib.mean(values, bounds=(0, 1), missing=0, epsilon=1)
+        assert ib.mean(values, bounds=(0, 1), missing=0, epsilon=1).rows == 2
+        with pytest.raises(DataError, match="has missing values, or values that are no numbers"):
+            ib.mean(values, bounds=(0, 1), epsilon=1)
 
 
 def test_missing_values_of_every_kind(monkeypatch):

@@ -4,12 +4,13 @@ Engines return whole numbers as integers, doubles or decimals, and labels as num
 a table, and what a rule refuses is refused, in words that hold no data.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from inbounds.tables.rules import to_hexadecimal
 from inbounds.tables.schema import MISSING, OTHER, Column, DataError, Edges, Key, Levels
 
 # Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
@@ -67,8 +68,10 @@ def refused(column: Column, what: str) -> DataError:
     """The error for a table that holds what a column's rule does not take."""
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
+        unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
         return DataError(
-            f"column {column.name!r} has missing values; say what they count as with {missing}=, or leave them out"
+            f"column {column.name!r} has missing values{unreadable}; say what they count as with {missing}=, or leave "
+            "them out"
         )
     if other == "level":
         return DataError(f"column {column.name!r} holds values other than 0 and 1; name the one to count with level=")
@@ -87,12 +90,12 @@ def whole(column: Any) -> npt.NDArray[np.int64]:
     return np.array([integer(value) for value in column], dtype=np.int64)
 
 
-def places_of(key: Key, labels: Any) -> npt.NDArray[np.int64]:
+def places_of(key: Key, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
     """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
     if isinstance(key, Edges):
         places = whole(labels)
     elif not labels.dtype.is_numeric():
-        places = _by_text(key, labels)
+        places = _by_text(key, labels, to_hexadecimal if hexadecimal else str)
     elif isinstance(key.levels[0], str):
         places = _with_strays(key, whole(labels).copy())
     else:
@@ -121,9 +124,13 @@ def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.
     return numbers
 
 
-def _by_text(key: Levels, labels: Any) -> npt.NDArray[np.int64]:
-    known = dict(zip((*key.labels, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True))
-    return np.array([known[str(label)] for label in labels], dtype=np.int64)
+def _by_text(key: Levels, labels: Any, write: Callable[[str], str]) -> npt.NDArray[np.int64]:
+    places = zip((*key.labels, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True)
+    known = {write(label): place for label, place in places}
+    found = [known.get(str(label)) for label in labels]
+    if None in found:
+        raise DataError(f"the table's engine did not keep the levels of {key.name!r} apart; read it by another engine")
+    return np.array(found, dtype=np.int64)
 
 
 def _refusals(key: Levels) -> list[int]:

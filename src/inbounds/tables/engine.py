@@ -22,8 +22,10 @@ import numpy as np
 
 from inbounds.tables import rules
 from inbounds.tables.answers import Cell, Cells, Counts, added, integer, places_of, records, refused, whole
+from inbounds.tables.dialects import prepare
 from inbounds.tables.schema import Column, DataError, Edges, Key, Levels, Quantised
 from inbounds.tables.sources import Frame, check_types, guarded
+from inbounds.tables.untyped import source_name
 
 # Doubles hold whole numbers up to here, and so does every partial sum.
 EXACT = 1 << 53
@@ -133,7 +135,8 @@ class Plan:
     integers without rounding, whichever way an engine rounds.
 
     Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
-    key; the number after it is the place in the request. The table's own names are left behind at the first step.
+    key, ``h`` one in hexadecimal digits; the number after it is the place in the request. The table's own names are
+    left behind at the first step.
     """
 
     request: Request
@@ -173,16 +176,23 @@ class Plan:
         request = self.request
         if not request.columns:
             return frame.select(nw.len().alias("one"))
-        types, polars = frame.collect_schema(), frame.implementation.is_polars()
+        polars = frame.implementation.is_polars()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
+        frame, types, text = self._prepared(frame)
+        names = {column: source_name(column, types) for column in request.columns}
         frame = frame.select(
-            **{f"c{i}": rules.raw(one, types[one.column.name]) for i, one in sums},
-            **{f"g{i}": rules.key_values(key, types[key.name]) for i, key in keys},
+            **{f"c{i}": rules.number(names[one.column], types[names[one.column]]) for i, one in sums},
+            **{f"g{i}": rules.key_values(key, names[key], types[names[key]]) for i, key in keys},
         )
+        levels = [(f"g{i}", key, types[names[key]]) for i, key in keys if isinstance(key, Levels)]
         made = {
-            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, types[one.column.name], polars=polars) for i, one in sums},
+            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
         }
+        if text == "collated":
+            told = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
+            made |= told
+            levels = [one for one in levels if one[0] not in told]
         frame, terms = self._terms(self._with_shares(frame.with_columns(**made) if made else frame))
         # Rows, and how many of them hold a value where a missing one would be refused.
         counts = [nw.len().alias("one"), *(nw.col(f"c{i}").count().alias(f"m{i}") for i in self.refusing)]
@@ -192,16 +202,28 @@ class Plan:
         # Grouped by raw values first: labels are then made for the few groups, not for every record.
         groups = [f"g{i}" for i, _ in keys]
         frame = frame.group_by(*groups).agg(*counts, *(nw.col(name).sum() for name in terms))
-        levels = [(f"g{i}", key, types[key.name]) for i, key in keys if isinstance(key, Levels)]
         if not levels:
             return frame
         for name, key, dtype in levels:
             if polars and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
                 frame = rules.placed(frame, name, key)
-            else:
-                frame = frame.with_columns(**{name: rules.label(key, nw.col(name), dtype)})
+                continue
+            hexadecimal = text == "hexadecimal" and _is_text(dtype)
+            named = name.replace("g", "h") if hexadecimal else name
+            frame = frame.with_columns(**{named: rules.label(key, nw.col(name), dtype, hexadecimal=hexadecimal)})
+            groups[groups.index(name)] = named
         totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
         return frame.group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
+
+    def _prepared(self, frame: Frame) -> tuple[Frame, Any, str]:
+        """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
+        types = frame.collect_schema()
+        numbers = [*(one.column.name for one in self.request.sums)]
+        numbers += [key.name for key in self.request.by if isinstance(key, Edges)]
+        text = [key.name for key in self.request.by if isinstance(key, Levels)]
+        text = [name for name in text if name in types and _is_text(types[name])]
+        made = prepare(frame, text, [name for name in dict.fromkeys(numbers) if name in types])
+        return made.frame, types, made.text
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
@@ -240,7 +262,12 @@ class Plan:
         for i in self.refusing:
             if np.any(whole(answer[f"m{i}"]) != counts):
                 raise refused(request.sums[i].column, "missing")
-        places = [places_of(key, answer[f"g{i}"]) for i, key in enumerate(request.by)]
+        names = set(answer.columns)
+        written = [f"h{i}" in names for i in range(len(request.by))]
+        places = [
+            places_of(key, answer[f"{'h' if hexadecimal else 'g'}{i}"], hexadecimal=hexadecimal)
+            for i, (key, hexadecimal) in enumerate(zip(request.by, written, strict=True))
+        ]
         if places and not request.sums:
             table = np.zeros([key.cells for key in request.by], dtype=np.int64)
             np.add.at(table, tuple(places), counts)
@@ -256,6 +283,12 @@ class Plan:
 
     def _composed(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
         return sum(integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
+
+
+def _is_text(dtype: Any) -> bool:
+    import narwhals as nw
+
+    return dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
 def _divided(

@@ -1,12 +1,13 @@
 """Where a table lives: files, a DuckDB file, a PostgreSQL server, opened by the engine that reads them.
 
-Nothing is read here but names and types of columns. A CSV file has no types of its own, and types made from its values
-could be flipped by one record: they are taken from the columns' public rules instead.
+Nothing is read here but names and types of columns, and whether a CSV file is one. A CSV file has no types of its own,
+and types made from its values could be flipped by one record: they are taken from the columns' public rules instead.
 
 ========================== ====================================================================================
-``data.parquet``, ``*.csv``  also globs, folders of either kind, and compressed CSV; by Polars, streaming, unless
-                             ``engine`` says ``"duckdb"``, ``"dask"``, ``"spark"``, ``"spark://host:port"`` or, by
-                             Spark Connect, ``"sc://host:port"``
+``data.csv``                 also globs, folders, and compressed ones (gz, zst); by one reader for all, on this machine
+                             (`inbounds.tables.csv_files`)
+``data.parquet``             also globs and folders; by Polars, streaming, unless ``engine`` says ``"duckdb"``,
+                             ``"dask"``, ``"spark"``, ``"spark://host:port"`` or, by Spark Connect, ``"sc://host:port"``
 ``data.duckdb``              with ``table``; opened for reading only
 ``postgresql://...``         with ``table``; the transaction is read-only and sums are made by the server
 ``env:NAME``                 what the environment variable NAME holds, so that no plan or record has a password
@@ -15,18 +16,19 @@ could be flipped by one record: they are taken from the columns' public rules in
 
 import os
 from collections.abc import Callable, Sequence
+from functools import reduce
 from glob import has_magic
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from inbounds import _check
-from inbounds.tables.schema import Column, DataError, Levels
+from inbounds.tables import csv_files
+from inbounds.tables.parquet_files import Group, group_files
+from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guarded
 
 ENGINES = ("polars", "duckdb", "dask", "spark")
-_CSV = (".csv", ".csv.gz", ".csv.zst", ".csv.bz2")
 _DUCKDB = (".duckdb", ".ddb")
 _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
@@ -54,9 +56,17 @@ def located(source: Any, columns: Sequence[Column], *, table: str | None = None,
     if table is not None:
         raise ValueError("table= belongs to a DuckDB file or a PostgreSQL server; a path says which files there are")
     kind = _kind(text, str(source))
+    if kind == "csv":
+        if engine not in (None, "polars") or ("://" in text and not text.startswith("file://")):
+            raise ValueError(
+                "a CSV file is read by one reader, on this machine, so that one of its records is one record on every "
+                "engine: leave engine= out and copy the file here, or convert it to Parquet"
+            )
+        return csv_files.scan(text, columns, secret=text != str(source))
+    names = [column.name for column in columns]
     if master is not None:
-        return _spark(text, kind, columns, master)
-    return _READERS[engine or "polars"](text, kind, columns)
+        return _spark(text, names, master)
+    return _READERS[engine or "polars"](text, names)
 
 
 def _from_environment(text: str) -> str:
@@ -98,7 +108,7 @@ def _kind(text: str, shown: str) -> str:
 
 
 def _suffix(name: str) -> str:
-    if name.endswith(_CSV):
+    if name.endswith(csv_files.SUFFIXES):
         return "csv"
     return "parquet" if name.endswith((".parquet", ".pq")) else ""
 
@@ -111,60 +121,62 @@ def _needed(module: str, extra: str, what: str) -> Any:
         raise ImportError(f"{what} needs {module.partition('.')[0]}: pip install 'inbounds[{extra}]'") from None
 
 
-def _rule_type(column: Column) -> str:
-    """What a column of a CSV file is read as, by its rule alone."""
-    if not isinstance(column, Levels):
-        return "number"
-    return {str: "text", int: "integer", bool: "boolean"}[type(column.levels[0])]
-
-
-def _types(columns: Sequence[Column], words: dict[str, Any]) -> dict[str, Any]:
-    return {column.name: words[_rule_type(column)] for column in columns}
-
-
-def _within(text: str, kind: str) -> str:
+def _within(text: str) -> str:
     """The files of a folder as a pattern."""
-    return f"{text.rstrip('/')}/*.{kind}*" if Path(text).is_dir() else text
+    return f"{text.rstrip('/')}/*.parquet*" if Path(text).is_dir() else text
 
 
-def _polars(text: str, kind: str, columns: Sequence[Column]) -> Any:
+def _polars(text: str, names: Sequence[str]) -> Any:
     import polars as pl
 
-    where = _within(text, kind)
-    if kind == "parquet":
-        return guarded(lambda: pl.scan_parquet(where))
-    words = {"number": pl.Float64, "text": pl.String, "integer": pl.Int64, "boolean": pl.Boolean}
-    types = _types(columns, words)
-    # Columns that nobody asked for stay text: no value decides a type.
-    return guarded(lambda: pl.scan_csv(where, schema_overrides=types, infer_schema=False))
+    types: dict[str | None, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean}
+
+    def read(group: Group) -> Any:
+        frame = pl.scan_parquet([_within(file) for file in group.files])
+        typed = [pl.lit(None).alias(n) if n in group.empty else pl.col(n) for n, _ in group.columns]
+        casts: dict[Any, Any] = {name: types[kind] for name, kind in group.columns if kind is not None}
+        return frame.select(typed).cast(casts) if group.columns else frame
+
+    return guarded(lambda: pl.concat([read(group) for group in group_files(text, names)]))
 
 
-def _duckdb(text: str, kind: str, columns: Sequence[Column]) -> Any:
+def _duckdb(text: str, names: Sequence[str]) -> Any:
     duckdb = _needed("duckdb", "duckdb", "engine='duckdb'")
-    where = _within(text, kind)
-    if kind == "parquet":
-        return guarded(lambda: duckdb.connect().read_parquet(where))
-    types = _types(columns, {"number": "DOUBLE", "text": "VARCHAR", "integer": "BIGINT", "boolean": "BOOLEAN"})
-    return guarded(lambda: duckdb.connect().read_csv(where, header=True, all_varchar=not types, dtype=types or None))
+    types = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
+    connection = guarded(duckdb.connect)
+
+    def read(group: Group) -> Any:
+        frame = connection.read_parquet([_within(file) for file in group.files])
+        casts = []
+        for name, kind in group.columns:
+            quoted = '"' + name.replace('"', '""') + '"'
+            value = "NULL" if name in group.empty else quoted
+            casts.append(f"{value if kind is None else f'CAST({value} AS {types[kind]})'} AS {quoted}")
+        return frame.project(", ".join(casts)) if casts else frame
+
+    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, names))))
 
 
-def _dask(text: str, kind: str, columns: Sequence[Column]) -> Any:
+def _dask(text: str, names: Sequence[str]) -> Any:
     frames = _needed("dask.dataframe", "dask", "engine='dask'")
-    where = _within(text, kind)
-    if kind == "parquet":
-        return guarded(lambda: frames.read_parquet(where, dtype_backend="pyarrow"))
-    names = {"number": "double[pyarrow]", "text": "string[pyarrow]", "integer": "int64[pyarrow]"}
-    types = _types(columns, names | {"boolean": "bool[pyarrow]"})
-    return guarded(
-        lambda: frames.read_csv(
-            where, usecols=list(types), dtype=types, keep_default_na=False, na_values=[""], blocksize=None
-        )
-    )
+    types = {"number": "double[pyarrow]", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
+
+    def read(group: Group) -> Any:
+        frame = frames.read_parquet([_within(file) for file in group.files], dtype_backend="pyarrow")
+        casts = {name: types[kind] for name, kind in group.columns if kind is not None}
+        return frame[[name for name, _ in group.columns]].astype(casts) if group.columns else frame
+
+    return guarded(lambda: _one_of([read(group) for group in group_files(text, names)], frames.concat))
 
 
-def _spark(text: str, kind: str, columns: Sequence[Column], master: str | None = None) -> Any:
+def _one_of(frames: Sequence[Any], concat: Callable[[Sequence[Any]], Any]) -> Any:
+    return frames[0] if len(frames) == 1 else concat(frames)
+
+
+def _spark(text: str, names: Sequence[str], master: str | None = None) -> Any:
     """The caller's own session where there is one; otherwise one on the master that was named, or a local one."""
     sql = _needed("pyspark.sql", "spark", "engine='spark'")
+    types = {"number": "double", "text": "string", "boolean": "boolean"}
 
     def start() -> Any:
         builder = sql.SparkSession.builder.appName("inbounds")
@@ -173,17 +185,19 @@ def _spark(text: str, kind: str, columns: Sequence[Column], master: str | None =
         return (builder.remote(master) if master.startswith(_CONNECT) else builder.master(master)).getOrCreate()
 
     session = guarded(start)
-    if kind == "parquet":
-        return guarded(lambda: session.read.parquet(text))
-    names = {"number": "double", "text": "string", "integer": "bigint", "boolean": "boolean"}
-    types = _types(columns, names)
-    header = guarded(lambda: session.read.csv(text, header=True, inferSchema=False).columns)
-    schema = ", ".join(f"`{name}` {types.get(name, 'string')}" for name in header)
-    # A value that is no number fails the pass, as it does on other engines.
-    return guarded(lambda: session.read.csv(text, header=True, schema=schema, mode="FAILFAST"))
+
+    def read(group: Group) -> Any:
+        frame, known = session.read.parquet(*group.files), sql.functions
+        for name, kind in group.columns:
+            if kind is not None:
+                value = known.lit(None) if name in group.empty else frame[name]
+                frame = frame.withColumn(name, value.cast(types[kind]))
+        return frame.select(*(name for name, _ in group.columns)) if group.columns else frame
+
+    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, names))))
 
 
-_READERS: dict[str, Callable[[str, str, Sequence[Column]], Any]] = {
+_READERS: dict[str, Callable[[str, Sequence[str]], Any]] = {
     "polars": _polars,
     "duckdb": _duckdb,
     "dask": _dask,
@@ -192,27 +206,82 @@ _READERS: dict[str, Callable[[str, str, Sequence[Column]], Any]] = {
 
 
 def _duckdb_file(text: str, table: str, shown: str) -> Any:
+    """A table or view of the file by its name: DuckDB itself would also take the name of another file for one."""
     duckdb = _needed("duckdb", "duckdb", "a DuckDB file")
     if not Path(text).exists():
         raise DataError(f"there is no file {shown!r}")
-    return guarded(lambda: duckdb.connect(text, read_only=True).table(table))
+    connection = guarded(lambda: duckdb.connect(text, read_only=True))
+    listed = "SELECT table_schema, table_name, current_schema() FROM information_schema.tables"
+    known = guarded(lambda: connection.execute(f"{listed} WHERE table_catalog = current_database()").fetchall())
+    names = {f"{schema}.{name}": (schema, name) for schema, name, _ in known}
+    names |= {name: (schema, name) for schema, name, current in known if schema == current}
+    if table not in names:
+        raise DataError(f"the DuckDB file has no table or view {table!r}")
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
+    return guarded(lambda: connection.sql(f"SELECT * FROM {quoted}"))
 
 
 def _postgres(url: str, table: str) -> Any:
-    """Through Ibis, which lets the server add up; psycopg carries it. No part of the URL is ever shown."""
+    """Through Ibis, which lets the server add up; psycopg carries it. No part of the URL is ever shown.
+
+    The address is read by libpq itself, so that what psql understands is understood, and what it refuses is refused.
+    """
     ibis = _needed("ibis", "postgres", "a PostgreSQL server")
-    _needed("psycopg", "postgres", "a PostgreSQL server")
-    parts = urlsplit(url)
+    conninfo = _needed("psycopg.conninfo", "postgres", "a PostgreSQL server")
+    parameters = _parameters(conninfo.conninfo_to_dict, url)
     schema, _, name = table.rpartition(".")
 
     def connect() -> Any:
-        return ibis.postgres.connect(
-            host=parts.hostname,
-            port=parts.port or 5432,
-            user=unquote(parts.username or "") or None,
-            password=unquote(parts.password or "") or None,
-            database=parts.path.lstrip("/") or None,
-            options="-c default_transaction_read_only=on",
-        ).table(name, database=schema or None)
+        connection = ibis.postgres.connect(**parameters)
+        found = connection.table(name, database=schema or None)
+        casts = _domains(connection, schema, name, found)
+        return found.cast(casts) if casts else found
 
     return guarded(connect)
+
+
+def _parameters(parse: Callable[[str], dict[str, Any]], url: str) -> dict[str, Any]:
+    """The parameters of an address, every one of them; its transactions are for reading only."""
+    try:
+        found = parse(url)
+    except Exception:
+        found = None
+    if found is None:
+        # Out here the error that quotes the address is no longer the context of this one.
+        raise ValueError(
+            "the PostgreSQL address cannot be read: it has a parameter that libpq does not know, or characters that "
+            "must be written as %XX; psql says which"
+        )
+    options = f"{found.pop('options', '')} -c default_transaction_read_only=on".strip()
+    return found | {"database": found.pop("dbname", None), "port": found.pop("port", 5432), "options": options}
+
+
+# The type below each domain, and below domains of domains.
+_BASE_TYPES = """
+WITH RECURSIVE base(name, kind) AS (
+    SELECT a.attname, a.atttypid FROM pg_attribute a
+    WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL
+    SELECT base.name, t.typbasetype FROM base JOIN pg_type t ON t.oid = base.kind WHERE t.typtype = 'd'
+)
+SELECT name, format_type(kind, NULL) FROM base JOIN pg_type t ON t.oid = kind WHERE t.typtype <> 'd'
+"""
+_NUMBERS = {
+    "smallint": "int16",
+    "integer": "int32",
+    "bigint": "int64",
+    "numeric": "decimal",
+    "real": "float32",
+    "double precision": "float64",
+    "boolean": "boolean",
+}
+
+
+def _domains(connection: Any, schema: str, name: str, found: Any) -> dict[str, str]:
+    """The types of columns that are domains, which Ibis does not know: by what they are made of."""
+    unknown = [column for column, dtype in found.schema().items() if dtype.is_unknown()]
+    if not unknown:
+        return {}
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    base = dict(connection.con.execute(_BASE_TYPES, (quoted,)).fetchall())
+    return {column: _NUMBERS.get(base[column], "string") for column in unknown if column in base}

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inbounds.tables.schema import MISSING, OTHER, Edges, Key, Levels, Quantised
+from inbounds.tables.schema import MISSING, OTHER, DataError, Edges, Key, Levels, Quantised
 
 if TYPE_CHECKING:
     import narwhals as nw
-
-# Beyond 2^62 a difference of two integers might not fit 64 bits.
-_LARGEST_INTEGER = 1 << 62
 
 
 def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -39,39 +36,17 @@ def _zero_one(condition: "nw.Expr") -> "nw.Expr":
     return nw.when(condition).then(1).otherwise(0).cast(nw.Float64)
 
 
-def stays_integer(quantised: Quantised, dtype: "nw.dtypes.DType") -> bool:
-    """Whether integer records are counted without passing through a double, which would round those above 2^53.
-
-    Smaller types fit one, larger ones do pass through one. So no cast is needed, at which Dask fails next to nulls.
-    """
-    import narwhals as nw
-
-    column = quantised.column
-    near = max(abs(column.lower), abs(column.upper)) <= _LARGEST_INTEGER
-    return dtype == nw.Int64 and near and column.whole and (1 / quantised.step).denominator == 1
-
-
-def raw(quantised: Quantised, dtype: "nw.dtypes.DType") -> "nw.Expr":
-    """The values of a column before quantisation, with null for what is missing."""
-    import narwhals as nw
-
-    name = quantised.column.name
-    return nw.col(name) if stays_integer(quantised, dtype) else number(name, dtype)
-
-
-def integers(value: "nw.Expr", quantised: Quantised, dtype: "nw.dtypes.DType", *, polars: bool) -> "nw.Expr":
+def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Expr":
     """claim:records. Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
 
     Clipping comes last but for the floor: whatever arithmetic does to 1e300 or infinity, the result is in range.
+
+    Every number is a double first, an integer beyond 2^53 included: where types are made from values, one record more
+    turns integers to doubles, and exact ones would be moved by it.
     """
     import narwhals as nw
 
     column = quantised.column
-    if stays_integer(quantised, dtype):
-        lower, upper = int(column.lower), int(column.upper)
-        fill = lower if column.missing is None else int(column.missing)
-        above = (value.fill_null(fill).clip(lower, upper) - lower).cast(nw.Float64)
-        return above * float(1 / quantised.step)
     fill_value = float(column.lower if column.missing is None else column.missing)
     scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5
@@ -88,13 +63,13 @@ def floored(value: "nw.Expr") -> "nw.Expr":
     return value.floor().cast(nw.Float64)
 
 
-def key_values(key: Key, dtype: "nw.dtypes.DType") -> "nw.Expr":
+def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
     """The values that records are grouped by, with null for what is missing."""
     import narwhals as nw
 
-    column = nw.col(key.name)
+    column = nw.col(name)
     if isinstance(key, Edges):
-        return number(key.name, dtype)
+        return number(name, dtype)
     if dtype == nw.Boolean:
         words = ("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")
         other = nw.when(column.fill_null(False)).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
@@ -137,12 +112,13 @@ def _added(terms: "list[nw.Expr]") -> "nw.Expr":
     return _added(terms[:half]) + _added(terms[half:])
 
 
-def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType", *, hexadecimal: bool = False) -> "nw.Expr":
     """For each group its level, as a number where both are numbers and as text otherwise; or what stands for others
-    and for missing ones (`Levels.strays`, `Levels.stray_numbers`)."""
+    and for missing ones (`Levels.strays`, `Levels.stray_numbers`). Text may be given in hexadecimal digits."""
     import narwhals as nw
 
-    strays: tuple[Any, Any] = key.strays
+    write = to_hexadecimal if hexadecimal else str
+    strays: tuple[Any, Any] = (write(key.strays[0]), write(key.strays[1]))
     if dtype.is_integer() or dtype.is_float():
         kind, strays = float if dtype.is_float() else int, key.stray_numbers
         first = kind(key.levels[0])
@@ -151,9 +127,34 @@ def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
         # Only levels are cast to integers.
         named = nw.when(known).then(value).otherwise(nw.lit(first)).cast(nw.Int64)
     else:
-        known, named, absent = value.is_in(list(key.labels)), value, value.is_null()
+        known, named, absent = value.is_in([write(label) for label in key.labels]), value, value.is_null()
     other, missing = (nw.lit(stray) for stray in strays)
     return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
+
+
+def to_hexadecimal(text: str) -> str:
+    """The bytes of a text as `inbounds.tables.dialects` has a database write them."""
+    return text.encode().hex().upper()
+
+
+# As many conditions as a database takes in one expression without complaint.
+_MOST_COLLATED = 500
+
+
+def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
+    """For each record the number of the first level that its text is equal to, by whatever the engine calls equal; -2
+    for other values, -1 for missing ones."""
+    import narwhals as nw
+
+    if len(key.labels) > _MOST_COLLATED:
+        raise DataError(
+            f"column {key.name!r} has more than {_MOST_COLLATED} levels, the limit where this database compares text; "
+            "read the table by another engine"
+        )
+    made = nw.lit(OTHER)
+    for number, label in reversed(list(enumerate(key.labels))):
+        made = nw.when(value == nw.lit(label)).then(nw.lit(number)).otherwise(made)
+    return nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(made)
 
 
 # More levels than this are joined, where a table can be joined to what lives in this process.

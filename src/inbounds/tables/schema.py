@@ -111,13 +111,23 @@ def quantised(column: Numeric, *, resolution: int) -> Quantised:
     """A column in at least ``resolution`` steps, or in steps of one where whole numbers were declared.
 
     With whole bounds the step is 1 over a power of two, so that whole numbers are exact. The type of the column has no
-    part in it: where types are made from values, one record can change the type, and so would move all others.
+    part in it: where types are made from values, one record can change the type, and so would move all others. For the
+    same reason integers beyond 2^53 are rounded to doubles whatever their type, and bounds between which that would be
+    felt are refused.
     """
     if column.integer:
-        return Quantised(column, int(column.width))
-    if column.whole and column.width <= LARGEST_COUNT:
-        return Quantised(column, int(column.width) << (math.ceil(resolution / column.width) - 1).bit_length())
-    return Quantised(column, 1 << (resolution - 1).bit_length())
+        made = Quantised(column, int(column.width))
+    elif column.whole and column.width <= LARGEST_COUNT:
+        made = Quantised(column, int(column.width) << (math.ceil(resolution / column.width) - 1).bit_length())
+    else:
+        made = Quantised(column, 1 << (resolution - 1).bit_length())
+    far = max(abs(column.lower), abs(column.upper))
+    if far > 1 << 53 and Fraction(math.ulp(float(far))) > made.step:
+        raise ValueError(
+            f"bounds of {column.name!r} are so far from 0 that numbers there are known only to "
+            f"{math.ulp(float(far)):g}: subtract a constant from the column and from its bounds first"
+        )
+    return made
 
 
 class Place(Enum):
@@ -209,8 +219,9 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
         raise TypeError(f"levels of {name!r} must be all text, all integers or all booleans")
     if len(set(plain)) < len(plain):
         raise ValueError(f"levels of {name!r} must be different")
-    if kinds == {int} and max(abs(level) for level in plain) > 1 << 53:
-        raise ValueError(f"levels of {name!r} must not exceed 2^53 in size; use text")
+    if kinds == {int} and max(abs(level) for level in plain) >= 1 << 53:
+        # From 2^53 on a double stands for more than one integer.
+        raise ValueError(f"levels of {name!r} must be below 2^53 in size; use text")
     return tuple(plain)
 
 
@@ -294,7 +305,8 @@ def _named(name: Any) -> None:
 
 def unknown_column(name: str, names: Iterable[Any]) -> DataError:
     """The error for a column that is not there, with the nearest name that is. Names of columns are public."""
-    near = difflib.get_close_matches(name, [known for known in names if isinstance(known, str)], n=1, cutoff=0.5)
+    known = [one for one in names if isinstance(one, str) and "\0" not in one]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return DataError(f"the table has no column {name!r}{hint}")
 

@@ -3,8 +3,9 @@
 Lists, arrays, Series, dictionaries of them, pandas and Arrow tables are handed to Polars, without a copy where the
 memory allows it: it runs the same query faster than they do. Lazy, distributed and database frames stay what they are.
 
-Names and types of columns are public, but where types are made from values (a missing one turns pandas integers to
-floats, a column without any has none) nothing may depend on them but the refusal of a type that does not fit.
+Frames whose columns have declared types (Polars, PyArrow, databases) are refused where a type does not fit its rule:
+types are public there. Where types are made from values (lists, NumPy, pandas, CSV files) nothing depends on them: each
+value is taken by itself (`inbounds.tables.untyped`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from inbounds.tables.objects import converted, polars_type, wrong_type
 from inbounds.tables.schema import Column, DataError, Levels, unknown_column
+from inbounds.tables.untyped import fit, from_objects, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -34,10 +35,7 @@ def guarded(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised out here, it carries no context.
-    raise DataError(
-        f"the table's engine failed with {failure}; its message is held back, since it might quote data. In a CSV file "
-        "it is most often a value that is no number in a column with bounds or edges, such as NA for a missing one"
-    )
+    raise DataError(f"the table's engine failed with {failure}; its message is held back, since it might quote data")
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
@@ -49,7 +47,7 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     if isinstance(data, Mapping):
         return _from_parts({column.name: _part(data, column.name) for column in columns}, columns)
     if is_column(data):
-        if len(columns) != 1:
+        if len({column.name for column in columns}) != 1:
             raise DataError("a single column of values was given where a table is needed")
         return _from_parts({columns[0].name: data}, columns)
     frame = _frame(data)
@@ -66,10 +64,12 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
             raise unknown_column(column.name, names)
     if not columns:
         return frame
-    chosen = guarded(lambda: frame.select(*dict.fromkeys(column.name for column in columns)))
+    chosen = guarded(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
     if chosen.implementation.is_polars():
         return guarded(lambda: _all_typed(chosen, columns))
-    return guarded(lambda: _in_polars(chosen, columns)) if isinstance(chosen, nw.DataFrame) else chosen
+    if not isinstance(chosen, nw.DataFrame):
+        return chosen
+    return guarded(lambda: _from_pandas(chosen, columns) if chosen.implementation.is_pandas() else _from_arrow(chosen))
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -133,14 +133,14 @@ def _from_parts(parts: Mapping[str, Any], columns: Sequence[Column]) -> Frame:
     import narwhals as nw
     import polars as pl
 
-    series = {column.name: _series(parts[column.name], column) for column in columns}
-    if len({one.len() for one in series.values()}) > 1:
+    series = [_series(parts[column.name], column) for column in dict.fromkeys(columns)]
+    if len({one.len() for one in series}) > 1:
         raise DataError("the columns of the table differ in length")
-    return nw.from_native(pl.DataFrame(series))
+    return nw.from_native(pl.DataFrame({one.name: one for one in series}))
 
 
 def _series(values: Any, column: Column) -> "pl.Series":
-    """A column of values in Polars."""
+    """A column of values in Polars: under its own name where its type is declared, otherwise in that of its rule."""
     import narwhals as nw
     import narwhals.dependencies as known
     import polars as pl
@@ -149,18 +149,17 @@ def _series(values: Any, column: Column) -> "pl.Series":
         return _typed(values.alias(column.name), column)
     if _is_arrow_array(values):
         return _typed(guarded(lambda: pl.Series(column.name, values)), column)
+    if known.is_pandas_series(values):
+        return guarded(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
-        alone = nw.from_native(values, series_only=True).alias(column.name).to_frame()
-        frame = guarded(lambda: _in_polars(alone, [column]))
-        made = frame.get_column(column.name)
-        return made.to_native() if frame.implementation.is_polars() else converted(made.to_list(), column)
+        return from_objects(nw.from_native(values, series_only=True).to_list(), column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
-        return _typed(_from_array(values, column), column)
+        return guarded(lambda: _from_array(values, column))
     if isinstance(values, np.ma.MaskedArray):
         values = values.tolist()
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
-    return converted(values, column)
+    return guarded(lambda: from_objects(values, column))
 
 
 def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
@@ -169,47 +168,50 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
     if values.ndim != 1:
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
     kind = values.dtype.kind
-    if kind in "OUT":
-        return converted(values.tolist(), column, text=kind != "O")
     if kind not in "biuf":
-        raise wrong_type(column)
+        # Not `tolist` of times, which would make integers of them.
+        return from_objects(list(values) if kind in "mM" else values.tolist(), column)
     if kind == "f" and values.dtype.itemsize not in (4, 8):
         with np.errstate(over="ignore"):
             values = values.astype(np.float64)
-    return pl.Series(column.name, values.astype(values.dtype.newbyteorder("="), copy=False))
+    return fit(pl.Series(column.name, values.astype(values.dtype.newbyteorder("="), copy=False)), column)
 
 
-def _in_polars(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> "nw.DataFrame[Any]":
-    """An eager pandas or Arrow frame in Polars; as it is where Polars cannot take it."""
+def _from_pandas(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> "nw.DataFrame[Any]":
     import narwhals as nw
     import polars as pl
 
     native = frame.to_native()
-    wanted = {column.name: column for column in columns}
-    try:
-        if frame.implementation.is_pandas():
-            made = pl.DataFrame({name: _from_pandas(native[name], wanted[name]) for name in frame.columns})
-        else:
-            made = pl.DataFrame(pl.from_arrow(native))
-            made.columns = list(frame.columns)
-    except DataError:
-        raise
-    except Exception:
-        # Without pyarrow, or with a type that Polars lacks. The engine's message might quote a value.
-        return frame
-    return nw.from_native(made.with_columns(_typed(made[name], column) for name, column in wanted.items()))
+    series = [_from_pandas_series(native[column.name], column) for column in dict.fromkeys(columns)]
+    return nw.from_native(pl.DataFrame({one.name: one for one in series}))
 
 
-def _from_pandas(values: Any, column: Column) -> "pl.Series":
+def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
     import polars as pl
 
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
+    categories = getattr(values.dtype, "categories", None)
+    if categories is None or all(isinstance(one, str) for one in categories):
+        try:
+            return fit(pl.Series(pl.from_pandas(values)), column)
+        except Exception:
+            # A type that Polars lacks, or no pyarrow. The engine's message might quote a value.
+            pass
+    return from_objects(values.tolist(), column)
+
+
+def _from_arrow(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
+    """A PyArrow table in Polars; as it is where Polars lacks one of its types."""
+    import narwhals as nw
+    import polars as pl
+
     try:
-        return pl.Series(column.name, pl.from_pandas(values))
+        made = pl.DataFrame(pl.from_arrow(frame.to_native()))
     except Exception:
-        # A type that Polars lacks, or no pyarrow.
-        return converted(values.tolist(), column)
+        return frame
+    made.columns = list(frame.columns)
+    return nw.from_native(made)
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -220,24 +222,18 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
     native, wanted = frame.to_native(), {column.name: column for column in columns}
     untyped = [name for name, dtype in native.collect_schema().items() if dtype in (pl.Null, pl.Object)]
     if isinstance(native, pl.DataFrame):
-        return nw.from_native(native.with_columns(_typed(native[name], wanted[name]) for name in untyped))
-    made: Frame = nw.from_native(native.with_columns(pl.col(name).cast(polars_type(wanted[name])) for name in untyped))
-    return made
+        made = [_typed(native[column.name], column) for column in columns if column.name in untyped]
+        return nw.from_native(native.with_columns(made))
+    found: Frame = nw.from_native(native.with_columns(pl.col(name).cast(polars_type(wanted[name])) for name in untyped))
+    return found
 
 
 def _typed(series: "pl.Series", column: Column) -> "pl.Series":
-    """Columns without any type, because every record is missing or an object."""
+    """Columns that have a type are what they are; those without one, because every record is missing or an object, are
+    taken value by value."""
     import polars as pl
 
-    wanted = polars_type(column)
-    # NumPy calls a column without a single value one of numbers.
-    if series.dtype == pl.Null or (series.dtype.is_float() and wanted != pl.Float64 and _has_no_value(series)):
-        return pl.Series(series.name, [None] * len(series), dtype=wanted)
-    return converted(series.to_list(), column) if series.dtype == pl.Object else series
-
-
-def _has_no_value(series: "pl.Series") -> bool:
-    return series.fill_nan(None).null_count() == len(series)
+    return fit(series, column) if series.dtype in (pl.Null, pl.Object) else series
 
 
 def check_types(frame: Frame, columns: Sequence[Column]) -> None:
@@ -246,8 +242,11 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
 
     schema = guarded(frame.collect_schema)
     for column in columns:
-        dtype = schema[column.name]
-        if not isinstance(column, Levels):
+        name = source_name(column, schema)
+        dtype = schema[name]
+        if name == typed_name(column):
+            fits = True
+        elif not isinstance(column, Levels):
             fits = dtype.is_numeric() or dtype == nw.Boolean
         elif isinstance(column.levels[0], bool):
             fits = dtype == nw.Boolean

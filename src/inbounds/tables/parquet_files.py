@@ -1,0 +1,80 @@
+"""Parquet files of one table whose columns have different types from file to file.
+
+Writers that make types from values (pandas among them) write integers in one file, doubles in the next because a value
+is missing there, and no type at all where all are. Engines then take the types of the first file for all, refuse the
+others, or round them, and so one record would move the rest. Here the types in all footers are compared first, and the
+files are read in groups of one type each, cast to a common one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+
+from inbounds.tables.schema import DataError
+from inbounds.tables.sources import guarded
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Files with the same types. ``columns`` are those to read, with the type to cast to ("number", "text", "boolean"),
+    None where all files agree; those in ``empty`` have no type in these files, and no value."""
+
+    files: tuple[str, ...]
+    columns: tuple[tuple[str, str | None], ...] = ()
+    empty: frozenset[str] = frozenset()
+
+
+def group_files(text: str, names: Sequence[str]) -> list[Group]:
+    """claim:parquet-types. The files at a place in groups that can be read at once; one, as it is, if all types agree.
+
+    Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
+    text in another. A place that is not on this machine is one group, and left to its engine.
+    """
+    files = _files(text)
+    schemas = {file: _types(file) for file in files} if names and len(files) > 1 else {}
+    shared = [name for name in dict.fromkeys(names) if schemas and all(name in schema for schema in schemas.values())]
+    kinds = {name: {schema[name] for schema in schemas.values()} for name in shared}
+    if all(len(found) == 1 for found in kinds.values()):
+        return [Group((text,))]
+    columns = tuple((name, _common(name, found) if len(found) > 1 else None) for name, found in kinds.items())
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for file, schema in schemas.items():
+        groups.setdefault(tuple(schema[name] for name in shared), []).append(file)
+    return [
+        Group(
+            tuple(own), columns, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null")
+        )
+        for types, own in groups.items()
+    ]
+
+
+def _files(text: str) -> list[str]:
+    if "://" in text:
+        return []
+    where = Path(text)
+    if where.is_dir():
+        return sorted(str(one) for one in where.iterdir() if not one.name.startswith((".", "_")))
+    if has_magic(text) and not where.exists():
+        return sorted(glob(text, recursive=True))  # noqa: PTH207
+    return [text]
+
+
+def _types(file: str) -> dict[str, str]:
+    import polars as pl
+
+    return {name: str(dtype) for name, dtype in guarded(lambda: pl.read_parquet_schema(file)).items()}
+
+
+_NUMBERS = ("Int", "UInt", "Float", "Decimal", "Boolean")
+_TEXTS = ("String", "Categorical", "Enum")
+
+
+def _common(name: str, types: set[str]) -> str:
+    found = types - {"Null"}
+    if found == {"Boolean"}:
+        return "boolean"
+    for kind, starts in (("number", _NUMBERS), ("text", _TEXTS)):
+        if all(one.startswith(starts) for one in found):
+            return kind
+    raise DataError(f"column {name!r} has types that do not go together in different Parquet files; write them anew")

@@ -1,0 +1,230 @@
+"""Columns whose type was made from their values: text of a CSV file, NumPy, pandas, lists of objects.
+
+One record can change such a type: a text among integers makes pandas hand over objects, a missing value makes it hand
+over doubles. So the type decides nothing here. What becomes of a value follows from the value and the column's rule:
+
+==================  ======================  ==========================  ====================  =======================
+value               bounds or edges         integer levels              boolean levels        text levels
+==================  ======================  ==========================  ====================  =======================
+missing, NaN        missing                 missing                     missing               missing
+boolean             0 or 1                  0 or 1                      itself                ``True``, ``False``
+number              itself                  itself                      1 and 0 are booleans  as written: ``1``, ``1.5``
+text                the number or boolean   the number or boolean it    the number or         itself
+                    it is, else missing     is, else no level           boolean it is, else
+                                                                        no level
+anything else       missing                 no level                    no level              no level
+==================  ======================  ==========================  ====================  =======================
+
+Numbers are doubles: an integer beyond 2^53 is rounded to one, by whatever way it comes. Text is a number if it is one
+in decimal digits, with a point and an exponent if need be and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``; it
+is a boolean if it is ``true``, ``True``, ``TRUE`` or the like of ``false``. Where a number is asked for, text that is
+blank or ``nan`` is missing.
+"""
+
+import math
+import numbers
+import re
+from collections.abc import Container, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from inbounds.tables.schema import Column, DataError, Levels, Numeric
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Kind: TypeAlias = Literal["number", "integer", "boolean", "text"]
+# A number that is no level: those are whole.
+_NO_NUMBER = 0.5
+_SPACES = " \t"
+_TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+# Where a number is asked for.
+_NOTHING = ("", "nan", "+nan", "-nan")
+# Whole doubles up to here are written without an exponent or a point.
+_WHOLE = 1 << 53
+
+
+def kind_of(column: Column) -> Kind:
+    """What a column holds by its rule alone."""
+    if not isinstance(column, Levels):
+        return "number"
+    kinds: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
+    return kinds[type(column.levels[0])]
+
+
+def typed_name(column: Column) -> str:
+    """The name of a column in the type of its rule, beside which the same column may have another by another rule."""
+    return f"{column.name}\0{kind_of(column)}"
+
+
+def source_name(column: Column, names: Container[str]) -> str:
+    """What a column is called in a frame that `inbounds.tables.sources.read` made, by the names that are there."""
+    typed = typed_name(column)
+    return typed if typed in names else column.name
+
+
+def polars_type(column: Column) -> Any:
+    """The type of a column that has none of its own. Booleans are words, so that there are others than two."""
+    import polars as pl
+
+    return pl.Float64 if kind_of(column) in ("number", "integer") else pl.String
+
+
+def wrong_type(column: Column) -> DataError:
+    """The error for a column whose declared type does not fit its rule. The same for every record and engine."""
+    if isinstance(column, Levels):
+        kind = {"text": "text", "integer": "integers", "boolean": "booleans"}[kind_of(column)]
+        return DataError(
+            f"column {column.name!r} must hold {kind}, as its levels are; convert it, or give other levels"
+        )
+    rule = "bounds" if isinstance(column, Numeric) else "edges"
+    return DataError(f"column {column.name!r} must hold numbers to have {rule}; convert text or other objects first")
+
+
+def fit(series: "pl.Series", column: Column) -> "pl.Series":
+    """A column of Polars in the type of its rule, by the table above, under its `typed_name`."""
+    import polars as pl
+
+    kind, value = kind_of(column), pl.col(typed_name(column))
+    series = series.alias(typed_name(column))
+    if series.dtype == pl.Null:
+        return series.cast(polars_type(column))
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype == pl.String:
+        made = text_as(value, column, blank=False)
+    elif series.dtype == pl.Boolean:
+        made = _booleans_as(value, kind)
+    elif series.dtype.is_numeric():
+        if kind in ("number", "integer") and not series.dtype.is_decimal():
+            return series
+        made = _numbers_as(value.cast(pl.Float64, strict=False).fill_nan(None), kind)
+    else:
+        return from_objects(series.to_list(), column)
+    return series.to_frame().select(made.alias(series.name)).to_series()
+
+
+def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr":
+    """Text in the type of a column's rule. ``blank``: an empty text is missing, as in a file."""
+    import polars as pl
+
+    text = pl.when(text != "").then(text) if blank else text
+    kind = kind_of(column)
+    if kind == "text":
+        return text
+    trimmed = text.str.strip_chars(_SPACES)
+    truth = pl.when(trimmed.is_in(_TRUE)).then(pl.lit(1.0)).when(trimmed.is_in(_FALSE)).then(pl.lit(0.0))
+    number = truth.otherwise(trimmed.cast(pl.Float64, strict=False).fill_nan(None))
+    if kind == "number":
+        return number
+    no_level = number.is_null() & trimmed.is_not_null() & ~trimmed.str.to_lowercase().is_in(_NOTHING)
+    return _numbers_as(pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number), kind)
+
+
+def _booleans_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
+    import polars as pl
+
+    if kind in ("number", "integer"):
+        return value.cast(pl.Float64)
+    words = ("true", "false") if kind == "boolean" else ("True", "False")
+    return pl.when(value).then(pl.lit(words[0])).when(~value).then(pl.lit(words[1]))
+
+
+def _numbers_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
+    import polars as pl
+
+    if kind in ("number", "integer"):
+        return value
+    if kind == "boolean":
+        known = pl.when(value == 1).then(pl.lit("true")).when(value == 0).then(pl.lit("false"))
+        return known.when(value.is_not_null()).then(pl.lit("no"))
+    whole = (value.floor() == value) & (value.abs() < _WHOLE)
+    written = value.cast(pl.String)
+    return pl.when(whole).then(pl.when(whole).then(value).cast(pl.Int64).cast(pl.String)).otherwise(written)
+
+
+def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
+    """A column of Python objects, one by one."""
+    import polars as pl
+
+    convert = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}[kind_of(column)]
+    made = [None if _is_missing(value) else convert(value) for value in values]
+    if kind_of(column) == "text":
+        assert isinstance(column, Levels)
+        stray = column.strays[0]
+        made = [stray if value is _NO_LEVEL else value for value in made]
+    return pl.Series(typed_name(column), made, dtype=polars_type(column))
+
+
+# Stands for a value that is no text; `Levels.strays` has a word for it that is no level.
+_NO_LEVEL = object()
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational) and bool(value != value)
+
+
+_IS_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE
+)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str):
+        text = str.__str__(value).strip(_SPACES)
+        if text in (*_TRUE, *_FALSE):
+            return float(text in _TRUE)
+        return float(text) if _IS_NUMBER.fullmatch(text) and text.isascii() else None
+    if isinstance(value, np.timedelta64) or not isinstance(value, numbers.Real | Decimal | np.bool_):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        # An integer or fraction beyond all doubles: its sign is enough to clip it.
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    except (ValueError, TypeError, ArithmeticError):
+        return None
+
+
+def _integer(value: Any) -> float | None:
+    number = _number(value)
+    if number is None and isinstance(value, str) and value.strip(_SPACES).lower() in _NOTHING:
+        return None
+    return _NO_NUMBER if number is None else number
+
+
+def _boolean(value: Any) -> str | None:
+    words = {0.0: "false", 1.0: "true"}
+    number = _integer(value)
+    return None if number is None else words.get(number, "no")
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        # Not str(value): an enumeration of text has a text of its own.
+        text = str.__str__(value)
+        return text if _is_utf8(text) else _NO_LEVEL
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    number = _number(value)
+    if number is None:
+        return _NO_LEVEL
+    return str(int(number)) if abs(number) < _WHOLE and number == int(number) else _written(number)
+
+
+def _written(number: float) -> str:
+    """A double as Polars writes it."""
+    import polars as pl
+
+    return str(pl.Series([number]).cast(pl.String)[0])
+
+
+def _is_utf8(value: str) -> bool:
+    """Text that cannot be written as UTF-8 is no level; an engine would quote it in its complaint."""
+    return value.isascii() or not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)
