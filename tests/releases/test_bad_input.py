@@ -38,7 +38,10 @@ def frames(columns):
 
 
 TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
-NO_NUMBERS = "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave them out"
+NO_NUMBERS = (
+    "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave "
+    "them out"
+)
 SAME_EVERYWHERE = {
     "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),
     "one row for a variance": (
@@ -121,17 +124,6 @@ OF_VALUES = {
     "numbers for text": SAME_EVERYWHERE["other levels"][2].replace("name", "age"),
     "text for integers": SAME_EVERYWHERE["other levels"][2],
 }
-
-
-@pytest.mark.parametrize("engine", ["dictionary", "pandas", "pandas objects", "arrays"])
-def test_digits_are_numbers_where_types_are_made_of_values(engine):
-    """pandas and NumPy make text of all numbers next to one text."""
-    given, numbers = ({"n": values} for values in (["1", "2", "3"], [1, 2, 3]))
-    found = [ib.sum(frames(table)[engine], "n", bounds=(0, 9), epsilon=10**6).value for table in (given, numbers)]
-    assert found == pytest.approx([6, 6], abs=0.01)
-    for typed in ("polars", "polars lazy", "pyarrow"):
-        with pytest.raises(DataError, match="column 'n' must hold numbers to have bounds; convert text"):
-            ib.sum(frames(given)[typed], "n", bounds=(0, 9), epsilon=1)
 
 
 FUNCTIONS = {

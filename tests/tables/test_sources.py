@@ -184,3 +184,15 @@ def test_levels_of_every_type():
         ["other", "missing", "odd", None], levels=["other", "missing"], other="missing", missing="other", epsilon=1
     )
     assert tricky.axes == (("other", "missing"),)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_digits_are_numbers_where_types_are_made_of_values(name):
+    """pandas and NumPy make text of all numbers next to one text; a declared type is what it is."""
+    text, numbers = CONTAINERS[name](["1", "2", "3"]), CONTAINERS[name]([1, 2, 3])
+    if name in ("polars", "arrow"):
+        with pytest.raises(DataError, match="column 'x' must hold numbers to have bounds; convert text"):
+            ib.sum(text, bounds=(0, 9), epsilon=1)
+    else:
+        sums = [ib.sum(values, bounds=(0, 9), epsilon=10**6).value for values in (text, numbers)]
+        assert sums == pytest.approx([6, 6], abs=0.01)

@@ -1,4 +1,4 @@
-"""Values whose column's type was made from values: the same by every way, and by the table in the module's docstring."""
+"""Values of columns whose type was made from values: the same by every way, as the module's table has it."""
 
 import math
 from decimal import Decimal

@@ -69,7 +69,9 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         return guarded(lambda: _all_typed(chosen, columns))
     if not isinstance(chosen, nw.DataFrame):
         return chosen
-    return guarded(lambda: _from_pandas(chosen, columns) if chosen.implementation.is_pandas() else _from_arrow(chosen))
+    if chosen.implementation.is_pandas():
+        return guarded(lambda: _from_pandas(chosen, columns))
+    return guarded(lambda: _from_arrow(chosen, columns))
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -201,7 +203,7 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
     return from_objects(values.tolist(), column)
 
 
-def _from_arrow(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
+def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     """A PyArrow table in Polars; as it is where Polars lacks one of its types."""
     import narwhals as nw
     import polars as pl
@@ -211,7 +213,7 @@ def _from_arrow(frame: "nw.DataFrame[Any]") -> "nw.DataFrame[Any]":
     except Exception:
         return frame
     made.columns = list(frame.columns)
-    return nw.from_native(made)
+    return _all_typed(nw.from_native(made), columns)
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:

@@ -1,0 +1,243 @@
+"""One record moves one record: the readers that broke it, each as it was found, and a share of generated neighbours."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import inbounds as ib
+from inbounds.tables.engine import Request, tally
+from inbounds.tables.located import located
+from inbounds.tables.schema import DataError, Levels, Numeric, quantised
+from inbounds.tables.sources import read
+from tests.engines import neighbours, places
+
+HIV = Levels("hiv", ("HIV positive", "negative"), other="negative", missing="negative")
+SOURCES = [source for source in neighbours.SOURCES if "PostgreSQL" not in source]
+
+
+def cells(table, *columns):
+    frame = table if not isinstance(table, str | Path) else located(table, columns)
+    (found,) = tally(read(frame, columns), [Request(tuple(columns))])
+    return {place: cell[0] for place, cell in found.items()}
+
+
+@pytest.mark.claim("csv")
+@pytest.mark.claim("parquet-types")
+@pytest.mark.claim("collation")
+@pytest.mark.parametrize("source", SOURCES)
+def test_neighbours_of_every_source(source):
+    """A small share of what `python -m tests.engines.neighbours` tries; Spark 4 has a test of its own."""
+    if source.startswith("Spark"):
+        places.spark()
+    slow = source.startswith(("Spark", "Dask"))
+    pairs, faults = neighbours.attack(source, bases=1 if slow else 3, variants=6 if slow else 20, seed=1)
+    assert not faults
+    assert pairs > 20
+
+
+@pytest.mark.claim("collation")
+@pytest.mark.parametrize("source", ["PostgreSQL", "Ibis on PostgreSQL"])
+def test_neighbours_on_postgresql(source):
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    _, faults = neighbours.attack(source, bases=2, variants=15, seed=1)
+    assert not faults
+
+
+@pytest.mark.claim("collation")
+def test_neighbours_on_spark_4():
+    """In its own environment, with collations, which Spark has from there on."""
+    python = Path(__file__).parents[2] / ".venv-spark4" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("SKIPPED LOUDLY: no environment of Spark 4; `make test` makes it")
+    command = [str(python), str(Path(__file__).with_name("spark4_neighbours.py")), "1", "6"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "0 faults" in done.stdout
+
+
+def test_the_attack_sees_what_moves():
+    """The control: a reader that takes text for a type, one that splits a field, one that drops rows."""
+    request = Request((HIV,))
+    one, two = {(0,): (1, (), ())}, {(0,): (1, (), ()), (1,): (1, (), ())}
+    assert neighbours.is_one_record(request, two, one)
+    for more in ({(0,): (3, (), ())}, {(1,): (2, (), ())}, one, {}):
+        assert not neighbours.is_one_record(request, more, one)
+    number = quantised(Numeric.of("x", (0, 100)), resolution=1 << 12)
+    sums = Request((), (number,), True)
+    empty, top = {(): (1, (0,), (0,))}, {(): (2, (number.count,), (number.count**2,))}
+    assert neighbours.is_one_record(sums, top, empty)
+    for sum_, product in ((number.count + 1, 0), (-1, 0), (0, number.count**2 + 1), (0, -1)):
+        assert not neighbours.is_one_record(sums, {(): (2, (sum_,), (product,))}, empty)
+
+
+@pytest.mark.parametrize("make", [neighbours.write_csv], ids=["csv"])
+def test_the_attack_sees_a_reader_that_breaks_records(monkeypatch, make):
+    """The control: lines taken for records, as some engines do by default."""
+    assert make
+    lines = pl.scan_csv
+
+    def broken(files, **how):
+        return lines(files, **{**how, "quote_char": None, "truncate_ragged_lines": True})
+
+    monkeypatch.setattr(pl, "scan_csv", broken)
+    monkeypatch.setattr("inbounds.tables.csv_files.check_structure", lambda *_: 0)
+    monkeypatch.setattr("inbounds.tables.csv_files.guarded", lambda _: 0)
+    _, faults = neighbours.attack("CSV", bases=2, variants=30)
+    assert faults
+
+
+# What was found
+
+
+@pytest.mark.parametrize("engine", ["spark", "duckdb", "dask"])
+def test_no_engine_reads_csv_its_own_way(tmp_path, engine):
+    """Spark took lines of a quoted field for rows, DuckDB guessed quotes from values, Dask an index from a comma."""
+    path = tmp_path / "t.csv"
+    for record in (b"yes,x", b'"a","\'1\'"', b'yes,"1\nyes,1\nyes,1"'):
+        path.write_bytes(b"smoker,remark\n" + b"yes,x\n" * 500 + record + b"\n")
+        with pytest.raises(ValueError, match="a CSV file is read by one reader"):
+            located(path, [HIV], engine=engine)
+
+
+def test_quotes_separators_and_breaks_in_a_csv_file(tmp_path):
+    path, smoker = tmp_path / "t.csv", Levels("smoker", ("yes", "no"), other="no", missing="no")
+    for record in (b"yes,x", b'"a","\'1\'"', b"a;b,c", b'no,"1\nyes,1\nyes,1"', b'"yes\r\nyes",","', b"\xff\xfe,\x00"):
+        path.write_bytes(b"smoker,remark\n" + b"yes,x\n" * 500 + record + b"\n")
+        found = cells(path, smoker)
+        assert sum(found.values()) == 501
+        assert found[(0,)] in (500, 501)
+    path.write_bytes(b"smoker,remark\nyes,x,\n" + b"yes,x\n" * 500)
+    with pytest.raises(DataError, match="more or fewer fields than the header"):
+        cells(path, smoker)
+
+
+def test_text_among_integers_in_pandas(tmp_path):
+    """pandas reads by chunks of 262,144 rows, and the chunk that holds a text is all text."""
+    path, column = tmp_path / "t.csv", Levels("k", (1, 2), other=2, missing=2)
+    for last in ("1", "x"):
+        path.write_text("k\n" + "1\n" * 599_999 + last + "\n")
+        frame = pd.read_csv(path, dtype_backend="numpy_nullable") if last == "1" else pd.read_csv(path)
+        found = cells(frame, column)
+        assert found[(0,)] in (599_999, 600_000)
+        assert sum(found.values()) == 600_000
+
+
+@pytest.mark.parametrize("last", [None, 2**64 - 1, 2**63, 0.5, "x", 2**70])
+def test_integers_beyond_two_to_the_53(last):
+    """One record more turned integers to doubles, and all of them were rounded by it."""
+    wide = quantised(Numeric.of("x", (2**54, 2**60), missing=2**54), resolution=1 << 12)
+    request = Request((), (wide,), True)
+    others = [2**53 + 1 + 2 * i for i in range(1000)] + [2**59 + 1] * 1000
+    histogram = Levels("x", (2**53 - 1, 5), other=5, missing=5)
+    for make in (pd.Series, list, lambda values: pd.Series(values, dtype=object)):
+        plain, flipped = make([*others, 7]), make([*others, last])
+        ((n, sums, products),) = (c[()] for c in tally(read({"x": plain}, [wide.column]), [request]))
+        ((m, others_, products_),) = (c[()] for c in tally(read({"x": flipped}, [wide.column]), [request]))
+        assert n == m
+        assert abs(sums[0] - others_[0]) <= wide.count
+        assert abs(products[0] - products_[0]) <= request.pairs[0].largest
+        assert cells({"x": plain}, histogram) == cells({"x": flipped}, histogram)
+
+
+@pytest.mark.claim("collation")
+def test_collations_of_duckdb():
+    """The query grouped raw text: one spelling of many became the name of all."""
+    import duckdb
+
+    for setting, kind in (("", "VARCHAR COLLATE NOCASE"), ("nocase", "VARCHAR"), ("", "VARCHAR COLLATE NOACCENT")):
+        made = duckdb.connect()
+        made.execute(f"SET default_collation = '{setting}'")
+        made.execute(f"CREATE TABLE t (hiv {kind})")
+        made.execute("INSERT INTO t SELECT 'HIV positive' FROM range(999)")
+        for first in ("hiv POSITIVE", "HIV positivé", "HIV positive"):
+            made.execute("CREATE OR REPLACE TABLE u AS SELECT * FROM t LIMIT 0")
+            made.execute("INSERT INTO u VALUES (?)", [first])
+            made.execute("INSERT INTO u SELECT * FROM t")
+            assert cells(made.table("u"), HIV).get((0,), 0) == 999 + (first == "HIV positive")
+
+
+@pytest.mark.claim("collation")
+def test_collations_of_postgresql():
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    import psycopg
+
+    with psycopg.connect(places.postgres(), autocommit=True) as server:
+        server.execute(neighbours.POSTGRES)
+        for kind in ("citext", 'text COLLATE "loose"', "text"):
+            server.execute("DROP TABLE IF EXISTS tests_of_blood")
+            server.execute(f"CREATE TABLE tests_of_blood (hiv {kind})")
+            server.execute("INSERT INTO tests_of_blood VALUES ('hiv POSITIVE')")
+            server.execute("INSERT INTO tests_of_blood SELECT 'HIV positive' FROM generate_series(1, 999)")
+            frame = located(places.postgres(), [HIV], table="tests_of_blood")
+            assert cells(frame, HIV) == {(0,): 999, (1,): 1}
+
+
+def test_numbers_that_postgresql_would_refuse():
+    """Overflow and underflow are errors there, and told that a record holds such a number, after the charge."""
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    import psycopg
+
+    column = quantised(Numeric.of("x", (0, 10**20), missing=0), resolution=1 << 30)
+    for kind, values in (
+        ("double precision", ["1e308", "-1e308", "1e-320", "5e-324", "NaN", "Infinity", "-Infinity"]),
+        ("numeric", ["1e400", "-1e400", "1e-400", "NaN", "1e20", "Infinity"]),
+    ):
+        with psycopg.connect(places.postgres(), autocommit=True) as server:
+            server.execute("DROP TABLE IF EXISTS odd")
+            server.execute(f"CREATE TABLE odd (x {kind})")
+            for value in values:
+                server.execute(f"INSERT INTO odd VALUES ('{value}')")
+        frame = located(places.postgres(), [column.column], table="odd")
+        ((rows, sums, _),) = (c[()] for c in tally(read(frame, [column.column]), [Request((), (column,), True)]))
+        assert rows == len(values)
+        assert sums[0] == column.count * (2 if kind == "double precision" else 3)
+
+
+def test_a_name_that_is_a_file_is_no_table_of_duckdb(tmp_path, monkeypatch):
+    import duckdb
+
+    monkeypatch.chdir(tmp_path)
+    Path("secret.csv").write_text("hiv\nHIV positive\n")
+    with duckdb.connect("t.duckdb") as made:
+        made.execute('CREATE TABLE "odd ""name" (hiv VARCHAR)')
+        made.execute("CREATE SCHEMA ward")
+        made.execute("CREATE TABLE ward.patients (hiv VARCHAR)")
+    for name in ("secret.csv", "'secret.csv'", "read_csv('secret.csv')", "ward.secret", "patients"):
+        with pytest.raises(DataError, match="the DuckDB file has no table or view"):
+            located("t.duckdb", [HIV], table=name)
+    for name in ('odd "name', "ward.patients", 'main.odd "name'):
+        assert cells(located("t.duckdb", [HIV], table=name), HIV) == {}
+
+
+def test_a_release_reads_csv_before_it_charges(tmp_path):
+    """A malformed file is found out by its form, and costs nothing."""
+    path = tmp_path / "t.csv"
+    path.write_text("age\n1\n2,3\n")
+    plan = ib.Plan.of(
+        {
+            "data": {"source": str(path), "rows": 2},
+            "budget": {"epsilon": 1, "ledger": str(tmp_path / "t.ledger"), "dataset": "t"},
+            "columns": {"age": {"bounds": [0, 9]}},
+            "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
+        }
+    )
+    with pytest.raises(DataError, match="nothing was spent"):
+        ib.release(plan)
+    assert not (tmp_path / "t.ledger").exists()
+
+
+def test_the_script_counts_pairs():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.engines.neighbours", "--bases", "1", "--variants", "3", "Polars"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout.splitlines()[-1] == "6 pairs"
