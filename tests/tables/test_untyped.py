@@ -47,6 +47,10 @@ TABLE = [
     (np.datetime64("2020-01-01"), None, 0.5, "no", STRAY),
     (np.timedelta64(1, "D"), None, 0.5, "no", STRAY),
     (1j, None, 0.5, "no", STRAY),
+    (np.datetime64("NaT"), None, None, None, None),
+    (np.timedelta64("NaT"), None, None, None, None),
+    (1 + 0j, 1.0, 1.0, "true", "1"),
+    (complex("nan"), None, None, None, None),
 ]
 RULES = [NUMBER, INTEGERS, BOOLEANS, TEXTS]
 

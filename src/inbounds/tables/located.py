@@ -63,10 +63,9 @@ def located(source: Any, columns: Sequence[Column], *, table: str | None = None,
                 "engine: leave engine= out and copy the file here, or convert it to Parquet"
             )
         return csv_files.scan(text, columns, secret=text != str(source))
-    names = [column.name for column in columns]
     if master is not None:
-        return _spark(text, names, master)
-    return _READERS[engine or "polars"](text, names)
+        return _spark(text, columns, master)
+    return _READERS[engine or "polars"](text, columns)
 
 
 def _from_environment(text: str) -> str:
@@ -126,7 +125,7 @@ def _within(text: str) -> str:
     return f"{text.rstrip('/')}/*.parquet*" if Path(text).is_dir() else text
 
 
-def _polars(text: str, names: Sequence[str]) -> Any:
+def _polars(text: str, columns: Sequence[Column]) -> Any:
     import polars as pl
 
     types: dict[str | None, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean}
@@ -137,10 +136,10 @@ def _polars(text: str, names: Sequence[str]) -> Any:
         casts: dict[Any, Any] = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame.select(typed).cast(casts) if group.columns else frame
 
-    return guarded(lambda: pl.concat([read(group) for group in group_files(text, names)]))
+    return guarded(lambda: pl.concat([read(group) for group in group_files(text, columns)]))
 
 
-def _duckdb(text: str, names: Sequence[str]) -> Any:
+def _duckdb(text: str, columns: Sequence[Column]) -> Any:
     duckdb = _needed("duckdb", "duckdb", "engine='duckdb'")
     types = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
     connection = guarded(duckdb.connect)
@@ -154,10 +153,10 @@ def _duckdb(text: str, names: Sequence[str]) -> Any:
             casts.append(f"{value if kind is None else f'CAST({value} AS {types[kind]})'} AS {quoted}")
         return frame.project(", ".join(casts)) if casts else frame
 
-    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, names))))
+    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
 
 
-def _dask(text: str, names: Sequence[str]) -> Any:
+def _dask(text: str, columns: Sequence[Column]) -> Any:
     frames = _needed("dask.dataframe", "dask", "engine='dask'")
     types = {"number": "double[pyarrow]", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
 
@@ -166,14 +165,14 @@ def _dask(text: str, names: Sequence[str]) -> Any:
         casts = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame[[name for name, _ in group.columns]].astype(casts) if group.columns else frame
 
-    return guarded(lambda: _one_of([read(group) for group in group_files(text, names)], frames.concat))
+    return guarded(lambda: _one_of([read(group) for group in group_files(text, columns)], frames.concat))
 
 
 def _one_of(frames: Sequence[Any], concat: Callable[[Sequence[Any]], Any]) -> Any:
     return frames[0] if len(frames) == 1 else concat(frames)
 
 
-def _spark(text: str, names: Sequence[str], master: str | None = None) -> Any:
+def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> Any:
     """The caller's own session where there is one; otherwise one on the master that was named, or a local one."""
     sql = _needed("pyspark.sql", "spark", "engine='spark'")
     types = {"number": "double", "text": "string", "boolean": "boolean"}
@@ -194,10 +193,10 @@ def _spark(text: str, names: Sequence[str], master: str | None = None) -> Any:
                 frame = frame.withColumn(name, value.cast(types[kind]))
         return frame.select(*(name for name, _ in group.columns)) if group.columns else frame
 
-    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, names))))
+    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
 
 
-_READERS: dict[str, Callable[[str, Sequence[str]], Any]] = {
+_READERS: dict[str, Callable[[str, Sequence[Column]], Any]] = {
     "polars": _polars,
     "duckdb": _duckdb,
     "dask": _dask,

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
-from inbounds.tables.schema import DataError
+from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guarded
+from inbounds.tables.untyped import kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +26,25 @@ class Group:
     empty: frozenset[str] = frozenset()
 
 
-def group_files(text: str, names: Sequence[str]) -> list[Group]:
+def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     """claim:parquet-types. The files at a place in groups that can be read at once; one, as it is, if all types agree.
 
     Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
-    text in another. A place that is not on this machine is one group, and left to its engine.
+    text in another. Where no file has a type, the rule of the column gives it. A place that is not on this machine is
+    one group, and left to its engine.
     """
-    files = _files(text)
-    schemas = {file: _types(file) for file in files} if names and len(files) > 1 else {}
-    shared = [name for name in dict.fromkeys(names) if schemas and all(name in schema for schema in schemas.values())]
+    schemas = {file: _types(file) for file in _files(text)} if columns else {}
+    rules = {column.name: column for column in columns}
+    shared = [name for name in rules if schemas and all(name in schema for schema in schemas.values())]
     kinds = {name: {schema[name] for schema in schemas.values()} for name in shared}
-    if all(len(found) == 1 for found in kinds.values()):
+    if all(len(found) == 1 and found != {"Null"} for found in kinds.values()):
         return [Group((text,))]
-    columns = tuple((name, _common(name, found) if len(found) > 1 else None) for name, found in kinds.items())
+    casts = tuple((name, _common(rules[name], found)) for name, found in kinds.items())
     groups: dict[tuple[str, ...], list[str]] = {}
     for file, schema in schemas.items():
         groups.setdefault(tuple(schema[name] for name in shared), []).append(file)
     return [
-        Group(
-            tuple(own), columns, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null")
-        )
+        Group(tuple(own), casts, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null"))
         for types, own in groups.items()
     ]
 
@@ -70,11 +70,19 @@ _NUMBERS = ("Int", "UInt", "Float", "Decimal", "Boolean")
 _TEXTS = ("String", "Categorical", "Enum")
 
 
-def _common(name: str, types: set[str]) -> str:
+def _common(column: Column, types: set[str]) -> str | None:
+    """The type to cast a column to; that of its rule where no file has a value."""
     found = types - {"Null"}
+    if len(types) == 1 and found:
+        return None
+    if not found:
+        kind = kind_of(column)
+        return "number" if kind == "integer" else kind
     if found == {"Boolean"}:
         return "boolean"
     for kind, starts in (("number", _NUMBERS), ("text", _TEXTS)):
         if all(one.startswith(starts) for one in found):
             return kind
-    raise DataError(f"column {name!r} has types that do not go together in different Parquet files; write them anew")
+    raise DataError(
+        f"column {column.name!r} has types that do not go together in different Parquet files; write them anew"
+    )

@@ -167,6 +167,8 @@ def _is_missing(value: Any) -> bool:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, complex | np.complexfloating | np.datetime64 | np.timedelta64):
+        return bool(value != value)
     return isinstance(value, numbers.Real) and not isinstance(value, numbers.Rational) and bool(value != value)
 
 
@@ -181,6 +183,9 @@ def _number(value: Any) -> float | None:
         if text in (*_TRUE, *_FALSE):
             return float(text in _TRUE)
         return float(text) if _IS_NUMBER.fullmatch(text) and text.isascii() else None
+    if isinstance(value, complex | np.complexfloating) and not value.imag:
+        # NumPy makes complex numbers of all next to one.
+        value = value.real
     if isinstance(value, np.timedelta64) or not isinstance(value, numbers.Real | Decimal | np.bool_):
         return None
     try:
