@@ -10,16 +10,38 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 # Room or module -> what of ours it may import. "laws" allows everything below inbounds.laws.
 ALLOWED = {
     "_check": set(),
+    "_text": set(),
     "laws": {"_check", "laws"},
     "grid": {"_check", "laws", "grid"},
-    "privacy": {"_check", "laws", "grid", "privacy"},
+    "privacy": {"_check", "_text", "laws", "grid", "privacy"},
     "tables": {"_check", "privacy.sensitivity", "privacy.guarantee", "tables"},
     # The wall: the only room that may see both the table and the noise, and what passes it.
     "releases": {"_check", "derive", "expected", "grid", "privacy", "record", "releases", "tables", "after"},
-    "record": {"_check", "after", "derive", "expected", "grid", "inference", "privacy", "record_text", "soundness"},
+    "record": {
+        "_check",
+        "_text",
+        "after",
+        "derive",
+        "expected",
+        "grid",
+        "inference",
+        "privacy",
+        "record_text",
+        "soundness",
+    },
     "record_text": {"_check", "privacy.certificate"},
     # What is concluded from records: it sees them and the laws, and no table.
-    "inference": {"_check", "derive", "expected", "grid", "inference", "laws", "privacy.certificate", "record"},
+    "inference": {
+        "_check",
+        "_text",
+        "derive",
+        "expected",
+        "grid",
+        "inference",
+        "laws",
+        "privacy.certificate",
+        "record",
+    },
     "soundness": {"derive", "privacy.certificate"},
     "expected": {"_check", "derive", "grid", "laws", "privacy.certificate"},
     "derive": {"_check", "after"},
@@ -28,6 +50,7 @@ ALLOWED = {
     # What a steward touches: previews run the release functions, without data; plans hand them the data unseen.
     "app": {
         "_check",
+        "_text",
         "app",
         "audit",
         "derive",

@@ -300,12 +300,16 @@ def used(account, charges=4):
 
 
 def edited(path, *statements):
-    """What somebody does who knows SQLite: the guards are dropped first."""
+    """What somebody does who knows SQLite: the guards are dropped first, and put back."""
     with sqlite3.connect(path) as connection:
-        for guard in ("entries_stay", "entries_remain", "results_stay", "results_remain"):
+        guards = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
+        for guard in guards:
             connection.execute(f"DROP TRIGGER {guard}")
         for statement in statements:
             connection.execute(*statement) if isinstance(statement, tuple) else connection.execute(statement)
+        for guard in guards.values():
+            if "DROP TABLE results" not in statements or "results" not in guard:
+                connection.execute(guard)
     connection.close()
 
 

@@ -1,6 +1,5 @@
 """What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.app.cli`."""
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +9,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from inbounds._text import csv_cell, to_json, visible
 from inbounds.app import report, tidy
 from inbounds.app.job import Releases, release, request_of
 from inbounds.app.plan import Plan
@@ -141,7 +141,8 @@ def verified(path: Path, ledger: Path | None = None) -> Releases:
     if made.entry is None:
         raise RecordError("the record names no entry of a ledger")
     ledgers.verify(ledger, [(made.entry.sequence, made.entry.hash)])
-    kept = ledgers.results(ledger).get(made.entry.sequence)
+    # The last digits of a value may be others; its text is about as long.
+    kept = ledgers.result(ledger, made.entry.sequence, longest=2 * len(text.encode()) + 10_000)
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
@@ -155,7 +156,7 @@ def account_lines(path: Path) -> list[str]:
     chain = ledgers.verify(path)
     lines = [str(one) for one in ledgers.standings(chain)] or ["no dataset yet"]
     for one in chain:
-        lines += [f"{one.sequence:>4d}  {one.body['when']}  {one.kind:8s} {_told(one)}  ({one.body['who']})"]
+        lines += [visible(f"{one.sequence:>4d}  {one.body['when']}  {one.kind:8s} {_told(one)}  ({one.body['who']})")]
     return lines
 
 
@@ -197,7 +198,7 @@ def exported(path: Path, kind: str) -> str:
 
     chain = ledgers.verify(path)
     if kind == "registry":
-        return json.dumps([_registered(one, chain) for one in ledgers.standings(chain)], indent=1, ensure_ascii=False)
+        return to_json([_registered(one, chain) for one in ledgers.standings(chain)], indent=1, ensure_ascii=False)
     if kind != "csv":
         raise ValueError(f"--as must be csv or registry, got {kind!r}")
     text = io.StringIO()
@@ -208,8 +209,8 @@ def exported(path: Path, kind: str) -> str:
         cost = ledgers.shown(body["cost"]) if "cost" in body else ""
         limit = ledgers.shown(body["limit"]) if "limit" in body else ""
         what = "; ".join(body["what"]) if "what" in body else body.get("why", "")
-        fields = [entry.sequence, body["when"], body["who"], entry.kind, body.get("dataset", ""), cost, limit]
-        writer.writerow([*fields, what, entry.hash])
+        texts = [csv_cell(text) for text in (body["when"], body["who"], entry.kind, body.get("dataset", ""))]
+        writer.writerow([entry.sequence, *texts, cost, limit, csv_cell(what), entry.hash])
     return text.getvalue()
 
 

@@ -2,21 +2,30 @@
 
 A chain is read strictly: every entry says what its kind says and nothing else, its numbers are whole, and it can follow
 those before it. So whoever appends an entry with a true hash still cannot make it say what no ledger of ours would say.
+Sizes are checked before anything is computed, so that no entry can fill the memory.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from inbounds._text import visible
 from inbounds.privacy.guarantee import NEIGHBOURS
 
 FORMAT = "inbounds-ledger/1"
 # One ε.
 UNIT = 10**9
 START = "0" * 64
+# Characters of an entry: a thousand releases with the longest names fit several times.
+LONGEST = 2**21
+# A limit as large as any argument can state has fewer digits.
+_MOST_DIGITS = 1500
+# ε as `str(Fraction)` writes it, with no more digits than Python reads.
+_EPSILON = re.compile(r"([1-9][0-9]{0,4299})(?:/([1-9][0-9]{0,4299}))?", re.ASCII)
 
 
 class LedgerError(ValueError):
@@ -50,7 +59,9 @@ class Entry:
         says = _SAYS.get(self.kind, {}) | {"when": str, "who": str}
         if self.kind not in _SAYS or set(self.body) != set(says):
             return False
-        return all(type(self.body[name]) is kind for name, kind in says.items())
+        if not all(type(self.body[name]) is kind for name, kind in says.items()):
+            return False
+        return all(type(text) is str for text in self.body.get("what", ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a record."""
@@ -109,7 +120,7 @@ class Standing:
     def __str__(self) -> str:
         share = f"{shown(self.spent)} of {shown(self.limit)} spent, {shown(self.left)} left"
         times = "1 charge" if self.charges == 1 else f"{self.charges} charges"
-        return f"{self.dataset}: {share} ({times}; {self.neighbours})"
+        return f"{visible(self.dataset)}: {share} ({times}; {self.neighbours})"
 
 
 def shown(amount: int) -> str:
@@ -182,11 +193,19 @@ class Chain:
             return False
         if entry.kind == "limit":
             return bool(body["before"] == standing.limit and body["limit"] >= standing.spent and body["why"].strip())
-        try:
-            least = cost_of(Fraction(body["epsilon"]))
-        except (ValueError, ZeroDivisionError):
-            return False
-        return bool(0 < least == body["cost"] <= standing.left)
+        return bool(_least_cost(body["epsilon"]) == body["cost"] <= standing.left)
+
+
+def _least_cost(epsilon: str) -> int | None:
+    """What an ε of a charge costs, in billionths; None for text that is no ε as it is written here.
+
+    It is not made a `Fraction`, which would take ``"1e-999999999"`` and fill the memory with it.
+    """
+    found = _EPSILON.fullmatch(epsilon)
+    try:
+        return None if found is None else -(-int(found[1]) * UNIT // int(found[2] or 1))
+    except ValueError:
+        return None
 
 
 def parsed(rows: Iterable[tuple[Any, Any, Any, Any, Any]]) -> Chain:
@@ -195,16 +214,12 @@ def parsed(rows: Iterable[tuple[Any, Any, Any, Any, Any]]) -> Chain:
     for sequence, kind, text, previous, hash_ in rows:
         broken = LedgerError(f"the ledger was changed: entry {len(chain.entries)} does not follow from those before it")
         try:
-            good = sequence == len(chain.entries) and previous == before
-            good = good and hash_ == _hash(sequence, kind, text, previous)
-            body = json.loads(text, parse_constant=_refused)
-            entry = Entry(sequence, kind, body, previous, hash_)
-            # Written in one way, so that a body cannot be read in two.
-            good = good and isinstance(body, dict) and entry.text == text
-        except (ValueError, TypeError, RecursionError):
-            good = False
-        if not good:
-            raise broken
+            good = sequence == len(chain.entries) and previous == before and len(kind) + len(text) <= LONGEST
+            if not good or hash_ != _hash(sequence, kind, text, previous):
+                raise broken
+            entry = Entry(sequence, kind, read_body(text), previous, hash_)
+        except (ValueError, TypeError):
+            raise broken from None
         before = hash_
         chain.add(entry)
     if not chain.entries:
@@ -212,5 +227,28 @@ def parsed(rows: Iterable[tuple[Any, Any, Any, Any, Any]]) -> Chain:
     return chain
 
 
-def _refused(text: str) -> None:
+def read_body(text: str) -> dict[str, Any]:
+    """The body of an entry; `ValueError` for text that is not written as we write it.
+
+    There is one way to write it, so that a body cannot be read in two, and it has no numbers but whole ones.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"it has more than {LONGEST:,} characters")
+    try:
+        body = json.loads(text, parse_int=_whole, parse_float=_refuse, parse_constant=_refuse)
+        same = isinstance(body, dict) and _text(body) == text
+    except RecursionError:
+        same = False
+    if not same:
+        raise ValueError("it is not written as entries are")
+    return body  # type: ignore[no-any-return]
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
+    return int(text)
+
+
+def _refuse(text: str) -> None:
     raise ValueError(text)

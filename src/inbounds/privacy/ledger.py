@@ -14,7 +14,6 @@ Refusals depend on public numbers alone.
 
 import hashlib
 import sqlite3
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from inbounds.privacy.chain import Standing as Standing
 from inbounds.privacy.chain import shown as shown
 from inbounds.privacy.guarantee import NEIGHBOURS
 from inbounds.privacy.ledger_file import append, begun, present, printable, reading, writing
+from inbounds.privacy.results import check_results, pack, read_result, read_results
 
 
 class BudgetRefused(LedgerError):
@@ -63,13 +63,17 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is charged: ε for a whole set of releases, under one promise. ``digest`` says what was asked for."""
+    """What is charged: ε for a whole set of releases, under one promise. ``digest`` says what was asked for.
+
+    ``longest`` is what its result may have at most, in bytes; a stored one that is longer is not read.
+    """
 
     digest: str
     epsilon: Fraction
     neighbours: str
     contributions: int
     what: tuple[str, ...] = ()
+    longest: int | None = None
 
     def __post_init__(self) -> None:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
@@ -111,7 +115,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         if standing is not None:
             _one_promise(standing, request)
         if asked and not new:
-            return _stored(connection, chain, asked)
+            return _stored(connection, chain, asked, request.longest)
         if standing is None:
             standing = _first_standing(account, request, chain)
             body = {name: getattr(standing, name) for name in ("dataset", "limit", "neighbours", "contributions")}
@@ -134,7 +138,7 @@ def stored(account: Account, request: Request) -> Receipt | None:
         return None
     with reading(account.ledger) as (connection, chain):
         asked = _charges(chain, account, request)
-        return _stored(connection, chain, asked) if asked else None
+        return _stored(connection, chain, asked, request.longest) if asked else None
 
 
 def affordable(account: Account, request: Request) -> int:
@@ -151,7 +155,7 @@ def affordable(account: Account, request: Request) -> int:
 
 def keep(account: Account, receipt: Receipt, result: str) -> Entry:
     """Store the result of a charge, before anybody sees it."""
-    packed = zlib.compress(result.encode(), 6)
+    packed = pack(result)
     with writing(account.ledger, "; the result could not be kept, and the charge stands") as (connection, chain):
         paid = receipt.entry.sequence
         if chain.charges.get(paid) != receipt.entry:
@@ -239,7 +243,13 @@ def read(path: Any) -> list[Entry]:
 def results(path: Any) -> dict[int, str]:
     """Stored results by the number of their charge; refuses one that is not what was stored."""
     with reading(present(path)) as (connection, chain):
-        return _results(connection, chain)
+        return read_results(connection, chain)
+
+
+def result(path: Any, charge: int, longest: int | None = None) -> str | None:
+    """The stored result of a charge, None where there is none; refuses one of more than ``longest`` bytes."""
+    with reading(present(path)) as (connection, chain):
+        return read_result(connection, chain, charge, longest) if charge in chain.kept else None
 
 
 def verify(path: Any, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
@@ -250,7 +260,7 @@ def verify(path: Any, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
     ledger that was put back or forked.
     """
     with reading(present(path)) as (connection, chain):
-        _results(connection, chain)
+        check_results(connection, chain)
     for sequence, hash_ in anchors:
         if not 0 <= sequence < len(chain.entries) or chain.entries[sequence].hash != hash_:
             raise LedgerError(
@@ -307,11 +317,13 @@ def _left_after(chain: Chain, paid: Entry) -> int:
     return int(limit - spent)
 
 
-def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]) -> Receipt:
+def _stored(
+    connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry], longest: int | None = None
+) -> Receipt:
     """What the last charge of a request got that got anything."""
     for paid in reversed(asked):
         if paid.sequence in chain.kept:
-            return Receipt(paid, _left_after(chain, paid), _result(connection, chain, paid.sequence))
+            return Receipt(paid, _left_after(chain, paid), read_result(connection, chain, paid.sequence, longest))
     last = asked[-1]
     failed = last.sequence in chain.failed
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
@@ -320,21 +332,3 @@ def _stored(connection: sqlite3.Connection, chain: Chain, asked: Sequence[Entry]
         "drawn twice for one charge. A new charge is made by a plan, with --new or new=True; by a function, "
         "with another epsilon"
     )
-
-
-def _results(connection: sqlite3.Connection, chain: Chain) -> dict[int, str]:
-    numbers = [number for (number,) in connection.execute("SELECT charge FROM results ORDER BY charge")]
-    if sorted(chain.kept) != numbers:
-        raise LedgerError("the ledger was changed: its results are not those that its entries name")
-    return {number: _result(connection, chain, number) for number in numbers}
-
-
-def _result(connection: sqlite3.Connection, chain: Chain, number: int) -> str:
-    found = connection.execute("SELECT content FROM results WHERE charge = ?", (number,)).fetchone()
-    try:
-        text = zlib.decompress(found[0]).decode()
-        if hashlib.sha256(text.encode()).hexdigest() == chain.kept[number].body["digest"]:
-            return text
-    except (TypeError, ValueError, zlib.error):
-        pass
-    raise LedgerError(f"the ledger was changed: the result of entry {number} is not what was stored")

@@ -2,18 +2,25 @@
 
 What is read is checked against the chain and the note first; what is written is one transaction that nobody else
 writes in, on the disk when it is done.
+
+The file may have been written by somebody else. Nothing in it is run: it must have our tables and triggers, and no
+other object, before a row of it is read, and SQLite works within limits that are just enough for them.
 """
 
 import getpass
+import os
+import re
 import sqlite3
+import stat
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inbounds.privacy.chain import FORMAT, Chain, Entry, LedgerError, parsed
+from inbounds.privacy.chain import FORMAT, LONGEST, Chain, Entry, LedgerError, parsed, read_body
 
 # Seconds to wait while others write.
 _PATIENCE = 60.0
@@ -33,6 +40,26 @@ CREATE TRIGGER results_stay BEFORE UPDATE ON results BEGIN SELECT RAISE(ABORT, '
 CREATE TRIGGER results_remain BEFORE DELETE ON results BEGIN SELECT RAISE(ABORT, 'results are only added'); END;
 """
 
+# Enough for our own statements and for the text of our own tables.
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 2000,
+    sqlite3.SQLITE_LIMIT_COLUMN: 16,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 16,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 2,
+    sqlite3.SQLITE_LIMIT_VDBE_OP: 1000,
+    sqlite3.SQLITE_LIMIT_FUNCTION_ARG: 8,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 8,
+    sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+    sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
+}
+# Bytes of a row of entries, every character of which may take four; and of a result.
+_ENTRY_BYTES, _RESULT_BYTES = 4 * LONGEST + 4096, 10**9
+# Steps of SQLite's machine for one statement before the tables are known to be ours. Those of ours take 150.
+_STEPS = 3000
+# What SQLite writes at the end of a journal that names further files, which it would delete. Ours names none.
+_FURTHER_FILES = bytes.fromhex("d9d505f920a163d7")
+
 
 def present(path: Any) -> Path:
     where = Path(path)
@@ -47,7 +74,7 @@ def begun(path: Path) -> bool:
     A ledger that is gone while the file beside it says how far it had come was taken away. That file is looked for
     first: it is written after the ledger.
     """
-    noted = _head_file(path).exists()
+    noted = os.path.lexists(_head_file(path))
     there = path.exists() and (not path.is_file() or path.stat().st_size > 0)
     if noted and not there:
         raise LedgerError(_put_back(path))
@@ -57,15 +84,76 @@ def begun(path: Path) -> bool:
 @contextmanager
 def _connected(path: Path, *, create: bool, after: str) -> Iterator[sqlite3.Connection]:
     """A connection; whatever SQLite says becomes one clear error, with what that means for the budget."""
+    if (wrong := _unusable(path)) is not None:
+        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({wrong}){after}")
     try:
         # Also to read it is opened for writing: what a crash left half done has to be rolled back first.
         address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         with closing(sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True)) as connection:
+            _confine(connection)
             # Committed is what is on the disk, the name of the journal included.
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
     except sqlite3.Error as error:
         raise LedgerError(f"the ledger {str(path)!r} cannot be used ({error}){after}") from None
+
+
+def _unusable(path: Path) -> str | None:
+    """Why SQLite should not even open it. The file itself is not opened: closing it would end our own locks on it."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return "not a regular file"
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    journal = Path(f"{path.resolve()}-journal")
+    try:
+        if not stat.S_ISREG(journal.lstat().st_mode):
+            return "the journal beside it is not a regular file"
+        with journal.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - len(_FURTHER_FILES), 0))
+            if size >= 512 and file.read() == _FURTHER_FILES:
+                return "the journal beside it is of several files"
+    except OSError:
+        # There is none, or no longer.
+        return None
+    return None
+
+
+def _confine(connection: sqlite3.Connection) -> None:
+    """Let SQLite run nothing that the file brings along; before anything of the file is read."""
+    for limit, most in _LIMITS.items():
+        connection.setlimit(limit, most)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ENTRY_BYTES)
+    connection.set_progress_handler(lambda: 1, _STEPS)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+
+
+def _objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT 20")
+    return sorted(rows)
+
+
+@cache
+def _own_objects() -> list[tuple[str, ...]]:
+    """The tables, index and triggers of a ledger, as SQLite writes them down."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLES)
+        return _objects(connection)
+
+
+def _is_begun(connection: sqlite3.Connection) -> bool:
+    """Whether the tables are there; `LedgerError` for other ones. From then on rows may be read."""
+    found = _objects(connection)
+    if found and (found != _own_objects() or connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",)):
+        raise LedgerError(
+            "the file has other tables, views, triggers or guards than a ledger has: it is none, or was changed"
+        )
+    connection.set_progress_handler(None, 0)
+    return bool(found)
 
 
 @contextmanager
@@ -100,13 +188,18 @@ def writing(path: Path, after: str = "; nothing was spent") -> Iterator[tuple[sq
 
 
 def _chain(connection: sqlite3.Connection) -> Chain:
-    return parsed(connection.execute("SELECT sequence, kind, body, previous, hash FROM entries ORDER BY sequence"))
+    if not _is_begun(connection):
+        raise sqlite3.DatabaseError("no ledger was begun in it")
+    rows = connection.execute("SELECT sequence, kind, body, previous, hash FROM entries ORDER BY sequence")
+    chain = parsed(rows)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+    return chain
 
 
 def _opened(connection: sqlite3.Connection, path: Path) -> Chain:
     # Within the transaction nobody else commits, so that the file beside it is not ahead of what is seen here.
     head = _noted_head(path)
-    if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
+    if not _is_begun(connection):
         if head is not None:
             raise LedgerError(_put_back(path))
         for statement in _TABLES.strip().split(";\n"):
@@ -137,13 +230,19 @@ def _note_head(path: Path, entry: Entry) -> None:
 
 def _noted_head(path: Path) -> tuple[int, str] | None:
     head = _head_file(path)
-    if not head.exists():
-        return None
     try:
-        sequence, hash_ = head.read_text("ascii").split()
-        return int(sequence), hash_
-    except (ValueError, OSError):
-        raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there") from None
+        # Neither a link, which may lead to a device, nor a pipe, which may never end.
+        handle = os.open(head, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with open(handle, "rb") as file:  # noqa: PTH123
+            good = stat.S_ISREG(os.fstat(handle).st_mode)
+            found = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", file.read(100)) if good else None
+    except FileNotFoundError:
+        return None
+    except OSError:
+        found = None
+    if found is None:
+        raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there")
+    return int(found[1]), found[2].decode("ascii")
 
 
 def _not_put_back(path: Path, head: tuple[int, str] | None, chain: Chain) -> None:
@@ -161,6 +260,11 @@ def _put_back(path: Path) -> str:
 def append(connection: sqlite3.Connection, chain: Chain, kind: str, body: dict[str, Any], who: str | None) -> Entry:
     when = datetime.now(UTC).isoformat(timespec="seconds")
     entry = Entry.after(chain.last, kind, body | {"when": when, "who": printable(who or _user())})
+    try:
+        # What could not be read again must not be written.
+        read_body(entry.text)
+    except ValueError as error:
+        raise LedgerError(f"the entry cannot be written ({error}); shorten its names and texts") from None
     chain.add(entry)
     row = (entry.sequence, kind, entry.text, entry.previous, entry.hash)
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row)

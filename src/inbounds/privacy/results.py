@@ -1,0 +1,119 @@
+"""Stored results: text that was packed, and is unpacked no further than a record of ours could go.
+
+A result is read as it was stored or not at all: its hash is in the chain. Before that is known, it is what somebody
+else may have written, and a few bytes of it may unpack to gigabytes.
+"""
+
+import hashlib
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from inbounds.privacy.chain import Chain, LedgerError
+
+# Characters to a stored byte. Records of a few releases have 4 of them, of a hundred alike 30, tables of a million
+# cells 7 to 18; what would have more is packed less tightly.
+RATIO = 32
+# On top of it, for what was stored before that was so: a table of ten million cells that are nearly all zero is 80 MB.
+SPARE = 100 * 2**20
+_INPUT, _OUTPUT = 2**16, 2**18
+_CHANGED = "the ledger was changed: "
+
+
+@dataclass(slots=True)
+class _Room:
+    """How much more may be unpacked."""
+
+    left: int = SPARE
+
+
+def pack(text: str) -> bytes:
+    """The text as it is stored: as tight as it may be to be unpacked again."""
+    raw = text.encode()
+    for level, strategy in ((6, zlib.Z_DEFAULT_STRATEGY), (1, zlib.Z_DEFAULT_STRATEGY), (6, zlib.Z_HUFFMAN_ONLY)):
+        packer = zlib.compressobj(level, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+        packed = packer.compress(raw) + packer.flush()
+        if len(raw) <= RATIO * len(packed):
+            break
+    return packed
+
+
+def check_results(connection: sqlite3.Connection, chain: Chain) -> None:
+    """`LedgerError` unless the results are those that the chain names, each as it was stored."""
+    room = _Room()
+    for number in _numbers(connection, chain):
+        for _ in _proved(connection, chain, number, room):
+            pass
+
+
+def read_results(connection: sqlite3.Connection, chain: Chain) -> dict[int, str]:
+    """All results by the number of their charge, checked."""
+    room = _Room()
+    numbers = _numbers(connection, chain)
+    return {number: b"".join(_proved(connection, chain, number, room)).decode() for number in numbers}
+
+
+def read_result(connection: sqlite3.Connection, chain: Chain, number: int, longest: int | None = None) -> str:
+    """The result of one charge, checked; refused beyond ``longest`` bytes, which is what it may have at most."""
+    pieces, size = [], 0
+    for piece in _proved(connection, chain, number, _Room()):
+        pieces.append(piece)
+        size += len(piece)
+        if longest is not None and size > longest:
+            raise LedgerError(f"{_CHANGED}the result of entry {number} is longer than a result of this request can be")
+    return b"".join(pieces).decode()
+
+
+def _numbers(connection: sqlite3.Connection, chain: Chain) -> list[int]:
+    """The charges that have results, if the table of results has exactly those and the file has room for them.
+
+    Pages of a file that was tampered with may be parts of many results at once.
+    """
+    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+    numbers, room = sorted(chain.kept), pages * size
+    rows = connection.execute("SELECT charge, length(content) FROM results ORDER BY charge")
+    for number, row in zip_longest(numbers, rows):
+        if row is None or row[0] != number:
+            raise LedgerError(f"{_CHANGED}its results are not those that its entries name")
+        room -= row[1]
+        if room < 0:
+            raise LedgerError(f"{_CHANGED}its results are larger than the file")
+    return numbers
+
+
+def _proved(connection: sqlite3.Connection, chain: Chain, number: int, room: _Room) -> Iterator[bytes]:
+    """The pieces of a result; `LedgerError` after the last one if they are not what was stored."""
+    row = connection.execute("SELECT content FROM results WHERE charge = ?", (number,)).fetchone()
+    hashed = hashlib.sha256()
+    try:
+        for piece in _unpacked(row[0], room):
+            hashed.update(piece)
+            yield piece
+        good = hashed.hexdigest() == chain.kept[number].body["digest"]
+    except (TypeError, ValueError, zlib.error):
+        good = False
+    if not good:
+        raise LedgerError(f"{_CHANGED}the result of entry {number} is not what was stored")
+
+
+def _unpacked(content: bytes, room: _Room) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj()
+    for start in range(0, len(content), _INPUT):
+        rest = content[start : start + _INPUT]
+        room.left += RATIO * len(rest)
+        while rest:
+            if unpacker.eof:
+                raise ValueError("there is more after its end")
+            piece = unpacker.decompress(rest, _OUTPUT)
+            room.left -= len(piece)
+            if room.left < 0:
+                raise ValueError("far more comes out than was ever put in")
+            yield piece
+            rest = unpacker.unconsumed_tail or unpacker.unused_data
+    if not unpacker.eof:
+        # A few bytes at most: everything was fed to it.
+        yield unpacker.flush()
+    if not unpacker.eof:
+        raise ValueError("its end is missing")
