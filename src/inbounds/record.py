@@ -19,6 +19,7 @@ import numpy as np
 
 from inbounds import _check, derive, soundness
 from inbounds._check import Array
+from inbounds._text import visible
 from inbounds.after.tree import Groups, grow
 from inbounds.expected import Error, expected_error, simulated_errors
 from inbounds.grid.law import GridMechanism
@@ -181,17 +182,19 @@ class Release:
 
     def __repr__(self) -> str:
         if not self.released:
-            return f"<Release: {self.title}: not released, epsilon {self.epsilon:g}>"
+            return f"<Release: {visible(self.title)}: not released, epsilon {self.epsilon:g}>"
         value = "x".join(str(len(axis)) for axis in self.axes) + " values" if self.axes else self._shown().strip()
-        return f"<Release: {self.title}: {value}, epsilon {self.epsilon:g}>"
+        return f"<Release: {visible(self.title)}: {value}, epsilon {self.epsilon:g}>"
 
     def __str__(self) -> str:
         if not self.released:
-            return f"{self.title}: not released"
+            return f"{visible(self.title)}: not released"
         unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
         how = self.bounding if self.method in (derive.DIRECT, derive.MATRIX) else f"{self.bounding}, {self.method}"
         cost = f"  epsilon {self.epsilon:g} per {unit}, {self.neighbours}; {how}; {self.error}"
-        return "\n".join([f"{self.title}:{self._shown()}", cost, *(f"  {note}" for note in self.notes)])
+        return "\n".join(
+            [f"{visible(self.title)}:{self._shown()}", *map(visible, [cost, *(f"  {x}" for x in self.notes)])]
+        )
 
     @property
     def title(self) -> str:
@@ -351,7 +354,7 @@ def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
     """Texts of cells: one by itself, a line for each, or a table with its labels."""
     if not axes:
         return f" {texts[0]}"
-    *outer, last = axes
+    *outer, last = [[visible(label) for label in axis] for axis in axes]
     if not outer:
         wide = max(map(len, last))
         return "".join(f"\n  {label:{wide}s}  {text}" for label, text in zip(last, texts, strict=True))

@@ -5,7 +5,6 @@ on a terminal. Exit status: 0 done, 2 bad input (one clear message), 3 refused b
 interrupted.
 """
 
-import json
 import signal
 import sys
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Annotated
 import typer
 
 from inbounds._check import choice
-from inbounds.app.terminal import progress_bar, say, steps, whole
+from inbounds._text import to_json, visible
+from inbounds.app.terminal import progress_bar, say, show, steps, whole
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -84,7 +84,7 @@ def plan_schema() -> None:
     """Print the JSON schema of plans, for editors that complete and check TOML."""
     from inbounds.app.plan import Plan
 
-    print(json.dumps(Plan.model_json_schema(), indent=1))
+    show(to_json(Plan.model_json_schema(), indent=1))
 
 
 @app.command(short_help="cost and expected error of a plan; reads no data")
@@ -111,7 +111,7 @@ def preview(
     if picture is not None:
         made.plot().save(str(picture))
         say(f"{picture} is drawn")
-    print(json.dumps(made.to_dict()) if as_json else made)
+    show(to_json(made.to_dict()) if as_json else made)
 
 
 @app.command(short_help="the main job: charge, read once, write record and report")
@@ -137,7 +137,7 @@ def release(
     loaded = Plan.load(plan)
     if dry_run:
         text = commands.dry_run(loaded, out, new=new)
-        print(json.dumps({"dry_run": text})) if as_json else say(text)
+        show(to_json({"dry_run": text})) if as_json else say(text)
         return
     with steps() as tell:
         made = commands.run(loaded, out, new=new, who=by, say=tell)
@@ -151,9 +151,9 @@ def release(
         entry = None if made.entry is None else made.entry.sequence
         left = None if made.left is None else shown(made.left)
         body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": left}
-        print(json.dumps(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
+        show(to_json(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
         return
-    print(made)
+    show(made)
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
     spent += "" if made.entry is not None else ", and no ledger accounts for it"
     say(f"{spent}; the report is {out / 'report.html'}")
@@ -178,7 +178,7 @@ def verify(
     text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.plan.data.neighbours}"
     paid = "; no ledger accounts for it" if made.entry is None else ""
     paid = paid if against is None else "; the ledger has the charge"
-    print(json.dumps(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)
+    show(to_json(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)
 
 
 @ledger.command("show", short_help="what is spent and left, and every entry")
@@ -189,7 +189,7 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     """
     from inbounds.app import commands
 
-    print(json.dumps(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
+    show(to_json(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
 
 
 @ledger.command("verify", short_help="whether it was changed or put back")
@@ -217,7 +217,7 @@ def ledger_verify(
     text = f"{len(chain)} entries hold together" + (
         f", with {len(records)} record{'s' * (len(records) > 1)}" if records else ""
     )
-    print(json.dumps({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
+    show(to_json({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
 
 
 @ledger.command("raise", short_help="another limit for a dataset")
@@ -235,7 +235,7 @@ def ledger_raise(
     from inbounds import _check
     from inbounds.privacy.ledger import Account, raise_limit
 
-    print(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
+    show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
 
 @ledger.command("export", short_help="CSV, or the columns of the registry")
@@ -340,7 +340,7 @@ def study(
         order = laboratory.Order(out, count, start, threads, undefined, figures)
         report = laboratory.conduct(what, order, progress=progress, say=say)
     if as_json:
-        print(json.dumps(report))
+        show(to_json(report))
 
 
 def main() -> None:
@@ -354,7 +354,8 @@ def main() -> None:
             say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
-        say(f"inbounds: {error}")
+        # The mistakes of a plan are a line each; anything else is one line, whatever names are in it.
+        say(f"inbounds: {error if hasattr(error, 'problems') else visible(str(error))}")
         sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
     except Exception as error:
         # Click's own usage errors know their exit status and how to show themselves.

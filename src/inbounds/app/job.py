@@ -13,6 +13,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
+from inbounds._text import visible
 from inbounds.app.plan import Plan, PlanError, digest
 from inbounds.derive import triangle_size
 from inbounds.privacy import ledger as ledgers
@@ -50,10 +51,10 @@ class Releases(Mapping[str, Release]):
 
     def __repr__(self) -> str:
         again = ", released before" if self.stored else ""
-        return f"<Releases: {', '.join(self.records)}; epsilon {float(self.epsilon):g}{again}>"
+        return f"<Releases: {', '.join(map(visible, self.records))}; epsilon {float(self.epsilon):g}{again}>"
 
     def __str__(self) -> str:
-        return "\n".join(f"{name}\n{release}" for name, release in self.records.items())
+        return "\n".join(f"{visible(name)}\n{release}" for name, release in self.records.items())
 
     @property
     def epsilon(self) -> Fraction:

@@ -7,11 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from inbounds._text import visible
+
 
 class PlanError(ValueError):
     """A plan with mistakes; ``problems`` has them all."""
 
     def __init__(self, problems: list[str], name: str = "the plan") -> None:
+        problems, name = [visible(problem) for problem in problems], visible(name)
         self.problems = tuple(problems)
         lines = [f"{name}: {len(problems)} mistakes:", *(f"  {problem}" for problem in problems)]
         super().__init__(f"{name}: {problems[0]}" if len(problems) == 1 else "\n".join(lines))

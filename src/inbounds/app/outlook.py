@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from inbounds._text import visible
 from inbounds.app.forecast import foreseen, typical_error
 from inbounds.app.plan import Plan
 from inbounds.app.preview import Preview, previewed
@@ -91,7 +92,7 @@ class Outlook:
         half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
         return [
             (
-                f"{one.name}: {one.preview.asked.record.title}",
+                visible(f"{one.name}: {one.preview.asked.record.title}"),
                 _figure(float(one.epsilon)),
                 *(_figure(x) for x in (seen.typical, seen.reach, seen.worst, one.errors[half], one.errors[double])),
             )
@@ -111,7 +112,7 @@ class Outlook:
         wide = max(len(row[0]) for row in rows)
         lines = [self.summary, f"{'':{wide}s}" + "".join(f" {head:>11s}" for head in _HEADS[1:])]
         lines += [f"{row[0]:{wide}s}" + "".join(f" {x:>11s}" for x in row[1:]) for row in rows]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *map(visible, self.notes)])
 
     @property
     def notes(self) -> list[str]:

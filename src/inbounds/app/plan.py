@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, ValidationError
 
+from inbounds._text import visible
 from inbounds.app.mistakes import PlanError as PlanError
 from inbounds.app.mistakes import explained, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
@@ -220,7 +221,7 @@ class Plan(Part):
         }
 
     def __repr__(self) -> str:
-        return f"<Plan: {', '.join(item.name for item in self.release)}; epsilon {self.budget.epsilon:g}>"
+        return f"<Plan: {', '.join(visible(item.name) for item in self.release)}; epsilon {self.budget.epsilon:g}>"
 
     def __str__(self) -> str:
         return repr(self)

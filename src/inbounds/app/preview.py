@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._text import visible
 from inbounds.app.forecast import Forecast, at_plausible_truth
 from inbounds.app.forecast import foreseen as foreseen
 from inbounds.app.wanted import STATISTICS as STATISTICS
@@ -84,9 +85,9 @@ class Preview:
         return plot(self, **spans)
 
     def __repr__(self) -> str:
-        best = self.recommended
+        best, title = self.recommended, visible(self.asked.record.title)
         return (
-            f"<Preview: {self.asked.record.title}, epsilon {self.asked.epsilon:g}: RMSE {self.forecast.typical:.3g}; "
+            f"<Preview: {title}, epsilon {self.asked.epsilon:g}: RMSE {self.forecast.typical:.3g}; "
             f"{best.bounding} {best.forecast.typical:.3g} of {len(self.options)} ways; print it for all>"
         )
 
@@ -95,7 +96,7 @@ class Preview:
         record = self.asked.record
         unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
         size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
-        lines = [f"{record.title}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"]
+        lines = [f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"]
         matrix = self.wanted.statistic in _MATRICES
         ways = f"    {'bounding':10s}{' method' if matrix else ''}"
         lines.append(ways + "".join(f" {head:>10s}" for head in heads))

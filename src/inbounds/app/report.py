@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from inbounds import derive
+from inbounds._text import markdown, visible
 from inbounds.app.job import Releases
 from inbounds.app.tidy import LEVEL, Shown
 from inbounds.privacy.certificate import Certificate
@@ -41,27 +42,27 @@ p { overflow-wrap: anywhere; } .note { color: #37474f; font-size: .93rem; }
 
 def to_html(made: Releases, rows: list[Shown]) -> str:
     """The page."""
-    facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in _facts(made))
+    facts = "".join(f"<div><dt>{_html(name)}</dt><dd>{_html(text)}</dd></div>" for name, text in _facts(made))
     body = "".join(_section(one) for one in rows)
-    privacy = "".join(f"<p>{escape(text)}</p>" for text in _privacy(made))
-    dataset = escape(made.plan.budget.dataset)
+    privacy = "".join(f"<p>{_html(text)}</p>" for text in _privacy(made))
+    dataset = _html(made.plan.budget.dataset)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Released statistics of {dataset}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body><main>
 <h1>Released statistics of {dataset}</h1>
 <dl class="facts">{facts}</dl>
-<p>{escape(_HOW_TO_READ)}</p>
+<p>{_html(_HOW_TO_READ)}</p>
 {body}
 <h2>What is promised to everybody in the data</h2>
 {privacy}
-<p class="note">In symbols: {escape(_symbols(made))}</p>
+<p class="note">In symbols: {_html(_symbols(made))}</p>
 <h2>Certificates, and how to check them</h2>
 {_certificates(rows)}
 <p>Every certificate and value on this page follows from <code>release.json</code>; nothing else is needed to check it:
 <code>inbounds verify release.json</code>.</p>
 <h2>The ledger</h2>
-<p>{escape(_ledger(made))}</p>
-<p class="note">Made by inbounds {escape(version("inbounds"))}. The page loads nothing from anywhere.</p>
+<p>{_html(_ledger(made))}</p>
+<p class="note">Made by inbounds {_html(version("inbounds"))}. The page loads nothing from anywhere.</p>
 </main></body></html>
 """
 
@@ -93,16 +94,16 @@ def _section(one: Shown) -> str:
     for cell, value, lower, upper, rmse, _ in _told(one)[:MOST_ROWS]:
         ends = [_figure(lower), _figure(upper)] if one.interval is not None else []
         figures = "".join(f"<td>{text}</td>" for text in [_figure(value), *ends, _figure(rmse)])
-        lines.append(f'<tr><th scope="row">{escape(cell or release.title)}</th>{figures}</tr>')
+        lines.append(f'<tr><th scope="row">{_html(cell or release.title)}</th>{figures}</tr>')
     caption = f"{release.title}; ε = {_figure(release.epsilon)}"
-    head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
+    head = "".join(f'<th scope="col">{_html(text)}</th>' for text in heads)
     more = len(one.cells) - MOST_ROWS
     rest = f"<p>{more:,} more cells are in values.csv.</p>" if more > 0 else ""
-    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in _notes(one))
-    return f"""<section><h2>{escape(one.name)}</h2>
+    notes = "".join(f'<p class="note">{_html(text)}</p>' for text in _notes(one))
+    return f"""<section><h2>{_html(one.name)}</h2>
 {_picture(one)}
-<div class="wide" tabindex="0" role="region" aria-label="{escape(one.name)}: figures"><table>
-<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>
+<div class="wide" tabindex="0" role="region" aria-label="{_html(one.name)}: figures"><table>
+<caption>{_html(caption)}</caption><thead><tr>{head}</tr></thead><tbody>
 {"".join(lines)}</tbody></table></div>{rest}
 {notes}</section>
 """
@@ -190,10 +191,10 @@ def _picture(one: Shown) -> str:
     marks = []
     for i, (cell, value, lower, upper, *_) in enumerate(rows):
         y = 18 + i * step
-        label = cell or one.name
+        label = visible(cell or one.name)
         label = label if len(label) <= 22 else label[:21] + "…"
         marks.append(
-            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(label)}</text>'
+            f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{_html(label)}</text>'
             f'<line x1="{x(lower)}" y1="{y}" x2="{x(upper)}" y2="{y}" stroke="#0b5a78" stroke-width="3"/>'
             f'<circle cx="{x(value)}" cy="{y}" r="5" fill="#fff" stroke="#0b5a78" stroke-width="2.5"/>'
         )
@@ -204,7 +205,7 @@ def _picture(one: Shown) -> str:
     )
     words = f"{one.name}: released values as circles, {LEVEL:.0%} intervals as lines; all figures are in the table"
     line = f'<line x1="{left}" y1="{bottom}" x2="{left + width}" y2="{bottom}" stroke="#607d8b"/>'
-    box = f'viewBox="0 0 {left + width + 20} {bottom + 24}" role="img" aria-label="{escape(words)}"'
+    box = f'viewBox="0 0 {left + width + 20} {bottom + 24}" role="img" aria-label="{_html(words)}"'
     return f"<svg {box}>{''.join(marks)}{line}{axis}</svg>"
 
 
@@ -268,8 +269,8 @@ def _certificates(rows: list[Shown]) -> str:
         cells = [noise, _figure(float(part.spread)), _figure(float(part.sensitivity))]
         cells += [f"{float(loss):.9g}", _exact(whole.epsilon)]
         lines.append(
-            f'<tr><th scope="row">{escape(one.name)}</th>'
-            + "".join(f"<td>{escape(text)}</td>" for text in cells)
+            f'<tr><th scope="row">{_html(one.name)}</th>'
+            + "".join(f"<td>{_html(text)}</td>" for text in cells)
             + "</tr>"
         )
     heads = "".join(
@@ -294,6 +295,11 @@ def _ledger(made: Releases) -> str:
     )
 
 
+def _html(text: str) -> str:
+    """Text for a page, also within an attribute."""
+    return escape(visible(text))
+
+
 def _figure(x: float) -> str:
     """Whole numbers as they are, others with five digits or more; no exponents where people do not write them."""
     if isinstance(x, int):
@@ -309,28 +315,40 @@ def _exact(x: Fraction) -> str:
 
 def to_markdown(made: Releases, rows: list[Shown]) -> str:
     """The same, for a repository or an e-mail."""
-    lines = [f"# Released statistics of {made.plan.budget.dataset}", ""]
-    lines += [f"- {name}: {text}" for name, text in _facts(made)]
+    lines = [f"# Released statistics of {markdown(made.plan.budget.dataset)}", ""]
+    lines += [f"- {name}: {markdown(text)}" for name, text in _facts(made)]
     lines += ["", _HOW_TO_READ, ""]
     for one in rows:
         ends = ["from", "to"] if one.interval is not None else []
-        heads = [_axis_name(one), "value", *ends, "expected error"]
-        lines += [f"## {one.name}", "", f"{one.release.title}; ε = {_figure(one.release.epsilon)}", ""]
+        heads = [markdown(_axis_name(one)), "value", *ends, "expected error"]
+        lines += [
+            f"## {markdown(one.name)}",
+            "",
+            f"{markdown(one.release.title)}; ε = {_figure(one.release.epsilon)}",
+            "",
+        ]
         lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
         for cell, value, lower, upper, rmse, _ in _told(one)[:MOST_ROWS]:
             figures = [_figure(value), *([_figure(lower), _figure(upper)] if ends else []), _figure(rmse)]
-            name = (cell or one.release.title).replace("|", "\\|")
+            name = markdown(cell or one.release.title)
             lines.append("| " + " | ".join([name, *figures]) + " |")
         if len(one.cells) > MOST_ROWS:
             lines += ["", f"{len(one.cells) - MOST_ROWS:,} more cells are in values.csv."]
-        lines += ["", *(f"{text}" for text in _notes(one)), ""]
+        lines += ["", *map(markdown, _notes(one)), ""]
     lines += [
         "## What is promised to everybody in the data",
         "",
-        *_privacy(made),
+        *map(markdown, _privacy(made)),
         "",
         f"In symbols: {_symbols(made)}",
         "",
     ]
-    lines += ["## The ledger", "", _ledger(made), "", "Check everything with `inbounds verify release.json`.", ""]
+    lines += [
+        "## The ledger",
+        "",
+        markdown(_ledger(made)),
+        "",
+        "Check everything with `inbounds verify release.json`.",
+        "",
+    ]
     return "\n".join(lines)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from inbounds._text import is_unseen
 from inbounds.releases.together import Place, columns_of
 
 _RULES = {
@@ -89,7 +90,9 @@ def _is_number(text: str) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """A string of TOML; in it, too, what is not seen is written as an escape."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(f"\\U{ord(one):08x}" if is_unseen(one) else one for one in quoted)
 
 
 def _key(name: str) -> str:

@@ -11,6 +11,7 @@ import scipy
 
 from inbounds import _check, derive
 from inbounds._check import Array
+from inbounds._text import visible
 from inbounds.app.forecast import foreseen, typical_error
 from inbounds.app.preview import Option
 from inbounds.app.wanted import Wanted, require_wanted, sized
@@ -161,7 +162,7 @@ class Shared:
         return float(np.dot(self.weights, self.equal_rmse))
 
     def __str__(self) -> str:
-        titles = [one.but(epsilon=1).draft().record.title for one in self.wanted]
+        titles = [visible(one.but(epsilon=1).draft().record.title) for one in self.wanted]
         wide = max(map(len, titles))
         lines = [f"{'':{wide}s} {'epsilon':>9s} {'RMSE':>10s} {'RMSE if equal':>14s} {'weight':>9s}"]
         for title, epsilon, rmse, equal, weight in zip(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from inbounds._text import visible_lines
+
 
 def whole(text: str | None, name: str) -> int | None:
     """A whole number as it is typed: 10000 or 10_000."""
@@ -20,7 +22,12 @@ def say(text: str) -> None:
     """To standard error, if anybody listens there."""
     if sys.stderr is not None:
         with suppress(BrokenPipeError):
-            print(text, file=sys.stderr)
+            print(visible_lines(text), file=sys.stderr)
+
+
+def show(text: object) -> None:
+    """To standard output: several lines may be, other characters that act on a terminal are not."""
+    print(visible_lines(str(text)))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from inbounds._text import csv_cell
 from inbounds.app.job import Releases
 from inbounds.expected import Error
 from inbounds.inference.result import Interval
@@ -79,12 +80,26 @@ def _interval(release: Release, variance: Release | None) -> Interval | None:
 
 
 def to_csv(made: list[Shown]) -> Iterator[str]:
-    """The rows as lines of CSV; numbers are written so that reading them gives the same double."""
+    """The rows as lines of CSV; numbers are written so that reading them gives the same double.
+
+    Text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
     yield ",".join(HEADS) + "\n"
     for one in made:
         kind = "" if one.interval is None else f"{one.interval.level:g} {one.interval.kind}"
         for cell, value, lower, upper, rmse, bias in one.rows():
             line = io.StringIO()
-            fields = [one.name, one.release.statistic, cell, value, lower, upper, kind, rmse, bias, one.release.epsilon]
+            fields = [
+                csv_cell(one.name),
+                one.release.statistic,
+                csv_cell(cell),
+                value,
+                lower,
+                upper,
+                kind,
+                rmse,
+                bias,
+                one.release.epsilon,
+            ]
             csv.writer(line, lineterminator="\n").writerow(["" if field is None else field for field in fields])
             yield line.getvalue()

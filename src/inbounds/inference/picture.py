@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._text import visible
 from inbounds.inference.intervals import interval
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ def to_html(release: "Release") -> str:
     """Title, cost and error, and a row for each number."""
     cost = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}; {release.error}"
     values = np.ravel(release.value).tolist()
-    labels = [", ".join(one) for one in product(*release.axes)] if release.axes else [release.statistic]
+    labels = [visible(", ".join(one)) for one in product(*release.axes)] if release.axes else [release.statistic]
     rows = "".join(
         f"<tr><th scope='row'>{escape(label)}</th><td>{value if isinstance(value, int) else f'{value:.6g}'}</td></tr>"
         for label, value in list(zip(labels, values, strict=True))[:_MOST_ROWS]
     )
     more = len(values) - _MOST_ROWS
     rest = f"<tr><td colspan='2'>and {more:,} more</td></tr>" if more > 0 else ""
-    return f"<table><caption>{escape(cost)}</caption><tbody>{rows}{rest}</tbody></table>"
+    return f"<table><caption>{escape(visible(cost))}</caption><tbody>{rows}{rest}</tbody></table>"
 
 
 def plot(release: "Release", level: float, kind: str) -> "altair.Chart | altair.LayerChart":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._text import visible
 from inbounds.privacy.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Interval:
         each = "each " if self.axes else ""
         head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
         head += ", one by one, not all together" if self.axes else ""
-        notes = f"  {self.method}; assumes {self.assumption}"
+        head, notes = visible(head), visible(f"  {self.method}; assumes {self.assumption}")
         if not self.axes:
             return f"{texts[0]}: {head}\n{notes}"
         return f"{head}:{laid_out(texts, self.axes)}\n{notes}"
