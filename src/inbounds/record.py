@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from html import escape
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -227,6 +227,16 @@ class Release:
             start = ","
         certificate = json.dumps(self.certificate.to_dict(), indent=1, ensure_ascii=False).replace("\n", "\n ")
         yield f'{start}\n "certificate": {certificate}\n}}'
+
+    def longest_text(self) -> int:
+        """Bytes that `to_json` of a release of this draft has at most, and some to spare."""
+        names = [field.name for field in fields(self) if field.name not in ("noisy", "certificate")]
+        pieces = (written(shortened(getattr(self, name)) if name in SHARED else getattr(self, name)) for name in names)
+        proof = len(json.dumps(self.certificate.to_dict(), indent=1))
+        laws = 1 if isinstance(self.certificate, Certificate) else len(self.certificate.parts)
+        numbers = max(len(self.units), prod(len(axis) for axis in self.axes))
+        # A number has no more digits than the law that it is drawn from; a character has up to four bytes.
+        return 10_000 + 4 * (sum(map(len, chain.from_iterable(pieces))) + proof + numbers * (100 + proof // laws))
 
     def request_digest(self) -> str:
         """SHA-256 of all that was asked for: the same for the same release of any data, before and after it."""

@@ -14,7 +14,7 @@ import typer
 
 from inbounds._check import choice
 from inbounds._text import to_json, visible
-from inbounds.app.terminal import progress_bar, say, show, steps, whole
+from inbounds.app.terminal import announced, progress_bar, say, show, steps, whole
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -136,10 +136,11 @@ def release(
 
     loaded = Plan.load(plan)
     if dry_run:
-        text = commands.dry_run(loaded, out, new=new)
+        with announced():
+            text = commands.dry_run(loaded, out, new=new)
         show(to_json({"dry_run": text})) if as_json else say(text)
         return
-    with steps() as tell:
+    with announced(), steps() as tell:
         made = commands.run(loaded, out, new=new, who=by, say=tell)
     if made.stored and made.entry is not None:
         say(
@@ -188,7 +189,10 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     Example: inbounds ledger show survey.ledger
     """
     from inbounds.app import commands
+    from inbounds.privacy import ledger as ledgers
 
+    for told in ledgers.similar(ledgers.read(path)):
+        say(f"inbounds: {visible(told)}")
     show(to_json(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
 
 

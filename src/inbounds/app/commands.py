@@ -114,12 +114,13 @@ def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
 
     apart(plan, folder)
     _unmade(_made(folder))
-    account, asked = plan.account, request_of(plan)
+    drafts = plan.drafts()
+    account, asked = plan.account, request_of(plan, drafts)
     if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:
         return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:
         raise ValueError("data.source: must be given")
-    open_source(plan.place, list(plan.drafts().values()))
+    open_source(plan.place, list(drafts.values()))
     left = "no ledger accounts for it"
     if account is not None:
         left = f"{ledgers.shown(ledgers.affordable(account, asked))} would be left"

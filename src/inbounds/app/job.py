@@ -111,7 +111,7 @@ class Releases(Mapping[str, Release]):
         if set(body) != {"format", "request", "digest", "entry", "releases"} or not isinstance(body["releases"], dict):
             raise RecordError("the file has missing or unknown fields")
         try:
-            plan = Plan.of(body["request"])
+            plan = Plan.recorded(body["request"])
             if plan.request() != body["request"] or plan.digest != body["digest"]:
                 raise RecordError("the request is not the one that the digest is of")
             # Names first: laws of releases that are not there need not be made.
@@ -190,11 +190,16 @@ def _proved(plain: Any, made: Releases) -> Entry | None:
     return entry
 
 
-def request_of(plan: Plan) -> ledgers.Request:
-    """What a plan is charged for."""
+def request_of(plan: Plan, drafts: Mapping[str, Draft] | None = None) -> ledgers.Request:
+    """What a plan is charged for; with its drafts it is also known how long a result may be."""
     data = plan.data
     what = tuple(f"{item.name}: {item.statistic}" for item in plan.release)
-    return ledgers.Request(plan.digest, Fraction(plan.budget.epsilon), data.neighbours, data.contributions, what)
+    longest = None
+    if drafts is not None:
+        longest = sum(draft.record.longest_text() for draft in drafts.values())
+        longest += 10_000 + 8 * len(json.dumps(plan.request(), indent=1))
+    promise = Fraction(plan.budget.epsilon), data.neighbours, data.contributions
+    return ledgers.Request(plan.digest, *promise, what, longest)
 
 
 def release(
@@ -219,9 +224,13 @@ def release(
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     tell = say or (lambda _: None)
     account = _account(plan, ledger)
-    drafts, request = plan.drafts(), request_of(plan)
+    if account is not None and account.dataset != plan.budget.dataset:
+        # A ledger in place of the plan's own may have another name for it.
+        plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": account.dataset})})
+    drafts = plan.drafts()
+    request = request_of(plan, drafts)
     # What will be read back must be what is asked for now, or a paid result could not be proved.
-    if {name: one.record for name, one in Plan.of(plan.request()).drafts().items()} != {
+    if {name: one.record for name, one in Plan.recorded(plan.request()).drafts().items()} != {
         name: one.record for name, one in drafts.items()
     }:
         raise PlanError(["the plan does not survive being written down; please report this"])

@@ -43,7 +43,7 @@ from inbounds.app.mistakes import PlanError as PlanError
 from inbounds.app.mistakes import explained, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
 from inbounds.app.wanted import STATISTICS, Wanted
-from inbounds.privacy.ledger import Account
+from inbounds.privacy.ledger import Account, name_in
 from inbounds.releases.opening import Draft
 from inbounds.releases.together import Place
 
@@ -97,7 +97,7 @@ class Plan(Part):
             raise PlanError(unfilled(text) or [f"is not TOML: {error}{hint(str(error))}"], str(path)) from None
         if 'statistic = "STATISTIC"' in text:
             raise PlanError(unfilled(text), str(path))
-        plan = cls.of(content, name=str(path))
+        plan = cls.recorded(content, name=str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
@@ -108,11 +108,27 @@ class Plan(Part):
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
             budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
-        return plan.model_copy(update={"data": data, "budget": budget})
+        return plan.model_copy(update={"data": data, "budget": budget})._named(str(path))
 
     @classmethod
     def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
         """The plan in a dictionary, checked."""
+        return cls.recorded(content, name)._named(name)
+
+    def _named(self, name: str) -> "Plan":
+        """The same plan with its dataset's name as it is charged."""
+        place = None if self.budget.ledger is None else Path(self.budget.ledger)
+        try:
+            dataset = name_in(place, self.budget.dataset)
+        except ValueError as error:
+            raise PlanError([f"budget.dataset: {error}"], name) from None
+        if dataset == self.budget.dataset:
+            return self
+        return self.model_copy(update={"budget": self.budget.model_copy(update={"dataset": dataset})})
+
+    @classmethod
+    def recorded(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
+        """The plan as a record has it, checked; the name of its dataset is left as it was charged."""
         try:
             plan = cls.model_validate(content)
         except ValidationError as error:

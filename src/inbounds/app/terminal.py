@@ -2,11 +2,12 @@
 
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from inbounds._text import visible_lines
+from inbounds._text import visible, visible_lines
 
 
 def whole(text: str | None, name: str) -> int | None:
@@ -28,6 +29,26 @@ def say(text: str) -> None:
 def show(text: object) -> None:
     """To standard output: several lines may be, other characters that act on a terminal are not."""
     print(visible_lines(str(text)))
+
+
+@contextmanager
+def announced() -> Iterator[None]:
+    """Say in a line of its own, and at once, that a dataset looks like another one."""
+    from inbounds.privacy.ledger import LookAlike
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LookAlike)
+        others = warnings.showwarning
+
+        def tell(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
+            if issubclass(category, LookAlike):
+                say(f"inbounds: {visible(str(message))}")
+            else:
+                others(message, category, *place, **rest)
+
+        # Of the module, as `warnings` itself says to do; it is put back with the filters.
+        warnings.showwarning = tell
+        yield
 
 
 @contextmanager

@@ -13,7 +13,9 @@ Refusals depend on public numbers alone.
 """
 
 import hashlib
+import shlex
 import sqlite3
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds import _check
+from inbounds._text import visible
 from inbounds.privacy.chain import UNIT, Chain, cost_of
 from inbounds.privacy.chain import Entry as Entry
 from inbounds.privacy.chain import LedgerError as LedgerError
@@ -29,6 +32,7 @@ from inbounds.privacy.chain import Standing as Standing
 from inbounds.privacy.chain import shown as shown
 from inbounds.privacy.guarantee import NEIGHBOURS
 from inbounds.privacy.ledger_file import append, begun, present, printable, reading, writing
+from inbounds.privacy.names import clean_name, describe_look_alikes
 from inbounds.privacy.results import check_results, pack, read_result, read_results
 
 
@@ -40,9 +44,17 @@ class Unfinished(LedgerError):
     """A request that was charged and has no result."""
 
 
+class LookAlike(UserWarning):
+    """A dataset that is new to its ledger and looks like one that is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a dataset's spending is written down. ``limit`` is for a dataset that the ledger has not heard of."""
+    """Where a dataset's spending is written down. ``limit`` is for a dataset that the ledger has not heard of.
+
+    The name of the dataset is composed (NFC) and without spaces around it; characters that are not seen are refused. A
+    name that the ledger has from before, written otherwise, stays as it is.
+    """
 
     ledger: Path
     dataset: str
@@ -52,8 +64,7 @@ class Account:
         object.__setattr__(self, "ledger", Path(self.ledger))
         if "\0" in str(self.ledger):
             raise ValueError("ledger must be the name of a file")
-        if not isinstance(self.dataset, str) or not self.dataset.strip():
-            raise ValueError("dataset must be a name: the ledger keeps one account for each")
+        object.__setattr__(self, "dataset", name_in(self.ledger, self.dataset))
         if self.limit is not None:
             exact = _check.fraction(self.limit, "limit")
             if not exact > 0:
@@ -101,7 +112,8 @@ class Receipt:
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
     """claim:ledger. Charge a request before any data are read; the stored result where it was charged before.
 
-    ``new`` charges a request again, for a new draw. The ledger is made where there is none.
+    ``new`` charges a request again, for a new draw. The ledger is made where there is none. A dataset that is new to it
+    and looks like one that it has is announced by a warning, `LookAlike`, before the charge.
 
     Raises `BudgetRefused` beyond the limit, `Unfinished` for a request that was charged but has no result, and
     `LedgerError` for a ledger that cannot be used; in all these cases nothing is spent.
@@ -118,6 +130,8 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             return _stored(connection, chain, asked, request.longest)
         if standing is None:
             standing = _first_standing(account, request, chain)
+            # Before anything is charged: whoever makes an error of it has spent nothing.
+            _announce(account, chain)
             body = {name: getattr(standing, name) for name in ("dataset", "limit", "neighbours", "contributions")}
             append(connection, chain, "dataset", body, who)
         _affordable(account, request, standing)
@@ -142,7 +156,10 @@ def stored(account: Account, request: Request) -> Receipt | None:
 
 
 def affordable(account: Account, request: Request) -> int:
-    """What would be left after a charge, in billionths; `BudgetRefused` where it does not fit. Nothing is written."""
+    """What would be left after a charge, in billionths; `BudgetRefused` where it does not fit. Nothing is written.
+
+    Warns of a dataset that would be new and looks like another one.
+    """
     chain = Chain()
     if begun(account.ledger):
         with reading(account.ledger) as (_, chain):
@@ -150,6 +167,8 @@ def affordable(account: Account, request: Request) -> int:
     standing = chain.datasets.get(account.dataset) or _first_standing(account, request, chain)
     _one_promise(standing, request)
     _affordable(account, request, standing)
+    if account.dataset not in chain.datasets:
+        _announce(account, chain)
     return standing.left - request.cost
 
 
@@ -280,11 +299,46 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
 
 def _affordable(account: Account, request: Request, standing: Standing) -> None:
     if request.cost > standing.left:
+        place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
         raise BudgetRefused(
             f"{account.dataset!r} has {shown(standing.left)} of its limit {shown(standing.limit)} left, and this costs "
             f"{shown(request.cost)}; nothing was spent. Ask for less, or have the limit raised, which no plan can do: "
-            f"inbounds ledger raise {account.ledger} --dataset {account.dataset} --limit ... --why ..."
+            f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
         )
+
+
+def name_in(ledger: Path | None, dataset: object) -> str:
+    """The name of a dataset as it is charged: clean, or as the ledger has it from before.
+
+    The ledger is read for names that are not clean alone.
+    """
+    try:
+        clean = clean_name(dataset)
+    except ValueError:
+        if not isinstance(dataset, str) or not _has(ledger, dataset):
+            raise
+        return dataset
+    return clean if clean == dataset or not _has(ledger, str(dataset)) else str(dataset)
+
+
+def _has(ledger: Path | None, dataset: str) -> bool:
+    if ledger is None or not ledger.is_file() or not begun(ledger):
+        return False
+    with reading(ledger) as (_, chain):
+        return dataset in chain.datasets
+
+
+def similar(entries: Sequence[Entry]) -> list[str]:
+    """A sentence for each dataset that looks like one before it."""
+    names = [one.dataset for one in standings(entries)]
+    told = (describe_look_alikes(name, names[:i]) for i, name in enumerate(names))
+    return [one for one in told if one is not None]
+
+
+def _announce(account: Account, chain: Chain) -> None:
+    told = describe_look_alikes(account.dataset, chain.datasets)
+    if told is not None:
+        warnings.warn(told, LookAlike, stacklevel=3)
 
 
 def _no_dataset(name: str, chain: Chain) -> str:

@@ -143,7 +143,7 @@ def _paid(frame: Frame, draft: Draft) -> Release:
     # Levels with their types, and where others go, which the record has as text.
     digest = hashlib.sha256(f"{record.request_digest()} {draft.request!r}".encode()).hexdigest()
     promise = record.certificate.epsilon, record.neighbours, record.contributions
-    receipt = ledger.charge(account, ledger.Request(digest, *promise, (record.title,)))
+    receipt = ledger.charge(account, ledger.Request(digest, *promise, (record.title,), record.longest_text()))
     if receipt.stored is not None:
         told = f"{record.title} was released from {account.dataset!r} before and is shown again; the table was not read"
         warnings.warn(told, stacklevel=2)
