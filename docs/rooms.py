@@ -43,6 +43,7 @@ FILES = {
     "expected": "how far off",
     "soundness": "is the certificate for that?",
     "_check": "validators",
+    "_text": "names, shown safely",
     "__init__": "the public names",
 }
 PATH = [

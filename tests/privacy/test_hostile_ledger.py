@@ -140,6 +140,7 @@ HOSTILE = {
     "a check": lambda path: instead(path, TABLE.format(" CHECK (length(body) < 9)")),
     "a trigger": lambda path: run(path, f"CREATE TRIGGER mine BEFORE INSERT ON entries BEGIN {SLOW}; END"),
     "a virtual table": lambda path: plant(path, ("table", "v", "v", "CREATE VIRTUAL TABLE v USING fts5(x)")),
+    "a name that is a number": lambda path: plant(path, ("table", 5, b"x", None)),
     "a table more": lambda path: run(path, "CREATE TABLE more (x)"),
     "an index more": lambda path: run(path, "CREATE INDEX more ON entries (kind)"),
     "a guard gone": lambda path: run(path, "DROP TRIGGER entries_stay"),

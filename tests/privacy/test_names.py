@@ -89,6 +89,19 @@ def test_other_names_are_not_announced(path):
     assert ledger.similar(ledger.read(path)) == []
 
 
+def test_thousands_of_datasets_are_compared_in_one_pass(monkeypatch):
+    from inbounds.privacy import names
+
+    calls = []
+    real = names.skeletons
+    monkeypatch.setattr(names, "skeletons", lambda name: calls.append(name) or real(name))
+    many = [f"wave {i}" for i in range(2, 3000)]
+    told = names.describe_all([*many, "Wave_7"])
+    assert len(told) == 1
+    assert told[0].startswith("the dataset 'Wave_7' has a limit of its own; it looks like 'wave 7', which")
+    assert len(calls) == len(many) + 1
+
+
 def test_names_look_alike_whatever_their_case():
     for one, other in (
         ("survey-2026", "SURVEY 2O26"),

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,11 @@ from inbounds.privacy.chain import Standing as Standing
 from inbounds.privacy.chain import shown as shown
 from inbounds.privacy.guarantee import NEIGHBOURS
 from inbounds.privacy.ledger_file import append, begun, present, printable, reading, writing
-from inbounds.privacy.names import clean_name, describe_look_alikes
+from inbounds.privacy.names import clean_name, describe_all, describe_look_alikes
 from inbounds.privacy.results import check_results, pack, read_result, read_results
+
+# Datasets that a message names.
+_FEW = 20
 
 
 class BudgetRefused(LedgerError):
@@ -330,9 +334,7 @@ def _has(ledger: Path | None, dataset: str) -> bool:
 
 def similar(entries: Sequence[Entry]) -> list[str]:
     """A sentence for each dataset that looks like one before it."""
-    names = [one.dataset for one in standings(entries)]
-    told = (describe_look_alikes(name, names[:i]) for i, name in enumerate(names))
-    return [one for one in told if one is not None]
+    return describe_all(one.dataset for one in standings(entries))
 
 
 def _announce(account: Account, chain: Chain) -> None:
@@ -342,7 +344,8 @@ def _announce(account: Account, chain: Chain) -> None:
 
 
 def _no_dataset(name: str, chain: Chain) -> str:
-    others = ", ".join(map(repr, chain.datasets)) or "none yet"
+    others = ", ".join(map(repr, islice(chain.datasets, _FEW))) or "none yet"
+    others += f" and {len(chain.datasets) - _FEW} more" if len(chain.datasets) > _FEW else ""
     return f"the ledger has no dataset {name!r} (it has {others})"
 
 

@@ -132,13 +132,13 @@ def _confine(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
 
 
-def _objects(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
-    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master LIMIT 20")
-    return sorted(rows)
+def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    # In a file that was tampered with they may be of any type.
+    return sorted(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 20"), key=repr)
 
 
 @cache
-def _own_objects() -> list[tuple[str, ...]]:
+def _own_objects() -> list[tuple[Any, ...]]:
     """The tables, index and triggers of a ledger, as SQLite writes them down."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)

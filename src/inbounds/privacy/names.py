@@ -19,6 +19,8 @@ _SMALL = {
 # Capitals that look like other letters than their small ones do.
 _CAPITAL = dict(zip("ВНТΗΝΥΡΜ", "BHTHNYPM", strict=True))
 _LETTERS, _CAPITALS, _JOINERS = str.maketrans(_SMALL), str.maketrans(_CAPITAL), str.maketrans("", "", " -_‐‑‒–—")
+# Names that a sentence has.
+_FEW = 5
 
 
 def clean_name(name: object) -> str:
@@ -63,11 +65,28 @@ def look_alikes(name: str, others: Iterable[str]) -> list[str]:
 def describe_look_alikes(name: str, others: Iterable[str]) -> str | None:
     """A sentence about a dataset that looks like others; None where there is none."""
     alike = look_alikes(name, others)
-    if not alike:
-        return None
+    return _describe(name, alike) if alike else None
+
+
+def describe_all(names: Iterable[str]) -> list[str]:
+    """The sentence for each name that looks like one before it; in one pass, as there may be thousands."""
+    known: dict[str, str] = {}
+    told = []
+    for name in names:
+        own = skeletons(name)
+        before = next((known[one] for one in sorted(own) if one in known), None)
+        if before is not None:
+            told.append(_describe(name, [before]))
+        for one in own:
+            known.setdefault(one, name)
+    return told
+
+
+def _describe(name: str, alike: list[str]) -> str:
+    few = ", ".join(map(_spell, alike[:_FEW])) + (" and others" if len(alike) > _FEW else "")
     return (
-        f"the dataset {_spell(name)} has a limit of its own; it looks like {', '.join(map(_spell, alike))}, which the "
-        "ledger has, too. If the data are the same, charge them to one dataset: their losses add up"
+        f"the dataset {_spell(name)} has a limit of its own; it looks like {few}, which the ledger has, too. If the "
+        "data are the same, charge them to one dataset: their losses add up"
     )
 
 
