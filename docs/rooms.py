@@ -41,7 +41,7 @@ FILES = {
     "record_text": "how a record is written",
     "derive": "from noise to values",
     "expected": "how far off",
-    "soundness": "is the certificate for that?",
+    "soundness": "certified for that?",
     "_check": "validators",
     "_text": "names, shown safely",
     "__init__": "the public names",
@@ -77,9 +77,9 @@ def drawn() -> str:
     foot = wall.y + wall.height
     parts += [_line(grid.x + 40, grid.y, grid.x + 40, foot), _line(privacy.x + 20, privacy.y, wall.x + 158, foot)]
     for place, (name, role) in enumerate(FILES.items()):
-        x = 40 + 160 * place
+        x = 40 + 137 * place
         parts += [_text(x, 576, f"{name}.py", bold=True), _text(x, 592, role)]
-        parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 24))]
+        parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 21))]
     said = "Arrows: the path of data and laws. Small print: what of ours a room may import (tests/test_wall.py)."
     parts.append(_text(40, 664, said))
     return "\n".join([*parts, "</svg>", ""])
@@ -121,8 +121,8 @@ def _box(name: str, room: Room) -> list[str]:
 
 
 def _imports(name: str, width: int) -> list[str]:
-    """What may be imported, in lines; validators and the room itself go without saying."""
-    names = sorted(ALLOWED[name] - {"_check", name})
+    """What may be imported, in lines; validators, safe text and the room itself go without saying."""
+    names = sorted(ALLOWED[name] - {"_check", "_text", name})
     lines = ["may import: "] if names else ["imports nothing of ours"]
     for number, one in enumerate(names):
         word = one + ("," if number < len(names) - 1 else "")
