@@ -47,7 +47,7 @@ class Data(Part):
     """The table, and what is public about it."""
 
     source: str | None = Field(
-        None, description="CSV or Parquet (globs, folders), a DuckDB file, postgresql://, env:NAME"
+        None, repr=False, description="CSV or Parquet (globs, folders), a DuckDB file, postgresql://, env:NAME"
     )
     table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
     engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")

@@ -21,7 +21,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
 
     They are public by being known without the data, and whoever fills them in says so.
     """
-    if "://" in source and (urlsplit(source).password or urlsplit(source).query):
+    if "://" in source and _holds_secrets(source):
         raise ValueError(
             "the address has a password or options, which a plan should not show; put it into an environment variable "
             "and name that: env:NAME"
@@ -79,6 +79,15 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "",
     ]
     return "\n".join(lines)
+
+
+def _holds_secrets(address: str) -> bool:
+    """Whether an address has a password or options; also where it cannot be read, which an error would quote."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return True
+    return bool(parts.password or parts.query)
 
 
 def _is_number(text: str) -> bool:

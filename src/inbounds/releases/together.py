@@ -5,7 +5,7 @@ mistake is found before anything is spent; `Source.release` reads the data.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from inbounds.record import Release
@@ -20,7 +20,8 @@ from inbounds.tables.sources import Frame, check_types, read
 class Place:
     """Where a table lives; see `inbounds.tables.located`."""
 
-    source: str
+    # It may be an address with a password.
+    source: str = field(repr=False)
     table: str | None = None
     engine: str | None = None
 

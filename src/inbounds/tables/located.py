@@ -21,6 +21,7 @@ from glob import has_magic
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from inbounds import _check
 from inbounds.tables import csv_files
@@ -92,17 +93,18 @@ def _named_table(table: Any, what: str) -> str:
 def _kind(text: str, shown: str) -> str:
     """Whether files are CSV or Parquet: by their names, or by those in a folder.
 
-    Messages show the source as it was given: what a variable holds may be secret.
+    Messages show the source as it was given: what a variable holds may be secret. So may something like an address.
     """
+    shown = "that the source names" if "@" in shown else repr(shown)
     path = Path(text)
     names = [text]
     if path.is_dir():
         names = sorted(one.name for one in path.iterdir() if not one.name.startswith((".", "_")))
     elif not has_magic(text) and "://" not in text and not path.exists():
-        raise DataError(f"there is no file {shown!r}")
+        raise DataError(f"there is no file {shown}")
     kinds = {_suffix(name) for name in names}
     if kinds not in ({"csv"}, {"parquet"}):
-        raise ValueError(f"source must be Parquet or CSV files of one kind, got {shown!r}")
+        raise ValueError(f"source must be Parquet or CSV files of one kind, got {shown}")
     return kinds.pop()
 
 
@@ -232,6 +234,8 @@ def _postgres(url: str, table: str) -> Any:
 
     def connect() -> Any:
         connection = ibis.postgres.connect(**parameters)
+        # The server is left when nobody has the table any more.
+        finalize(connection, connection.con.close)
         found = connection.table(name, database=schema or None)
         casts = _domains(connection, schema, name, found)
         return found.cast(casts) if casts else found
