@@ -29,7 +29,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
     if Path(source).is_file() and not Path(source).stat().st_size:
         raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
     columns = columns_of(Place(source, table, engine))
-    if source.endswith((".csv", ".csv.gz", ".csv.zst", ".csv.bz2")):
+    if source.endswith((".csv", ".csv.gz", ".csv.zst")):
         # A CSV file has no types, and its values are not looked at.
         columns = dict.fromkeys(columns, "")
         if any(_is_number(name) for name in columns):
