@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from inbounds.tables.rules import to_hexadecimal
-from inbounds.tables.schema import MISSING, OTHER, Column, DataError, Edges, Key, Levels
+from inbounds.tables.schema import MISSING, OTHER, Column, DataError, Edges, Key, Levels, to_hexadecimal
 
 # Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
 Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]

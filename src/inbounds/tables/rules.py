@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inbounds.tables.schema import MISSING, OTHER, DataError, Edges, Key, Levels, Quantised
+from inbounds.tables.schema import MISSING, OTHER, DataError, Edges, Key, Levels, Quantised, to_hexadecimal
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -130,11 +130,6 @@ def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType", *, hexadecima
         known, named, absent = value.is_in([write(label) for label in key.labels]), value, value.is_null()
     other, missing = (nw.lit(stray) for stray in strays)
     return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
-
-
-def to_hexadecimal(text: str) -> str:
-    """The bytes of a text as `inbounds.tables.dialects` has a database write them."""
-    return text.encode().hex().upper()
 
 
 # As many conditions as a database takes in one expression without complaint.

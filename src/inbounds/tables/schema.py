@@ -195,6 +195,11 @@ class Levels:
         return None if level is None else self.levels.index(level)
 
 
+def to_hexadecimal(text: str) -> str:
+    """The bytes of a text as `inbounds.tables.dialects` has a database write them."""
+    return text.encode().hex().upper()
+
+
 def _unlike(word: str, labels: Sequence[str]) -> str:
     while word in labels:
         word += "_"
