@@ -29,6 +29,7 @@ from inbounds.record_text import SHARED, parsed, shortened, written
 from inbounds.record_text import Bound as Bound
 from inbounds.record_text import ColumnRule as ColumnRule
 from inbounds.record_text import RecordError as RecordError
+from inbounds.record_text import same_rows as same_rows
 
 if TYPE_CHECKING:
     from inbounds.inference.result import Interval
@@ -113,7 +114,9 @@ class Release:
         as_covariances = {derive.CORRELATION: derive.MATRIX, derive.CORRELATION_OF_SUMS: derive.MATRIX_OF_SUMS}
         if self.method not in as_covariances or not self.released:
             return public
-        covariances = replace(self, method=as_covariances[self.method], statistic="covariance").value
+        # No repair changes variances; this one takes no time.
+        method = as_covariances[self.method]
+        covariances = replace(self, method=method, statistic="covariance", repair="clip").value
         return (*public, _UNDETERMINED) if (covariances.diagonal() <= 0).any() else public
 
     @property
@@ -270,6 +273,11 @@ class Release:
                 raise RecordError(f"the record's format is not {FORMAT}{hint}")
             release = cls(**parsed(body, [field.name for field in fields(cls)]))
             release._check()
+            # Loaded when asked for: drafts are made by the release functions, which make records.
+            from inbounds.releases.proof import prove
+
+            prove(release)
+            release._check_grid()
             again = json.loads(release.to_json())
         for name in body.keys() | again.keys():
             both = name in body and name in again
@@ -281,11 +289,23 @@ class Release:
     def _rounds_elsewhere(self, own: Any, written: Any) -> bool:
         """Whether a value is this one but for last digits: sums and eigenvalues are rounded by processor and version.
 
-        Values of one noisy number are not: they are correctly rounded everywhere.
+        Values of one noisy number are not: they are correctly rounded everywhere. Each element of the others has a room
+        of its own. A billionth of itself is far beyond what rounding does to sums. Where elements are what is left when
+        others are taken away, rounding is measured by those: one, for shares, and for elements of a matrix the root of
+        their two variances. Clipped eigenvalues have twelve digits of that; a repair by steps, six. A variance
+        has no room but its own, and next to a variance of 0 all is 0.
         """
         if self.method in (derive.DIRECT, derive.WHOLE, derive.ROOT):
             return False
-        return _near(own, written, 1e-6 * float(np.abs(np.array(own)).max()))
+        values = np.array(own, dtype=np.float64)
+        room = 1e-9 * np.abs(values)
+        if self.method in derive.SIMPLEX:
+            room = room + 1e-12
+        elif values.ndim == 2:
+            roots = np.sqrt(np.diagonal(values))
+            beside = (1e-12 if self.repair == "clip" else 1e-6) * roots[:, None] * roots
+            room = room + np.where(np.eye(len(roots), dtype=bool), 0.0, beside)
+        return _near(own, written, room.tolist())
 
     def _facts(self) -> soundness.Facts:
         numeric = [rule for rule in self.columns if rule.step is not None]
@@ -309,8 +329,12 @@ class Release:
             levels=1 if self.tree is None else grow(self.tree, self.axes[0]).depth,
         )
 
+    @property
+    def _parts(self) -> list[Certificate]:
+        return [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
+
     def _check(self) -> None:
-        """Coordinates lie on their grids, and the statistic and its unit are those that were certified."""
+        """The statistic and its unit are those that were certified."""
         contributions = _check.integer(self.contributions, "contributions", least=1)
         if self.unit != ("record" if contributions == 1 else "person"):
             raise RecordError("the record's unit does not fit its contributions")
@@ -319,7 +343,7 @@ class Release:
         for name in ("rows", "denominator"):
             if getattr(self, name) is not None:
                 _check.integer(getattr(self, name), name, least=1)
-        parts = [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
+        parts = self._parts
         if {part.statistic for part in parts} != {_DRAWN.get(self.method, self.statistic)}:
             raise RecordError("the record's statistic is not the one that its certificate is for")
         if not soundness.demanded(self._facts(), self.units, parts):
@@ -338,6 +362,10 @@ class Release:
         in_turn = isinstance(self.certificate, Composition) and self.bounding == "truncated"
         if in_turn and not soundness.truncated_in_turn(self.noisy, self.bounds, parts):
             raise RecordError("the record's bounds are not those that its laws end at, or its variances allow")
+
+    def _check_grid(self) -> None:
+        """Noisy numbers lie on the grids of their laws."""
+        parts = self._parts
         laws = parts * len(self.noisy) if len(parts) == 1 else parts
         if not all(_each(_on_the_grid, self.noisy, laws)):
             raise RecordError("the record's noisy values are not on the grid of its certificate")
@@ -384,13 +412,13 @@ _PUBLIC_SIZES = (
 _UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 
-def _near(own: Any, written: Any, room: float) -> bool:
-    """Whether numbers, in lists of lists of the same shape, are no farther apart than that."""
+def _near(own: Any, written: Any, room: Any) -> bool:
+    """Whether numbers, in lists of lists of the same shape, are no farther apart than each may be."""
     if isinstance(own, list):
         same = isinstance(written, list) and len(written) == len(own)
-        return same and all(_near(a, b, room) for a, b in zip(own, written, strict=True))
+        return same and all(_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
     number = isinstance(written, int | float) and not isinstance(written, bool)
-    return number and abs(own - written) <= room
+    return bool(number and abs(own - written) <= room)
 
 
 def _clip(x: Fraction, bound: Bound) -> Fraction:

@@ -56,6 +56,19 @@ def _lengthened(values: Any, most: int) -> Any:
     return [values["all"]] * values["count"]
 
 
+def same_rows(given: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
+    """Whether two tuples are equal; the same two objects are compared once, however often they come."""
+    equal = set()
+    for both in zip(given, own, strict=False):
+        # The tuples hold their elements, so that an id belongs to one of them.
+        pair = id(both[0]), id(both[1])
+        if pair not in equal:
+            if both[0] != both[1]:
+                return False
+            equal.add(pair)
+    return len(given) == len(own)
+
+
 # Elements of a list that are made text at a time.
 _BLOCK = 10_000
 

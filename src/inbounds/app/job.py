@@ -9,19 +9,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 from inbounds._text import visible
 from inbounds.app.plan import Plan, PlanError, digest
-from inbounds.derive import triangle_size
 from inbounds.privacy import ledger as ledgers
-from inbounds.privacy.certificate import Certificate, CertificateError, Composition, without_repeats
+from inbounds.privacy.certificate import CertificateError, without_repeats
 from inbounds.privacy.ledger import Account, Entry, LedgerError
-from inbounds.record import Bound, RecordError, Release
-from inbounds.releases.draw import cut_law
+from inbounds.record import RecordError, Release
 from inbounds.releases.opening import Draft
+from inbounds.releases.proof import difference
 from inbounds.releases.together import open_source
 
 FORMAT = "inbounds-releases/1"
@@ -128,50 +126,12 @@ class Releases(Mapping[str, Release]):
                 records[name] = Release.from_dict(record)
             except (RecordError, CertificateError) as error:
                 raise RecordError(f"release {name!r}: {error}") from None
-            if not _is_of(records[name], drafts[name].record):
+            if difference(records[name], drafts[name].record):
                 raise RecordError(f"release {name!r} is not what the request asks for")
         made = cls(plan, records)
         if made.epsilon != Fraction(plan.budget.epsilon):
             raise RecordError("the epsilons of the releases do not add up to that of the request")
         return replace(made, entry=_proved(body["entry"], made))
-
-
-def _is_of(record: Release, draft: Release) -> bool:
-    """Whether a record is what a draft became: everything but what was drawn is the same.
-
-    Laws and bounds of truncated covariances that were drawn one by one follow from released variances, which the record
-    itself is held to.
-    """
-    same = replace(draft, noisy=record.noisy, notes=record.notes)
-    if isinstance(record.certificate, Composition) and record.bounding == "truncated":
-        if not isinstance(draft.certificate, Composition) or not _in_turn(record, draft, draft.certificate):
-            return False
-        same = replace(same, certificate=record.certificate, bounds=record.bounds)
-    return same == record
-
-
-def _in_turn(record: Release, draft: Release, asked: Composition) -> bool:
-    """Whether elements that were truncated one by one have the laws of the draft, but for bounds of covariances."""
-    assert isinstance(record.certificate, Composition)
-    size = triangle_size(len(draft.units))
-    places = list(combinations_with_replacement(range(size), 2))
-    rows = (places, record.certificate.parts, asked.parts, record.bounds, draft.bounds)
-    if len({len(row) for row in rows}) != 1:
-        return False
-    for (i, j), part, law, bound, own in zip(*rows, strict=True):
-        if bound == own and (i == j or part.location != "anywhere"):
-            if part != law:
-                return False
-        elif i == j or part.location != "anywhere" or not _is_cut(part, law, bound):
-            return False
-    return record.certificate.epsilon == asked.epsilon
-
-
-def _is_cut(part: Certificate, law: Certificate, bound: Bound) -> bool:
-    try:
-        return part == cut_law(law, bound)
-    except ValueError:
-        return False
 
 
 def _proved(plain: Any, made: Releases) -> Entry | None:
@@ -280,6 +240,6 @@ def _account(plan: Plan, ledger: Any) -> Account | None:
 def _again(receipt: ledgers.Receipt, drafts: Mapping[str, Draft]) -> Releases:
     """The stored result, if it is one of what is asked for now."""
     made = Releases.from_json(receipt.stored or "")
-    if not all(_is_of(made[name], draft.record) for name, draft in drafts.items()):
+    if any(difference(made[name], draft.record) for name, draft in drafts.items()):
         raise LedgerError("the ledger has another result for this request; it was changed")
     return replace(made, left=receipt.left, stored=True)

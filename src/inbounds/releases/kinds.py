@@ -247,12 +247,20 @@ def _one_by_one(
     bounds: list[Bound] = [(one.lower, one.upper) for one in statistics]
     variances: dict[int, Fraction] = {}
     for place, (i, j) in sorted(enumerate(places), key=lambda item: item[1][0] != item[1][1]):
-        statistic = statistics[place]
-        if i != j and promise.bounding == "truncated" and (reach := root_below(variances[i] * variances[j])) > 0:
-            statistic = replace(statistic, lower=-reach, upper=reach)
-            parts[place] = cut_law(laws[place], (-reach, reach))
-            bounds[place] = (-reach, reach)
+        if i != j and promise.bounding == "truncated":
+            parts[place], bounds[place] = within_variances(laws[place], bounds[place], variances[i], variances[j])
+        lower, upper = bounds[place]
+        statistic = replace(statistics[place], lower=lower, upper=upper)
         noisy[place] = draw_single(statistic, parts[place], cells)
         if i == j:
             variances[i] = noisy[place]
     return tuple(noisy[place] for place in range(len(places))), parts, bounds
+
+
+def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fraction) -> tuple[Certificate, Bound]:
+    """The truncated law of a covariance, and its bounds, once the two variances are released.
+
+    It lies within plus and minus the root of their product, rounded down; where that is 0, within the bounds it had.
+    """
+    reach = root_below(one * other)
+    return (cut_law(law, (-reach, reach)), (-reach, reach)) if reach > 0 else (law, bound)

@@ -247,9 +247,11 @@ class Edges:
     spacing: float | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        spacing = _spacing(self.edges) if len(self.edges) > _FEW_EDGES else None
+        many = len(self.edges) > _FEW_EDGES
+        ends = np.array([float(edge) for edge in self.edges]) if many else np.zeros(0)
+        spacing = even_spacing(ends, self.edges[-1] - self.edges[0]) if many else None
         object.__setattr__(self, "spacing", spacing)
-        texts = [_short(edge) for edge in self.edges]
+        texts = [short(edge) for edge in self.edges]
         last = f"[{texts[-2]}, {texts[-1]}]"
         object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last))
 
@@ -266,9 +268,9 @@ class Edges:
         if fill is not None and not exact[0] <= fill <= exact[-1]:
             raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
         made = cls(name, exact, fill)
-        if len(exact) > _MOST_UNEQUAL and made.spacing is None:
+        if len(exact) > MOST_UNEQUAL and made.spacing is None:
             raise ValueError(
-                f"edges of {name!r} must be equally spaced where there are more than {_MOST_UNEQUAL}, as by "
+                f"edges of {name!r} must be equally spaced where there are more than {MOST_UNEQUAL}, as by "
                 "numpy.linspace"
             )
         return made
@@ -280,23 +282,24 @@ class Edges:
 
 
 # Fewer edges are compared one by one; more than the second must be equally spaced.
-_FEW_EDGES, _MOST_UNEQUAL = 32, 10_000
+_FEW_EDGES, MOST_UNEQUAL = 32, 10_000
 
 
-def _spacing(edges: Sequence[Fraction]) -> float | None:
-    exact = np.array([float(edge) for edge in edges])
-    width = float((edges[-1] - edges[0]) / (len(edges) - 1))
-    made = exact[0] + np.arange(len(edges)) * width
+def even_spacing(ends: _check.Array, width: Fraction) -> float | None:
+    """The distance of edges that are equally spaced over ``width``; None for others. ``ends`` are their doubles."""
+    each = float(width / (len(ends) - 1))
+    made = ends[0] + np.arange(len(ends)) * each
     # So near to zero, in widths, that division finds the number of an interval to one.
-    near = abs(exact[0]) / width + len(edges) < 1 << 40
-    return width if near and np.array_equal(made[1:-1], exact[1:-1]) else None
+    near = abs(ends[0]) / each + len(ends) < 1 << 40
+    return each if near and np.array_equal(made[1:-1], ends[1:-1]) else None
 
 
 Key: TypeAlias = Levels | Edges
 Column: TypeAlias = Numeric | Levels | Edges
 
 
-def _short(number: Fraction) -> str:
+def short(number: Fraction) -> str:
+    """An edge as labels write it."""
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
