@@ -87,6 +87,8 @@ def one_minus_exp(x: Fraction) -> Interval:
     """1 - e^-x for a rational x ≥ 0, to about `PRECISION` significant bits, also for the smallest x."""
     if x == 0:
         return as_interval(0)
+    if x >= 200:  # e^-200 < 2^-288: more digits of it would not show
+        return Interval(1 - Fraction(1, 1 << 288), Fraction(1))
     if x * 256 > 1:
         return 1 - exp_minus(x)
     # 1 - e^-x is about x: that many leading bits cancel and are added beforehand.

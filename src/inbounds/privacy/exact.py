@@ -6,9 +6,11 @@ With D the sensitivity in steps, N the steps between the bounds, T the scale in 
     truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import exp, expm1, log1p
 from typing import Literal
 
 from inbounds import _check
@@ -37,16 +39,30 @@ def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Inte
     unit = 1 / scale.steps
     if bounding != "truncated":
         return as_interval(move * unit)
-    if span is not None:
-        move = min(move, span)
+    return _truncated_loss(unit, move if span is None else min(move, span), span)
+
+
+# All arguments of losses are public, so results may be kept.
+@lru_cache(maxsize=4096)
+def _truncated_loss(unit: Fraction, move: int, span: int | None) -> Interval:
     rest = as_interval(1) if span is None else one_minus_exp((span - move) * unit)
     whole = as_interval(1) if span is None else one_minus_exp((span + 1) * unit)
     inflation = exp_minus(unit) * one_minus_exp(move * unit) * rest / whole
     return move * unit + log1p_interval(Interval(inflation.lower, min(inflation.upper, Fraction(1))))
 
 
+def _float_loss(unit: float, move: int, span: int | None) -> float:
+    """`_truncated_loss` in double precision, for a first guess: nothing is decided by it."""
+    rest, whole = (1.0, 1.0) if span is None else (-expm1((move - span) * unit), -expm1(-(span + 1) * unit))
+    return move * unit + log1p(exp(-unit) * -expm1(-move * unit) * rest / whole)
+
+
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """claim:grid-calibrate. A scale 2^a/d whose exact loss is at most ε and less by no more than 2^-19 of it."""
+    """claim:grid-calibrate. The least scale 2^a/d, of 33 bits or so, whose exact loss is at most ε.
+
+    The loss is less than ε by no more than 2^-19 of it. Truncated, d is the largest whole number that is private, so
+    that two losses prove it to be the one.
+    """
     _check.choice(bounding, "bounding", BOUNDINGS)
     epsilon = _check.rational(epsilon, "epsilon")
     if not epsilon > 0:
@@ -70,26 +86,29 @@ def _calibrated(bounding: str, move: int, span: int | None, epsilon: Fraction) -
     exponent, high = least.exponent + finer, least.divisor << finer
     low = high // 2
 
-    def loss(divisor: int) -> Fraction:
-        return exact_loss(bounding, Scale(exponent, divisor), move, span).upper
+    def private(divisor: int) -> bool:
+        return exact_loss(bounding, Scale(exponent, divisor), move, span).upper <= epsilon
 
-    loss_low, loss_high = loss(low), loss(high)
-    if loss_high <= epsilon:
-        return least
-    if loss_low > epsilon:
-        raise ValueError("epsilon is too small for so fine a grid; use a coarser step or a larger epsilon")
-    while high - low > 1 and epsilon - loss_low > epsilon / (1 << 30):
-        # Along the chord, but never closer than a 64th to either end, so that the bracket shrinks.
-        share = min(max((epsilon - loss_low) / (loss_high - loss_low), Fraction(1, 64)), Fraction(63, 64))
-        middle = min(max(low + int(share * (high - low)), low + 1), high - 1)
-        loss_middle = loss(middle)
-        if loss_middle <= epsilon:
-            low, loss_low = middle, loss_middle
-        else:
-            high, loss_high = middle, loss_middle
+    most = float(epsilon)
+    guess = _last(low, high, lambda divisor: _float_loss(divisor / (1 << exponent), move, span) <= most)
+    if not (private(guess) and not private(guess + 1)):
+        if private(high):
+            return least
+        if not private(low):
+            raise ValueError("epsilon is too small for so fine a grid; use a coarser step or a larger epsilon")
+        guess = _last(low, high, private)
+    low = guess
     while low % 2 == 0 and exponent > LOG_PIECES:
         exponent, low = exponent - 1, low // 2
     return Scale(exponent, low)
+
+
+def _last(low: int, high: int, private: Callable[[int], bool]) -> int:
+    """The last number from ``low`` on, below ``high``, that is private: by halves."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if private(middle) else (low, middle)
+    return low
 
 
 @dataclass(frozen=True, slots=True)
