@@ -31,7 +31,7 @@ ALLOWED = {
         "releases.proof",
         "soundness",
     },
-    "record_text": {"_check", "privacy.certificate"},
+    "record_text": {"_check", "after.tree", "privacy.certificate"},
     # What is concluded from records: it sees them and the laws, and no table.
     "inference": {
         "_check",

@@ -12,6 +12,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.after import matrix, simplex
 from inbounds.after import tree as trees
+from inbounds.after.tree import DEEPEST as DEEPEST
 
 # Noisy coordinates, times their units, within their bounds.
 DIRECT = "direct"
@@ -90,7 +91,7 @@ def derive(
     if method in SIMPLEX:
         return _on_the_simplex(method, noisy, upper, recipe)
     width = (columns[:, 1] - columns[:, 0]) / 2
-    cells = noisy.reshape(*noisy.shape[:-1], -1, _dimension(method, len(columns)))
+    cells = noisy.reshape(*noisy.shape[:-1], -1, dimension(method, len(columns)))
     if method == MEAN_OF_SUMS:
         # An empty group has no mean; one record is the least that a count stands for.
         means = columns.mean(axis=1) + width * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
@@ -121,7 +122,7 @@ def _on_the_simplex(method: str, noisy: Array, upper: Array, recipe: Recipe) -> 
     return simplex.rescale(noisy)
 
 
-def _dimension(method: str, columns: int) -> int:
+def dimension(method: str, columns: int) -> int:
     """Coordinates of one cell."""
     return 1 + columns + (0 if method == MEAN_OF_SUMS else columns * (columns + 1) // 2)
 

@@ -20,7 +20,7 @@ import numpy as np
 from inbounds import _check, derive, soundness
 from inbounds._check import Array
 from inbounds._text import visible
-from inbounds.after.tree import Groups, grow
+from inbounds.after.tree import Groups, count_nodes, grow
 from inbounds.expected import Error, expected_error, simulated_errors
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, without_repeats
@@ -329,12 +329,29 @@ class Release:
             levels=1 if self.tree is None else grow(self.tree, self.axes[0]).depth,
         )
 
+    def _numbers_drawn(self) -> int:
+        """How many numbers are drawn for the statistic, by the sizes of its columns: known before any law is made."""
+        size, cells = len([rule for rule in self.columns if rule.step is not None]), 1
+        for rule in self.columns:
+            cells *= len(rule.cells) or 1
+        if self.method in derive.OF_SUMS:
+            groups = 1 if self.statistic == "proportion" else cells
+            return groups * derive.dimension(self.method, size)
+        if self.method in (derive.MATRIX, derive.CORRELATION):
+            return size * (size + 1) // 2
+        if self.method == derive.TREE and self.tree is not None:
+            return count_nodes(self.tree)
+        table = self.statistic in ("histogram", "crosstab", "proportions") or (self.statistic == "count" and self.axes)
+        return cells - (self.derived is not None) if table else 1
+
     @property
     def _parts(self) -> list[Certificate]:
         return [self.certificate] if isinstance(self.certificate, Certificate) else list(self.certificate.parts)
 
     def _check(self) -> None:
-        """The statistic and its unit are those that were certified."""
+        """The statistic and its unit are those that were certified, and all is there as often as it should be."""
+        if len(self.columns) > _MOST_COLUMNS or len(self.noisy) != self._numbers_drawn():
+            raise RecordError("the record's numbers are not as many as its columns ask for")
         contributions = _check.integer(self.contributions, "contributions", least=1)
         if self.unit != ("record" if contributions == 1 else "person"):
             raise RecordError("the record's unit does not fit its contributions")
@@ -402,6 +419,8 @@ def laid_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
     return "".join(f"\n  {head:{wide}s}" + "".join(f"  {x:>{cell}s}" for x in row) for head, *row in lines)
 
 
+# Those of the largest matrix, and one for groups.
+_MOST_COLUMNS = 201
 # What the noise was added to, where it is not what is published.
 _DRAWN = {derive.ROOT: "variance", derive.CORRELATION: "covariance"}
 _WHOLE = ("count", "histogram", "crosstab")

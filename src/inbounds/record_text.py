@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds import _check
+from inbounds.after.tree import DEEPEST
 from inbounds.privacy.certificate import parse_fraction, verify
 
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -110,6 +111,9 @@ def parsed(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         return fraction(lower), fraction(upper)
 
     values = {name: body[name] for name in names}
+    parts = values["certificate"].get("parts", ())
+    if len(parts) > len(values["noisy"]):
+        raise RecordError("the record's certificate has more parts than there are numbers")
     for name in SHARED:
         # A symmetric matrix has up to twice as many elements as numbers were drawn for it.
         values[name] = _lengthened(values[name], 2 * len(values["noisy"]))
@@ -126,10 +130,14 @@ def parsed(body: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
         "units": tuple(fraction(x) for x in values["units"]),
         "bounds": tuple(bound(low, up) for low, up in values["bounds"]),
         "certificate": verify(values["certificate"]),
-        "tree": None if values["tree"] is None else _nested(values["tree"]),
+        "tree": None if values["tree"] is None else _nested(values["tree"], DEEPEST),
         "notes": tuple(str(note) for note in values["notes"]),
     }
 
 
-def _nested(groups: Any) -> Any:
-    return tuple(_nested(member) for member in groups) if isinstance(groups, list) else str(groups)
+def _nested(groups: Any, depth: int) -> Any:
+    if not isinstance(groups, list):
+        return str(groups)
+    if depth < 0:
+        raise RecordError(f"the record's tree is nested more than {DEEPEST} deep")
+    return tuple(_nested(member, depth - 1) for member in groups)

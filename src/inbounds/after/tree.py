@@ -11,7 +11,7 @@ equal noise; Honaker 2015 for any):
 All of it is post-processing of released numbers; arrays are handled along their last axis.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -25,6 +25,9 @@ from inbounds.after.simplex import project
 # Nested tuples of leaves.
 Groups: TypeAlias = tuple[Any, ...]
 WEIGHTS = ("variance", "hay")
+# Groups within groups.
+DEEPEST = 50
+_EACH_ONCE = "the tree must hold every level exactly once, in nested groups such as (('a', 'b'), ('c', 'd'))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,27 @@ class Tree:
     @property
     def depth(self) -> int:
         """Nodes on the longest way from the root to a leaf: the number of counts that one record is in."""
-        return _depth(self, -1)
+        heights = self.heights
+        return max(heights[child] for child in self.children[-1])
 
     @property
     def heights(self) -> tuple[int, ...]:
         """Levels below each node, 1 for a leaf."""
-        return tuple(1 + _depth(self, node) for node in range(len(self.leaves)))
+        heights = [1] * len(self.leaves)
+        for node in reversed(range(len(self.leaves))):
+            heights[node] = 1 + max((heights[child] for child in self.children[node]), default=0)
+        return tuple(heights)
 
 
-def _depth(tree: Tree, node: int) -> int:
-    return max((1 + _depth(tree, child) for child in tree.children[node]), default=0)
+def count_nodes(groups: Groups) -> int:
+    """Nodes of the tree of nested groups, the root left out; `ValueError` where they are nested too deep."""
+    layer, nodes = list(groups), 0
+    for _ in range(DEEPEST):
+        nodes += len(layer)
+        layer = [member for group in layer if isinstance(group, tuple | list) for member in group]
+        if not layer:
+            return nodes
+    raise ValueError(f"groups must not be nested more than {DEEPEST} deep")
 
 
 @lru_cache(maxsize=64)
@@ -60,33 +74,31 @@ def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
     >>> grow((("a", "b"), "c"), ("a", "b", "c")).depth
     2
     """
-    seen = list(_flat(groups))
-    if sorted(map(str, seen)) != sorted(leaves) or len(set(leaves)) != len(leaves):
-        raise ValueError(
-            "the tree must hold every level exactly once, in nested groups such as (('a', 'b'), ('c', 'd'))"
-        )
+    if not isinstance(groups, tuple | list) or not groups:
+        raise ValueError(_EACH_ONCE)
+    count_nodes(groups)
     place = {label: i for i, label in enumerate(leaves)}
     nodes: list[tuple[int, ...]] = []
     children: list[tuple[int, ...]] = []
 
     def add(group: Any) -> tuple[int, ...]:
         """Numbers of the nodes made for the members of a group."""
-        made = []
-        for member in group:
-            number = len(nodes)
-            nodes.append(tuple(place[str(leaf)] for leaf in _flat(member)))
-            children.append(())
-            made.append(number)
+        made = range(len(nodes), len(nodes) + len(group))
+        nodes.extend([()] * len(group))
+        children.extend([()] * len(group))
         for number, member in zip(made, group, strict=True):
             if isinstance(member, tuple | list):
                 if not member:
                     raise ValueError("a group of the tree must not be empty")
                 children[number] = add(member)
+                nodes[number] = tuple(leaf for child in children[number] for leaf in nodes[child])
+            else:
+                nodes[number] = (place.get(str(member), -1),)
         return tuple(made)
 
-    if not isinstance(groups, tuple | list) or not groups:
-        raise ValueError("the tree must be nested groups such as (('a', 'b'), ('c', 'd'))")
     top = add(groups)
+    if sorted(leaf for node in top for leaf in nodes[node]) != list(range(len(leaves))) or len(place) < len(leaves):
+        raise ValueError(_EACH_ONCE)
     return Tree(leaves, tuple(nodes), (*children, top))
 
 
@@ -103,14 +115,6 @@ def balanced(leaves: Sequence[str], branching: int = 2) -> Groups:
     edges = [len(leaves) * i // branching for i in range(branching + 1)]
     parts = [tuple(leaves[a:b]) for a, b in pairwise(edges)]
     return tuple(balanced(part, branching) if len(part) > 1 else part[0] for part in parts)
-
-
-def _flat(group: Any) -> Iterator[Any]:
-    if isinstance(group, tuple | list):
-        for member in group:
-            yield from _flat(member)
-    else:
-        yield group
 
 
 def consistent(tree: Tree, noisy: Array, total: float, *, weights: str = "variance", repair: bool = True) -> Array:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds._text import visible
+from inbounds.app.parts import Item
 from inbounds.app.plan import Plan, PlanError, digest
 from inbounds.privacy import ledger as ledgers
 from inbounds.privacy.certificate import CertificateError, without_repeats
@@ -109,29 +110,42 @@ class Releases(Mapping[str, Release]):
         if set(body) != {"format", "request", "digest", "entry", "releases"} or not isinstance(body["releases"], dict):
             raise RecordError("the file has missing or unknown fields")
         try:
-            plan = Plan.recorded(body["request"])
-            if plan.request() != body["request"] or plan.digest != body["digest"]:
+            plan = Plan.of_record(body["request"])
+            if (request := plan.request()) != body["request"] or digest(request) != body["digest"]:
                 raise RecordError("the request is not the one that the digest is of")
-            # Names first: laws of releases that are not there need not be made.
             if [item.name for item in plan.release] != list(body["releases"]):
                 raise RecordError("the releases are not those of the request")
-            drafts = plan.drafts()
         except RecordError:
             raise
-        except (ValueError, TypeError, RecursionError, ArithmeticError, MemoryError) as error:
+        except (ValueError, TypeError, RecursionError, ArithmeticError) as error:
             raise RecordError(f"the request is no plan ({type(error).__name__})") from None
-        records = {}
-        for name, record in body["releases"].items():
+        records, epsilons = {}, plan.epsilons
+        for item in plan.release:
             try:
-                records[name] = Release.from_dict(record)
+                records[item.name] = _read(body["releases"][item.name], plan, item, epsilons[item.name])
             except (RecordError, CertificateError) as error:
-                raise RecordError(f"release {name!r}: {error}") from None
-            if difference(records[name], drafts[name].record):
-                raise RecordError(f"release {name!r} is not what the request asks for")
+                raise RecordError(f"release {item.name!r}: {error}") from None
         made = cls(plan, records)
         if made.epsilon != Fraction(plan.budget.epsilon):
             raise RecordError("the epsilons of the releases do not add up to that of the request")
         return replace(made, entry=_proved(body["entry"], made))
+
+
+def _read(record: Any, plan: Plan, item: Item, epsilon: Fraction) -> Release:
+    """A record, proved by itself; then, as it holds as many numbers as the request asks for, by the draft of that."""
+    made = Release.from_dict(record)
+    *cells, columns = plan.sizes(item)
+    drawn = [len(rule.cells) for rule in made.columns if rule.cells]
+    numbers = [rule for rule in made.columns if rule.step is not None]
+    if made.statistic != item.statistic or (cells and cells != drawn) or (columns and columns != len(numbers)):
+        raise RecordError("it is not what the request asks for")
+    try:
+        asked = plan.wanted_of(item, epsilon).draft().record
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise RecordError(f"the request cannot be met ({error})") from None
+    if wrong := difference(made, asked):
+        raise RecordError(f"it is not what the request asks for, by its {wrong}")
+    return made
 
 
 def _proved(plain: Any, made: Releases) -> Entry | None:

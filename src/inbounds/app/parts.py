@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
 from inbounds.app.wanted import STATISTICS
+from inbounds.derive import DEEPEST
 
 Statistic: TypeAlias = Literal[
     "mean",
@@ -35,8 +36,6 @@ Number: TypeAlias = Annotated[
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # Rows of a table, and whatever is counted in them.
 _MOST = 2**31
-# Groups within groups of a tree.
-_DEEPEST = 50
 
 
 class Part(BaseModel):
@@ -113,8 +112,8 @@ class Item(Part):
         """Levels in groups, not too deep."""
         layer, depth = tree or [], 0
         while layer:
-            if depth > _DEEPEST:
-                raise ValueError(f"groups must not be nested more than {_DEEPEST} deep")
+            if depth > DEEPEST:
+                raise ValueError(f"groups must not be nested more than {DEEPEST} deep")
             if not all(isinstance(one, str | int | list) for one in layer):
                 raise ValueError("tree must hold levels (text, whole numbers, true or false) and lists of them")
             layer, depth = [inner for one in layer if isinstance(one, list) for inner in one], depth + 1

@@ -44,6 +44,7 @@ from inbounds.app.mistakes import explained, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
 from inbounds.app.wanted import STATISTICS, Wanted
 from inbounds.privacy.ledger import Account, name_in
+from inbounds.releases.matrices import MOST_COLUMNS
 from inbounds.releases.opening import Draft
 from inbounds.releases.together import Place
 
@@ -57,8 +58,10 @@ _BOUNDED = ("mean", "sum", "variance", "standard_deviation", "pooled_variance", 
 _CELLS = ("histogram", "proportions", "crosstab")
 # Keys of a release that are keywords of its function.
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
-# Cells of one table, and columns of one matrix.
-_MOST_CELLS, _MOST_COLUMNS = 10**7, 200
+# Cells of one table.
+_MOST_CELLS = 10**7
+# Levels of a column of which no level need be named.
+_ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 # More releases than this are a slip of the pen.
 _MOST_RELEASES = 1000
 
@@ -108,14 +111,14 @@ class Plan(Part):
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
             budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
-        return plan.model_copy(update={"data": data, "budget": budget})._named(str(path))
+        return plan.model_copy(update={"data": data, "budget": budget})._charged(str(path))
 
     @classmethod
     def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
         """The plan in a dictionary, checked."""
-        return cls.recorded(content, name)._named(name)
+        return cls.recorded(content, name)._charged(name)
 
-    def _named(self, name: str) -> "Plan":
+    def _charged(self, name: str) -> "Plan":
         """The same plan with its dataset's name as it is charged."""
         place = None if self.budget.ledger is None else Path(self.budget.ledger)
         try:
@@ -130,12 +133,9 @@ class Plan(Part):
     def recorded(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
         """The plan as a record has it, checked; the name of its dataset is left as it was charged."""
         try:
-            plan = cls.model_validate(content)
+            plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
             raise PlanError([explained(one, content, cls, PARTS) for one in error.errors()], name) from None
-        if not plan.budget.dataset.strip():
-            name_of_data = Path(plan.budget.ledger or "data").name.split(".")[0] or "data"
-            plan = plan.model_copy(update={"budget": plan.budget.model_copy(update={"dataset": name_of_data})})
         problems = list(plan._problems())
         # Releases that are wrong already are not asked what else there is.
         said = "\n".join(problems)
@@ -146,6 +146,35 @@ class Plan(Part):
             raise PlanError(problems, name)
         return plan
 
+    @classmethod
+    def of_record(cls, content: Any) -> "Plan":
+        """The request of a record, which anybody may have written: refused at its first mistake, and not drafted.
+
+        What it asks for may be far more than the record holds, so that drafting is left until that is known.
+        """
+        if _is_crowded(content):
+            raise PlanError(["has more values, or longer lists of them, than a plan can have"])
+        try:
+            plan = cls.model_validate(content)._with_dataset()
+        except ValidationError:
+            raise PlanError(["is not one by its keys and values"]) from None
+        if (problem := next(plan._problems(), None)) is not None:
+            raise PlanError([problem])
+        return plan
+
+    def _with_dataset(self) -> "Plan":
+        """With a name for its dataset."""
+        if self.budget.dataset.strip():
+            return self
+        name = Path(self.budget.ledger or "data").name.split(".")[0] or "data"
+        return self.model_copy(update={"budget": self.budget.model_copy(update={"dataset": name})})
+
+    def sizes(self, item: Item) -> tuple[int, ...]:
+        """Cells of each column that a release counts in, and the number of its columns: what its draft takes."""
+        tables = item.columns if item.statistic in _CELLS else ()
+        cells = [_cells(self.columns[name]) for name in (*tables, *([] if item.by is None else [item.by]))]
+        return (*cells, len(item.columns) if item.statistic in _BOUNDED else 0)
+
     def _problems(self) -> Iterator[str]:
         """What is wrong with names and rules."""
         if self.data.neighbours == "substitute" and self.data.rows is None:
@@ -153,30 +182,33 @@ class Plan(Part):
         if self.data.neighbours == "add-remove" and self.data.rows is not None:
             yield "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows"
         seen = set()
+        # Each level with its type, once for all releases: 1 is not True.
+        levels = {name: {(type(one), one) for one in rule.levels or ()} for name, rule in self.columns.items()}
         for item in self.release:
             if item.name in seen:
                 yield f"release.{item.name}: the name is taken; names must be different"
             seen.add(item.name)
-            yield from self._problems_of(item)
+            yield from self._problems_of(item, levels)
 
-    def _problems_of(self, item: Item) -> Iterator[str]:
+    def _problems_of(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
         where = f"release.{item.name}"
         for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
             if column not in self.columns:
                 yield f"{where}: columns.{column}: no such column{near(column, self.columns)}"
         if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
             yield f"{where}.columns: name each column once"
+        if len(item.columns) > MOST_COLUMNS:
+            yield f"{where}.columns: more than {MOST_COLUMNS} columns"
+            return
         sizes = [_cells(self.columns[name]) for name in item.columns if name in self.columns]
         if item.statistic in _CELLS and prod(sizes) > _MOST_CELLS:
             yield f"{where}.columns: the table would have more than {_MOST_CELLS:,} cells"
-        if len(item.columns) > _MOST_COLUMNS:
-            yield f"{where}.columns: more than {_MOST_COLUMNS} columns"
         known = inspect.signature(STATISTICS[item.statistic]).parameters
         for key in (*_OWN, "sizes", "by"):
             if getattr(item, key) is not None and key not in known:
                 others = [name for name, one in STATISTICS.items() if key in inspect.signature(one).parameters]
                 yield f"{where}.{key}: does not go with {item.statistic}; it goes with {', '.join(others)}"
-        yield from self._problems_of_level(item)
+        yield from self._problems_of_level(item, levels)
         if item.statistic in _ONE and len(item.columns) != 1:
             yield f"{where}.columns: {item.statistic} is of one column, as in columns = ['age']"
         if item.statistic in _MATRIX and len(item.columns) < 2:
@@ -196,28 +228,27 @@ class Plan(Part):
             if item.statistic in _CELLS and rule.levels is None and rule.edges is None:
                 yield f"columns.{column}: levels = [...] or edges = [...] are needed for release.{item.name}"
 
-    def _problems_of_level(self, item: Item) -> Iterator[str]:
+    def _problems_of_level(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
         """What is counted must be one of the column's levels, where those are known."""
         if item.statistic not in ("count", "proportion") or len(item.columns) != 1:
             return
         rule = self.columns.get(item.columns[0])
         if rule is None or rule.levels is None:
             return
-        names = ", ".join(map(repr, rule.levels))
-        if item.level is None and not all(isinstance(one, bool | int) and one in (0, 1) for one in rule.levels):
-            yield f"release.{item.name}.level: needed, one of {names}"
-        elif item.level is not None and not any(
-            one == item.level and type(one) is type(item.level) for one in rule.levels
-        ):
-            yield f"release.{item.name}.level: must be one of {names}, got {item.level!r}"
+        known = levels[item.columns[0]]
+        if item.level is None and not known <= _ZERO_ONE:
+            yield f"release.{item.name}.level: needed, one of {_listed(rule.levels)}"
+        elif item.level is not None and (type(item.level), item.level) not in known:
+            yield f"release.{item.name}.level: must be one of {_listed(rule.levels)}, got {item.level!r}"
 
     def _undrafted(self, wrong: set[str]) -> Iterator[str]:
         """What the releases themselves would refuse."""
+        epsilons = self.epsilons
         for item in self.release:
             if item.name in wrong:
                 continue
             try:
-                self._wanted(item).draft()
+                self.wanted_of(item, epsilons[item.name]).draft()
             except (ValueError, TypeError) as error:
                 yield f"release.{item.name}: {error}"
 
@@ -250,10 +281,12 @@ class Plan(Part):
 
     def wanted(self) -> dict[str, Wanted]:
         """Each release as its function is asked for it."""
-        return {item.name: self._wanted(item) for item in self.release}
+        epsilons = self.epsilons
+        return {item.name: self.wanted_of(item, epsilons[item.name]) for item in self.release}
 
-    def _wanted(self, item: Item) -> Wanted:
-        keywords = self._keywords(item, self.epsilons[item.name])
+    def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
+        """One release as its function is asked for it."""
+        keywords = self._keywords(item, epsilon)
         return Wanted(item.statistic, keywords, _floats(item.plausible), expected_rows=self.data.expected_rows)
 
     def drafts(self) -> dict[str, Draft]:
@@ -357,7 +390,22 @@ _WHERE = ("source", "table", "engine", "expected_rows")
 
 
 def _cells(rule: Column) -> int:
-    return len(rule.levels) if rule.levels is not None else len(rule.edges or [0])
+    return len(rule.levels) if rule.levels is not None else max(len(rule.edges or []) - 1, 0)
+
+
+def _listed(levels: list[Any]) -> str:
+    return ", ".join(map(repr, levels))
+
+
+def _is_crowded(content: Any) -> bool:
+    """Whether lists hold what no list of a plan holds, each of which would be a mistake to be told."""
+    seen, kinds = [content], (str, int, bool, list, dict)
+    for one in seen:
+        values = list(one.values()) if isinstance(one, dict) else one
+        if isinstance(one, list) and not all(type(value) in kinds for value in values):
+            return True
+        seen += [value for value in values if isinstance(value, list | dict)]
+    return False
 
 
 def digest(body: Mapping[str, Any]) -> str:

@@ -220,6 +220,10 @@ def _certified_again(claimed: Certificate) -> Certificate:
 def _verified_composition(body: dict[str, Any]) -> Composition:
     if set(body) != {"format", "epsilon", "parts"} or not isinstance(body["parts"], list):
         raise CertificateError("the certificate has missing or unknown fields")
+    # Losses are added up, and may be as long as the epsilons next to which they end.
+    epsilons = {str(part["epsilon"]) for part in body["parts"]}
+    if sum(map(len, epsilons)) > _MOST_DIGITS:
+        raise CertificateError(f"the epsilons of the parts have more than {_MOST_DIGITS} digits in all")
     parts = [verify(part) for part in body["parts"]]
     whole = [part for part in parts if isinstance(part, Certificate)]
     if len(whole) < len(parts):
@@ -256,6 +260,8 @@ def _plain(value: Any) -> Any:
 
 # Digits and no exponent: a few characters must not stand for a number that fills the memory.
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
+# Of the different epsilons of a composition; parts that share one equally have one between them.
+_MOST_DIGITS = 20_000
 _FRACTIONS = ("step", "origin", "sensitivity", "epsilon", "loss")
 
 

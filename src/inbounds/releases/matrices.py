@@ -179,12 +179,24 @@ def _columns(bounds: Any, missing: Any, integer: Any) -> list[Numeric]:
         raise TypeError("missing must be a dictionary from columns, as in missing={'age': 40}")
     if isinstance(integer, str | bool) or not isinstance(integer, Collection):
         raise TypeError("integer must be a list of columns, as in integer=['age']")
+    if len(bounds) > MOST_COLUMNS:
+        raise ValueError(f"bounds must be of at most {MOST_COLUMNS} columns, got {len(bounds)}")
     fills = missing or {}
     for word, names in (("missing", fills), ("integer", integer)):
         for name in names:
             if name not in bounds:
                 raise ValueError(f"{word} names {name!r}, which has no bounds")
-    return [Numeric.of(name, pair, fills.get(name), integer=name in integer) for name, pair in bounds.items()]
+    whole = set(integer)
+    columns = [Numeric.of(name, pair, fills.get(name), integer=name in whole) for name, pair in bounds.items()]
+    for column in columns:
+        # Each of thousands of elements has the digits of both of its columns.
+        if any(max(abs(end.numerator), end.denominator) >= 10**_MOST_DIGITS for end in (column.lower, column.upper)):
+            raise ValueError(f"bounds of {column.name!r} must have at most {_MOST_DIGITS} digits in a matrix")
+    return columns
+
+
+# Columns of one matrix, and digits of a bound's numerator and denominator.
+MOST_COLUMNS, _MOST_DIGITS = 200, 100
 
 
 def _jointly(method: Any, promise: Promise) -> bool:
