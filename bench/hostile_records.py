@@ -1,0 +1,208 @@
+"""Files of at most 1 MB that somebody made to be slow or large to verify: time and memory of each.
+
+    python bench/hostile_records.py [name ...]
+
+Target: whatever the file, at most 2 s of processor time and 500 MB. Each is read in a process of its own, by
+`Release.from_json` or, where it is a plan's, by `Releases.from_json`; time is that of the call alone, memory the peak
+of the process. Honest files at the limits are among them: those must be read, not refused.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).parents[1])
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import inbounds as ib
+from inbounds.app.job import release
+from inbounds.app.plan import Plan, digest
+from inbounds.privacy.certificate import _digest
+
+LARGEST, SECONDS, MEGABYTES = 1_000_000, 2.0, 500
+
+
+def compact(body: Any) -> str:
+    return json.dumps(body, separators=(",", ":"))
+
+
+def single(made: ib.Release) -> Any:
+    return json.loads(made.to_json())
+
+
+def matrix(columns: int, call: Callable[..., ib.Release] = ib.covariance, **keywords: Any) -> ib.Release:
+    rng = np.random.default_rng(1)
+    data = {f"c{i}": rng.random(3) for i in range(columns)}
+    # Widths that all differ, so that no two laws are the same.
+    bounds = {name: (0, 1 + i) for i, name in enumerate(data)}
+    return call(data, bounds=bounds, **{"epsilon": 1, **keywords})
+
+
+def plan_text(items: list[dict[str, Any]], columns: dict[str, Any], data: Any = None, **rest: Any) -> str:
+    """A plan's record, honestly released, or only asked for where there are no data."""
+    content = {
+        "data": {"rows": 3, **rest},
+        "budget": {"epsilon": 1, "dataset": "d"},
+        "columns": columns,
+        "release": items,
+    }
+    if data is not None:
+        return compact(json.loads(release(Plan.of(content), data).to_json()))
+    record = single(ib.mean([1.0], bounds=(0, 1), epsilon=1))
+    releases = {item.get("name", str(i)): record for i, item in enumerate(items)}
+    head = {"format": "inbounds-releases/1", "request": content, "digest": digest(content), "entry": None}
+    return compact(head | {"releases": releases})
+
+
+def parts_with_long_epsilons() -> str:
+    body = single(matrix(12, method="split", bounding="truncated"))
+    for i, part in enumerate(body["certificate"]["parts"]):
+        part["epsilon"] = f"{10**999 + 2 * i + 1}/{10**999 + 2 * i + 3}"
+        part["digest"] = _digest({k: v for k, v in part.items() if k != "digest"})
+    whole = body["certificate"]
+    whole["digest"] = _digest({k: v for k, v in whole.items() if k != "digest"})
+    return compact(body)
+
+
+def many_columns() -> str:
+    body = single(matrix(2))
+    rule = {"name": "c", "lower": "0", "upper": "1", "step": "1", "cells": [], "missing": None, "other": None}
+    return compact(body | {"columns": [rule | {"sizes": []}] * 8000})
+
+
+def long_bounds() -> str:
+    body = single(matrix(120))
+    for i, rule in enumerate(body["columns"]):
+        rule["upper"] = f"{10**990 + i}/{10**989 + 7 * i + 1}"
+    return compact(body)
+
+
+def implied_cells() -> str:
+    levels = {f"c{i}": ["a", "b"] for i in range(4)}
+    body = single(ib.crosstab({name: ["a"] for name in levels}, levels=levels, epsilon=1))
+    cells = [str(i) for i in range(1000)]
+    body["columns"] = [rule | {"cells": cells} for rule in body["columns"]] * 10
+    return compact(body | {"axes": [cells] * 40})
+
+
+def long_step() -> str:
+    body = single(ib.histogram(["a"], levels=[str(i) for i in range(30_000)], epsilon=1))
+    body["certificate"]["step"] = f"{10**999 + 1}/{10**998 + 1}"
+    body["certificate"]["digest"] = _digest({k: v for k, v in body["certificate"].items() if k != "digest"})
+    return compact(body)
+
+
+def repaired(how: str, call: Callable[..., ib.Release] = ib.correlation) -> str:
+    """Two hundred columns whose covariances are all at their bounds, with random signs."""
+    made = matrix(150, call, repair=how, epsilon=1000)
+    return compact(single(made))
+
+
+def tables(count: int) -> str:
+    names = [f"t{i}" for i in range(count)]
+    columns = {name: {"levels": list(range(215))} for name in ("a", "b", "c")}
+    items = [{"name": name, "statistic": "crosstab", "columns": ["a", "b", "c"]} for name in names]
+    return plan_text(items, columns)
+
+
+def scalars(count: int, statistic: str, **more: Any) -> str:
+    columns = {f"c{i}": {"bounds": [0, 1 + i]} for i in range(count)}
+    items = [{"name": f"{i}", "statistic": statistic, "columns": [f"c{i}"], **more} for i in range(count)]
+    return plan_text(items, columns, {name: [0.5, 0.2, 0.9] for name in columns})
+
+
+def counts_of_many_levels() -> str:
+    levels = [f"{i:x}" for i in range(50_000)]
+    items = [{"name": f"{i}", "statistic": "count", "columns": ["a"], "level": levels[-1]} for i in range(400)]
+    return plan_text(items, {"a": {"levels": levels}}, {"a": ["0", "1", "2"]})
+
+
+def long_names() -> str:
+    columns = {f"{i:05d}" * 800: {"bounds": [0, 1]} for i in range(100)}
+    missing = [f"m{i}" for i in range(199)]
+    return plan_text([{"name": f"{i}", "statistic": "mean", "columns": missing} for i in range(50)], columns)
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "covariances truncated in turn, 40 columns": lambda: compact(
+        single(matrix(40, method="split", bounding="truncated"))
+    ),
+    "covariances in turn, 40 columns": lambda: compact(single(matrix(40, method="split"))),
+    "covariances, 150 columns": lambda: compact(single(matrix(150))),
+    "correlations, clip, 150 columns": lambda: repaired("clip"),
+    "correlations, newton, 150 columns": lambda: repaired("newton"),
+    "correlations, nearest, 150 columns": lambda: repaired("nearest"),
+    "shares in a tree": lambda: compact(
+        single(ib.proportions(["1"], levels=[f"{i:x}" for i in range(12_000)], epsilon=1, repair="tree"))
+    ),
+    "a histogram of 60,000 cells": lambda: compact(single(ib.histogram([1], levels=list(range(40_000)), epsilon=1))),
+    "epsilons of 1000 digits": parts_with_long_epsilons,
+    "8000 columns": many_columns,
+    "bounds of 1000 digits": long_bounds,
+    "10^120 cells": implied_cells,
+    "a step of 1000 digits": long_step,
+    "deep lists": lambda: "[" * 900_000,
+    "forty tables of 10^7 cells": lambda: tables(40),
+    "truncated means": lambda: scalars(500, "mean", bounding="truncated"),
+    "truncated deviations": lambda: scalars(500, "standard_deviation", bounding="truncated"),
+    "counts of many levels": counts_of_many_levels,
+    "names that are not there": long_names,
+    "edges that are no numbers": lambda: plan_text(
+        [{"name": "a", "statistic": "mean", "columns": ["a"]}], {"a": {"edges": ["x"] * 240_000}}
+    ),
+    "columns that are no rules": lambda: plan_text(
+        [{"name": "a", "statistic": "mean", "columns": ["a"]}], {f"{i:x}": 1 for i in range(90_000)}
+    ),
+    "releases that are none": lambda: compact(
+        json.loads(plan_text([{"name": "a", "statistic": "mean"}], {}))
+        | {"request": {"data": {}, "budget": {"epsilon": 1}, "release": [{}] * 300_000}}
+    ),
+    "a table of many columns": lambda: plan_text(
+        [{"name": "a", "statistic": "crosstab", "columns": ["a"] * 200_000}], {"a": {"levels": list(range(1000))}}
+    ),
+}
+
+_READ = """
+import json, resource, sys, time
+from pathlib import Path
+import inbounds as ib
+from inbounds.app.job import Releases
+text = Path(sys.argv[1]).read_text()
+read = Releases.from_json if '"releases":' in text else ib.Release.from_json
+start = time.process_time()
+try:
+    read(text)
+    what = "read"
+except ValueError as error:
+    what = "refused: " + str(error)[:60]
+seconds = time.process_time() - start
+print(json.dumps([what, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+"""
+
+
+def measure(text: str) -> tuple[str, float, float]:
+    """What became of a file, seconds of the processor and the peak of memory in MB."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([sys.executable, "-c", _READ, file.name], capture_output=True, text=True, check=True)
+    what, seconds, megabytes = json.loads(done.stdout.splitlines()[-1])
+    return what, seconds, megabytes
+
+
+def main(names: list[str]) -> None:
+    for name in names or FILES:
+        text = FILES[name]()
+        what, seconds, megabytes = measure(text)
+        over = "  over" if seconds > SECONDS or megabytes > MEGABYTES or len(text) > LARGEST else ""
+        print(f"{name:44s} {len(text):9,d} B {seconds:7.2f} s {megabytes:6.0f} MB  {what}{over}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
