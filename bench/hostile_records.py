@@ -16,6 +16,8 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,13 @@ import numpy as np
 import inbounds as ib
 from inbounds.app.job import release
 from inbounds.app.plan import Plan, digest
-from inbounds.privacy.certificate import _digest
+from inbounds.privacy.certificate import Composition, _digest
+from inbounds.releases.catalogue import draft
+from inbounds.releases.proof import _in_turn
 
 LARGEST, SECONDS, MEGABYTES = 1_000_000, 2.0, 500
+# As many as 1 MB holds of a correlation matrix, and of one drawn element by element.
+COLUMNS, IN_TURN = 150, 50
 
 
 def compact(body: Any) -> str:
@@ -36,12 +42,34 @@ def single(made: ib.Release) -> Any:
     return json.loads(made.to_json())
 
 
-def matrix(columns: int, call: Callable[..., ib.Release] = ib.covariance, **keywords: Any) -> ib.Release:
-    rng = np.random.default_rng(1)
-    data = {f"c{i}": rng.random(3) for i in range(columns)}
-    # Widths that all differ, so that no two laws are the same.
-    bounds = {name: (0, 1 + i) for i, name in enumerate(data)}
-    return call(data, bounds=bounds, **{"epsilon": 1, **keywords})
+def matrix(columns: int, statistic: str = "covariance", **keywords: Any) -> ib.Release:
+    """A matrix of columns that all differ in width, so that no two laws are the same; its numbers are made up.
+
+    Covariances are at their bounds, with random signs: far from any matrix that is possible.
+    """
+    bounds = {f"c{i}": (0, 1 + i) for i in range(columns)}
+    made = draft(statistic, 3, {"bounds": bounds, "epsilon": 1, **keywords}).record
+    signs = np.random.default_rng(1).choice([-1, 1], len(made.units)).tolist()
+    places = combinations_with_replacement(range(columns), 2)
+    ends = [
+        upper if i == j else sign * upper for (i, j), sign, (_, upper) in zip(places, signs, made.bounds, strict=True)
+    ]
+    if isinstance(made.certificate, Composition):
+        noisy = tuple(
+            part.origin + (part.last if sign > 0 else part.first) * part.step for part, sign in _with(made, ends)
+        )
+        if made.bounding == "truncated":
+            certificate, bounds_ = _in_turn(made.certificate, made.bounds, noisy)
+            noisy = tuple(bound[1] for bound in bounds_)
+            return replace(made, noisy=noisy, certificate=certificate, bounds=bounds_)
+        return replace(made, noisy=noisy)
+    step = made.certificate.step
+    noisy = tuple(round(end / unit / step) * step for end, unit in zip(ends, made.units, strict=True))
+    return replace(made, noisy=noisy)
+
+
+def _with(made: ib.Release, ends: list[Any]) -> Any:
+    return zip(made.certificate.parts, ends, strict=True)
 
 
 def plan_text(items: list[dict[str, Any]], columns: dict[str, Any], data: Any = None, **rest: Any) -> str:
@@ -92,16 +120,15 @@ def implied_cells() -> str:
 
 
 def long_step() -> str:
-    body = single(ib.histogram(["a"], levels=[str(i) for i in range(30_000)], epsilon=1))
+    body = single(ib.histogram(["1"], levels=[str(i) for i in range(30_000)], epsilon=1))
     body["certificate"]["step"] = f"{10**999 + 1}/{10**998 + 1}"
     body["certificate"]["digest"] = _digest({k: v for k, v in body["certificate"].items() if k != "digest"})
     return compact(body)
 
 
-def repaired(how: str, call: Callable[..., ib.Release] = ib.correlation) -> str:
-    """Two hundred columns whose covariances are all at their bounds, with random signs."""
-    made = matrix(150, call, repair=how, epsilon=1000)
-    return compact(single(made))
+def repaired(how: str) -> str:
+    made = matrix(COLUMNS, "correlation", repair=how)
+    return compact(single(replace(made, notes=made.own_notes())))
 
 
 def tables(count: int) -> str:
@@ -130,18 +157,16 @@ def long_names() -> str:
 
 
 FILES: dict[str, Callable[[], str]] = {
-    "covariances truncated in turn, 40 columns": lambda: compact(
-        single(matrix(40, method="split", bounding="truncated"))
-    ),
-    "covariances in turn, 40 columns": lambda: compact(single(matrix(40, method="split"))),
-    "covariances, 150 columns": lambda: compact(single(matrix(150))),
-    "correlations, clip, 150 columns": lambda: repaired("clip"),
-    "correlations, newton, 150 columns": lambda: repaired("newton"),
-    "correlations, nearest, 150 columns": lambda: repaired("nearest"),
+    "covariances truncated in turn": lambda: compact(single(matrix(IN_TURN, method="split", bounding="truncated"))),
+    "covariances in turn": lambda: compact(single(matrix(IN_TURN, method="split"))),
+    "covariances": lambda: compact(single(matrix(COLUMNS))),
+    "correlations, clip": lambda: repaired("clip"),
+    "correlations, newton": lambda: repaired("newton"),
+    "correlations, nearest": lambda: repaired("nearest"),
     "shares in a tree": lambda: compact(
         single(ib.proportions(["1"], levels=[f"{i:x}" for i in range(12_000)], epsilon=1, repair="tree"))
     ),
-    "a histogram of 60,000 cells": lambda: compact(single(ib.histogram([1], levels=list(range(40_000)), epsilon=1))),
+    "a histogram": lambda: compact(single(ib.histogram([1], levels=list(range(40_000)), epsilon=1))),
     "epsilons of 1000 digits": parts_with_long_epsilons,
     "8000 columns": many_columns,
     "bounds of 1000 digits": long_bounds,
@@ -169,7 +194,7 @@ FILES: dict[str, Callable[[], str]] = {
 }
 
 _READ = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
 import inbounds as ib
 from inbounds.app.job import Releases
@@ -182,7 +207,9 @@ try:
 except ValueError as error:
     what = "refused: " + str(error)[:60]
 seconds = time.process_time() - start
-print(json.dumps([what, seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+# Not ru_maxrss, which begins at the size of the process that started this one.
+peak = next(int(x.split()[1]) for x in Path("/proc/self/status").read_text().splitlines() if x.startswith("VmHWM"))
+print(json.dumps([what, seconds, peak / 1024]))
 """
 
 

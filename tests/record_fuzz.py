@@ -17,7 +17,11 @@ What is accepted is compared with the record that it was made of:
 - *rescaled*: a column in other units. Its bounds and steps, the grid, the numbers and the value are all so many times
   what they were; ε, the law in steps and its loss are not touched. It is an honest record of the column in those units;
 - *reprocessed*: the same draws by another repair or tree with the same law, with the value that follows from it;
-- *breach*: anything else. ε, bounds, units, contributions, neighbours, rows, steps or laws are not what was drafted.
+- *exchanged*, at the first door alone: word for word the honest record of another call, whose law holds for it. A count
+  of one level under add-remove has the law of a count of all records; an ε that differs by 10⁻¹² has the same law; the
+  certificate of a clamped table may be that of a truncated one. Nothing in a record says which was asked for: the plan
+  does, and `verify` refuses them all. That the law holds is shown without a draft (`holds`);
+- *breach*: anything else. ε, bounds, units, contributions, neighbours, rows, steps or laws are not what was paid for.
 
 There must be no breach. A value that does not follow from its numbers is one, too.
 """
@@ -39,7 +43,7 @@ from typing import Any
 import numpy as np
 
 import inbounds as ib
-from inbounds import derive
+from inbounds import derive, soundness
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan, digest
 from inbounds.privacy import certificate as certificates
@@ -214,7 +218,16 @@ def agreeing(record: Any, rng: random.Random) -> str:
     """An edit of several fields that belong together."""
     factor = rng.choice([Fraction(1, 2), Fraction(2), Fraction(1, 10**6), Fraction(999, 1000), 1 + Fraction(1, 10**9)])
     which = rng.choice(["epsilon", "ends", "rows", "contributions", "columns", "units", "neighbours", "scale", "step"])
+    which = "two points" if rng.random() < 0.15 else which
     parts = parts_of(record)
+    if which == "two points":
+        # A grid from one value to the next, which no record moves by more than a step: a millionth of ε for any value.
+        for part, noisy in zip(parts, record["noisy"], strict=False):
+            away = Fraction(noisy) - Fraction(part["origin"]) or Fraction(1)
+            part |= {"step": str(abs(away)), "first": min(0, int(away / abs(away))), "exponent": 40, "divisor": 1 << 20}
+            part |= {"last": part["first"] + 1, "epsilon": str(Fraction(part["draws"], 10**6))}
+        total = sum(Fraction(part["epsilon"]) for part in parts)
+        record["certificate"]["epsilon"] = str(total)
     if which == "epsilon":
         for part in (*parts, record["certificate"]):
             part["epsilon"] = scaled(part["epsilon"], factor)
@@ -325,8 +338,58 @@ def rehashed(body: Any) -> None:
 PROTECTED = ("statistic", "rows", "unit", "contributions", "units", "bounds", "denominator", "certificate")
 
 
-def judged(before: Release, after: Release, value: Any) -> str:
+def judged(before: Release, after: Release, value: Any, door: str) -> str:
     """What an accepted record is, seen from the one that it was made of."""
+    verdict = _judged(before, after, value)
+    if door == "from_json" and verdict == "breach" and holds(before, after) and follows(after, value):
+        return "exchanged"
+    return verdict if door == "from_json" or verdict not in ("rescaled", "relabelled") else "breach"
+
+
+def holds(before: Release, after: Release) -> bool:
+    """Whether the law is enough for the statistic, by formulas that no draft goes through.
+
+    The sensitivity is that of the facts, the loss is computed again and at most ε, and law and bounds of a number end
+    where its column and the rows have it end. Where there is no formula here, they end where they did.
+    """
+    parts = after._parts
+    if not soundness.demanded(after._facts(), after.units, parts):
+        return False
+    proved = all(certificates._certified_again(part) == part for part in parts)
+    if not proved or after.certificate.loss > after.certificate.epsilon:
+        return False
+    own = own_ends(after)
+    if own is None or parts[0].bounding == "unbounded":
+        return after.bounds == before.bounds and ends(after) == ends(before)
+    counted = after.statistic in ("proportions", "histogram", "crosstab")
+    return ends(after) == {own} and (counted or set(after.bounds) == {own})
+
+
+def ends(release: Release) -> set[Any]:
+    """Where the laws of a release end, as values; without laws that have no ends."""
+    parts = [part for part in release._parts if part.bounding != "unbounded"]
+    return {tuple(None if end is None else p.origin + end * p.step for end in (p.first, p.last)) for p in parts}
+
+
+def own_ends(release: Release) -> tuple[Fraction | None, Fraction | None] | None:
+    """Where a single number, or each count of a table, can lie: from the column and the rows; None: no formula here."""
+    rows, numbers = release.rows, [rule for rule in release.columns if rule.step is not None]
+    if release.statistic == "proportion":
+        return Fraction(0), Fraction(1)
+    if not numbers:
+        return Fraction(0), None if rows is None else Fraction(rows)
+    lower, upper = numbers[0].lower or Fraction(0), numbers[0].upper or Fraction(0)
+    if release.statistic == "mean":
+        return lower, upper
+    if release.statistic == "sum":
+        open_ends = (Fraction(0) if lower >= 0 else None, Fraction(0) if upper <= 0 else None)
+        return open_ends if rows is None else (rows * lower, rows * upper)
+    if release.statistic == "variance" and rows is not None:
+        return Fraction(0), (upper - lower) ** 2 * Fraction(rows * rows // 4, rows * (rows - 1))
+    return None
+
+
+def _judged(before: Release, after: Release, value: Any) -> str:
     in_turn = before.bounding == "truncated" and not isinstance(before.certificate, certificates.Certificate)
     redrawn = before.noisy != after.noisy
     if is_rescaled(before, after) and follows(after, value):
@@ -438,7 +501,7 @@ def attacked(
         except REFUSALS:
             result[door] = ("refused", said)
         else:
-            result[door] = (judged(before, after, record["value"]), said)
+            result[door] = (judged(before, after, record["value"], door), said)
     return result
 
 
@@ -462,7 +525,7 @@ def run(count: int, seed: int = 1, names: Any = None) -> tuple[dict[tuple[str, s
 
 def main(count: int = 50_000, seed: int = 1) -> None:
     tally, breaches = run(count, seed)
-    words = ("refused", "same", "relabelled", "redrawn", "rescaled", "reprocessed", "breach")
+    words = ("refused", "same", "relabelled", "redrawn", "rescaled", "reprocessed", "exchanged", "breach")
     print(f"{'statistic':20s} {'door':10s} " + " ".join(f"{word:>11s}" for word in words))
     total: dict[str, Counter[str]] = {}
     for (statistic, door), counts in sorted(tally.items()):

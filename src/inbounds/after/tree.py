@@ -55,6 +55,15 @@ class Tree:
             heights[node] = 1 + max((heights[child] for child in self.children[node]), default=0)
         return tuple(heights)
 
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Levels above each node, 0 for those of the root."""
+        depths = [0] * len(self.leaves)
+        for node, below in enumerate(self.children[:-1]):
+            for child in below:
+                depths[child] = depths[node] + 1
+        return tuple(depths)
+
 
 def count_nodes(groups: Groups) -> int:
     """Nodes of the tree of nested groups, the root left out; `ValueError` where they are nested too deep."""
@@ -130,30 +139,34 @@ def consistent(tree: Tree, noisy: Array, total: float, *, weights: str = "varian
         raise ValueError(f"noisy must have {len(tree.leaves)} counts, one for each node, got {counts.shape[-1]}")
     variances = np.ones(len(tree.leaves))
     heights = tree.heights
-    for node in reversed(range(len(tree.leaves))):
-        below = list(tree.children[node])
-        if not below:
-            continue
-        own = _own_share(weights, heights[node], len(below), float(variances[below].sum()))
-        counts[..., node] = own * counts[..., node] + (1 - own) * counts[..., below].sum(axis=-1)
+    for nodes, below in _families(tree, heights):
+        spread = variances[below].sum(axis=-1)
+        own = _own_share(weights, heights[nodes[0]], below.shape[-1], spread)
+        counts[..., nodes] = own * counts[..., nodes] + (1 - own) * counts[..., below].sum(axis=-1)
         # Of the weighted mean of two independent numbers with variances 1 and V.
-        variances[node] = own**2 + (1 - own) ** 2 * variances[below].sum()
-    for node in (-1, *range(len(tree.leaves))):
-        below = list(tree.children[node])
-        if not below:
-            continue
-        parent = np.full(counts.shape[:-1], float(total)) if node == -1 else counts[..., node]
-        share = (
-            variances[below] / variances[below].sum() if weights == "variance" else np.full(len(below), 1 / len(below))
-        )
+        variances[nodes] = own**2 + (1 - own) ** 2 * spread
+    root = np.full((*counts.shape[:-1], 1), float(total)), np.array([tree.children[-1]])
+    for nodes, below in (root, *_families(tree, tree.depths)):
+        parent = nodes if nodes is root[0] else counts[..., nodes]
+        even = np.full(below.shape, 1 / below.shape[-1])
+        share = variances[below] / variances[below].sum(axis=-1, keepdims=True) if weights == "variance" else even
         lacking = parent - counts[..., below].sum(axis=-1)
         children = counts[..., below] + lacking[..., None] * share
         counts[..., below] = _non_negative(children, parent) if repair else children
     return counts
 
 
-def _own_share(weights: str, height: int, branching: int, below: float) -> float:
-    """Weight of a node's own count beside the sum of its children."""
+def _families(tree: Tree, level: Sequence[int]) -> list[tuple[Any, Any]]:
+    """Nodes with members, and those, level by level: one row for each of as many members, handled at once."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for node, below in enumerate(tree.children[:-1]):
+        if below:
+            alike.setdefault((level[node], len(below)), []).append(node)
+    return [(np.array(nodes), np.array([tree.children[node] for node in nodes])) for _, nodes in sorted(alike.items())]
+
+
+def _own_share(weights: str, height: int, branching: int, below: Array) -> Any:
+    """Weight of a node's own count beside the sum of its children, for each of several nodes."""
     if weights == "variance":
         return below / (1 + below)
     # Hay et al. (2010), theorem 3, for uniform trees.

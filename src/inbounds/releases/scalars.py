@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from inbounds import _check, derive
-from inbounds.expected import continuous, root_error
+from inbounds.expected import continuous, root_errors
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, single_law
@@ -289,7 +289,7 @@ def _own_is_better(own: Certificate, root: Certificate) -> bool:
     # With cubes, many of them next to 0, where the root's error rises.
     t = (np.arange(12) + 0.5) / 12
     deviations, weights = direct.bounds[1] * t**3, 3 * t**2
-    roots = np.array([root_error(of_variance, float(x) ** 2)[0] ** 2 for x in deviations])
+    roots = root_errors(of_variance, deviations**2)[0] ** 2
     return bool(weights @ direct.mse(deviations) <= weights @ roots)
 
 
