@@ -31,7 +31,7 @@ from inbounds.releases.proof import _in_turn
 
 LARGEST, SECONDS, MEGABYTES = 1_000_000, 2.0, 500
 # As many as 1 MB holds of a correlation matrix, and of one drawn element by element.
-COLUMNS, IN_TURN = 150, 50
+COLUMNS, IN_TURN = 165, 57
 
 
 def compact(body: Any) -> str:
@@ -164,9 +164,9 @@ FILES: dict[str, Callable[[], str]] = {
     "correlations, newton": lambda: repaired("newton"),
     "correlations, nearest": lambda: repaired("nearest"),
     "shares in a tree": lambda: compact(
-        single(ib.proportions(["1"], levels=[f"{i:x}" for i in range(12_000)], epsilon=1, repair="tree"))
+        single(ib.proportions(["1"], levels=[f"{i:x}" for i in range(28_000)], epsilon=1, repair="tree"))
     ),
-    "a histogram": lambda: compact(single(ib.histogram([1], levels=list(range(40_000)), epsilon=1))),
+    "a histogram": lambda: compact(single(ib.histogram([1], levels=list(range(46_000)), epsilon=1))),
     "epsilons of 1000 digits": parts_with_long_epsilons,
     "8000 columns": many_columns,
     "bounds of 1000 digits": long_bounds,
@@ -174,8 +174,8 @@ FILES: dict[str, Callable[[], str]] = {
     "a step of 1000 digits": long_step,
     "deep lists": lambda: "[" * 900_000,
     "forty tables of 10^7 cells": lambda: tables(40),
-    "truncated means": lambda: scalars(500, "mean", bounding="truncated"),
-    "truncated deviations": lambda: scalars(500, "standard_deviation", bounding="truncated"),
+    "truncated means": lambda: scalars(1000, "mean", bounding="truncated"),
+    "truncated deviations": lambda: scalars(870, "standard_deviation", bounding="truncated"),
     "counts of many levels": counts_of_many_levels,
     "names that are not there": long_names,
     "edges that are no numbers": lambda: plan_text(
