@@ -129,8 +129,8 @@ def test_text_among_integers_in_pandas(tmp_path):
 
 @pytest.mark.parametrize("last", [None, 2**64 - 1, 2**63, 0.5, "x", 2**70])
 def test_integers_beyond_two_to_the_53(last):
-    """One record more turned integers to doubles, and all of them were rounded by it: a variance moved by six times what
-    it was claimed to. Where that would be felt, bounds and levels are refused, whatever the table holds."""
+    """One record more turned integers to doubles, and all of them were rounded by it: a variance moved by six times as
+    much as was claimed. Where that would be felt, bounds and levels are refused, whatever the table holds."""
     with pytest.raises(ValueError, match="subtract a constant"):
         ib.variance([*range(2**53, 2**53 + 2000), last], bounds=(2**53, 2**53 + 2000), missing=2**53, epsilon=1)
     with pytest.raises(ValueError, match="must be below 2"):

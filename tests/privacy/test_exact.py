@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism, _check, privacy_loss
 from inbounds.grid.scale import Scale
+from inbounds.privacy import exact
 from inbounds.privacy.exact import Grid, calibrate_scale, choose_grid, exact_loss, grid_mechanism
 
 positive = st.fractions(min_value=Fraction(1, 10**6), max_value=20)
@@ -194,3 +195,29 @@ F = Fraction
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.claim("grid-calibrate")
+@pytest.mark.parametrize(
+    "guess", [lambda low, *_: low, lambda _, high, *__: high - 1, lambda low, high, *_: (low + high) // 3 * 2]
+)
+def test_a_guess_decides_nothing(monkeypatch, guess):
+    """Whatever doubles say, the scale is the same: two exact losses prove it, or it is searched for by them."""
+    cases = [(move, span, Fraction(epsilon)) for move in (1, 7) for span in (None, 1000) for epsilon in ("1/3", "2")]
+    exact._calibrated.cache_clear()
+    expected = [calibrate_scale("truncated", *case) for case in cases]
+    monkeypatch.setattr(exact, "guess_divisor", guess)
+    exact._calibrated.cache_clear()
+    assert [calibrate_scale("truncated", *case) for case in cases] == expected
+    exact._calibrated.cache_clear()
+    for (move, span, epsilon), scale in zip(cases, expected, strict=True):
+        # The next divisor, at the fineness of the search, would cost more than ε.
+        finer = Scale(
+            scale.exponent + 40 - scale.divisor.bit_length(),
+            (scale.divisor << (40 - scale.divisor.bit_length())) + (1 << 10),
+        )
+        assert (
+            exact_loss("truncated", scale, move, span).upper
+            <= epsilon
+            < exact_loss("truncated", finer, move, span).upper
+        )

@@ -6,11 +6,9 @@ With D the sensitivity in steps, N the steps between the bounds, T the scale in 
     truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import exp, expm1, log1p
 from typing import Literal
 
 from inbounds import _check
@@ -19,6 +17,7 @@ from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import LARGEST_EXPONENT, LARGEST_INDEX, LOG_PIECES, Scale
 from inbounds.laws.bounding import BOUNDINGS
 from inbounds.privacy.guarantee import LOCATIONS
+from inbounds.privacy.guess import guess_divisor, last_that_holds
 
 # A scale of this many steps makes the grid's own rounding invisible.
 _FINE = 1 << 20
@@ -49,12 +48,6 @@ def _truncated_loss(unit: Fraction, move: int, span: int | None) -> Interval:
     whole = as_interval(1) if span is None else one_minus_exp((span + 1) * unit)
     inflation = exp_minus(unit) * one_minus_exp(move * unit) * rest / whole
     return move * unit + log1p_interval(Interval(inflation.lower, min(inflation.upper, Fraction(1))))
-
-
-def _float_loss(unit: float, move: int, span: int | None) -> float:
-    """`_truncated_loss` in double precision, for a first guess: nothing is decided by it."""
-    rest, whole = (1.0, 1.0) if span is None else (-expm1((move - span) * unit), -expm1(-(span + 1) * unit))
-    return move * unit + log1p(exp(-unit) * -expm1(-move * unit) * rest / whole)
 
 
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
@@ -89,26 +82,17 @@ def _calibrated(bounding: str, move: int, span: int | None, epsilon: Fraction) -
     def private(divisor: int) -> bool:
         return exact_loss(bounding, Scale(exponent, divisor), move, span).upper <= epsilon
 
-    most = float(epsilon)
-    guess = _last(low, high, lambda divisor: _float_loss(divisor / (1 << exponent), move, span) <= most)
+    guess = guess_divisor(low, high, exponent, move, span, epsilon)
     if not (private(guess) and not private(guess + 1)):
         if private(high):
             return least
         if not private(low):
             raise ValueError("epsilon is too small for so fine a grid; use a coarser step or a larger epsilon")
-        guess = _last(low, high, private)
+        guess = last_that_holds(low, high, private)
     low = guess
     while low % 2 == 0 and exponent > LOG_PIECES:
         exponent, low = exponent - 1, low // 2
     return Scale(exponent, low)
-
-
-def _last(low: int, high: int, private: Callable[[int], bool]) -> int:
-    """The last number from ``low`` on, below ``high``, that is private: by halves."""
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if private(middle) else (low, middle)
-    return low
 
 
 @dataclass(frozen=True, slots=True)
