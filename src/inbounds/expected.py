@@ -354,6 +354,19 @@ def root_error(law: Mechanism, variance: float) -> tuple[float, float]:
     return float(rmse[0]), float(bias[0])
 
 
+@lru_cache(maxsize=1024)
+def deviation_is_better(bounding: str, of_deviation: float, of_variance: float) -> bool:
+    """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, on average over them.
+
+    Scales are in units of the upper bounds of a deviation and of a variance.
+    """
+    direct, squared = (Mechanism(Laplace(scale), bounding, bounds=(0, 1)) for scale in (of_deviation, of_variance))
+    # With cubes, many of them next to 0, where the root's error rises.
+    t = (np.arange(12) + 0.5) / 12
+    deviations, weights = t**3, 3 * t**2
+    return bool(weights @ direct.mse(deviations) <= weights @ root_errors(squared, deviations**2)[0] ** 2)
+
+
 def root_errors(law: Mechanism, variances: Array) -> tuple[Array, Array]:
     """RMSE and bias of `root_error` for several variances at once.
 

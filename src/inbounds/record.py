@@ -260,8 +260,9 @@ class Release:
         return cls.from_dict(body)
 
     @classmethod
-    def from_dict(cls, body: Any) -> "Release":
-        """The like, from what JSON was read as."""
+    def from_dict(cls, body: Any, draft: "Callable[[Release], Release] | None" = None) -> "Release":
+        """The like, from what JSON was read as. ``draft`` makes what it is compared with: by default the draft of its
+        own statistic, for one of a plan that of the plan."""
         with _malformed():
             if not isinstance(body, dict) or body.get("format") != FORMAT:
                 plan = isinstance(body, dict) and isinstance(body.get("releases"), dict)
@@ -276,7 +277,7 @@ class Release:
             # Loaded when asked for: drafts are made by the release functions, which make records.
             from inbounds.releases.proof import prove
 
-            prove(release)
+            prove(release, draft)
             release._check_grid()
             again = json.loads(release.to_json())
         for name in body.keys() | again.keys():

@@ -4,8 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import inbounds as ib
@@ -219,6 +221,195 @@ def test_a_name_that_is_a_file_is_no_table_of_duckdb(tmp_path, monkeypatch):
             located("t.duckdb", [HIV], table=name)
     for name in ('odd "name', "ward.patients", 'main.odd "name'):
         assert cells(located("t.duckdb", [HIV], table=name), HIV) == {}
+
+
+# What an attacker found after that
+
+
+@pytest.mark.claim("parquet-types")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_the_files_of_a_folder_do_not_depend_on_values(tmp_path, engine):
+    """Files that systems leave there were counted or not, as one record changed a type in another file."""
+    for rows, name in ((3, "1.parquet"), (500, "._2.parquet"), (70, "_3.parquet"), (5, "5.pq")):
+        pl.DataFrame({"x": [1] * rows}).write_parquet(tmp_path / name)
+    number = Numeric.of("x", (0, 100), missing=50)
+    for last in (1, None):
+        pd.DataFrame({"x": [1, last]}).to_parquet(tmp_path / "4.parquet")
+        (found,) = tally(read(located(tmp_path, [number], engine=engine), [number]), [Request()])
+        assert found[()][0] == 10
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_a_name_with_brackets_is_that_file(tmp_path, engine):
+    pl.DataFrame({"hiv": ["negative"] * 3}).write_parquet(tmp_path / "s[1].parquet")
+    pl.DataFrame({"hiv": ["negative"] * 50}).write_parquet(tmp_path / "s1.parquet")
+    if engine == "polars":
+        assert cells(tmp_path / "s[1].parquet", HIV) == {(1,): 3}
+    else:
+        with pytest.raises(ValueError, match="which this engine reads as a pattern; rename it"):
+            located(tmp_path / "s[1].parquet", [HIV], engine=engine)
+
+
+def test_a_file_is_counted_once_whatever_ways_lead_to_it(tmp_path):
+    (tmp_path / "s").mkdir()
+    (tmp_path / "loop").symlink_to(tmp_path)
+    for name in ("2", "s/1"):
+        (tmp_path / f"{name}.csv").write_text("hiv\nnegative\n")
+        pl.DataFrame({"hiv": ["negative"]}).write_parquet(tmp_path / f"{name}.parquet")
+    for pattern in ("**/*", "**/**/*", "**/**/**/*"):
+        for kind in ("csv", "parquet"):
+            assert cells(f"{tmp_path}/{pattern}.{kind}", HIV) == {(1,): 2}
+            assert cells(f"file://{tmp_path}/{pattern}.{kind}", HIV) == {(1,): 2}
+
+
+def test_one_column_of_text_under_two_rules():
+    """DuckDB failed after the charge; a stray of one rule was a level of the other."""
+    import duckdb
+
+    first = Levels("t", ("a", "b"), other="b", missing="b")
+    second = Levels("t", ("other", "a"), other="a", missing="a")
+    table = pl.DataFrame({"t": ["a"] * 4 + ["b"] * 2 + ["other"]})
+    for frame in (duckdb.from_arrow(table.to_arrow()), table, table.to_dict(as_series=False), table.to_pandas()):
+        found = tally(read(frame, [first, second]), [Request((first,)), Request((second,))])
+        assert [{place: cell[0] for place, cell in one.items()} for one in found] == [
+            {(0,): 4, (1,): 3},
+            {(0,): 1, (1,): 6},
+        ]
+    for order in ([first, second], [second, first]):
+        found = tally(read({"t": ["a", b"x", b"y"]}, order), [Request((second,))])
+        assert {place: cell[0] for place, cell in found[0].items()} == {(1,): 3}
+
+
+def test_arrays_with_named_fields_are_tables():
+    records = np.array([(30.0, b"x")] * 1000, dtype=[("age", "f8"), ("word", "S1")])
+    assert ib.mean(records, "age", bounds=(0, 100), missing=90, epsilon=10**6).value == pytest.approx(30, abs=0.01)
+    word = Levels("word", ("x", "y"), other="y", missing="y")
+    assert cells(records, word) == {(0,): 1000}
+
+
+def test_levels_of_many_digits_need_declared_text():
+    """pandas makes integers or text of them, by one record; Polars and a file keep them."""
+    long = Levels(
+        "t", ("10000000000000000", "12345678901234567"), other="10000000000000000", missing="10000000000000000"
+    )
+    values = ["12345678901234567"] * 5
+    for table in (pd.DataFrame({"t": values}), pd.DataFrame({"t": [int(x) for x in values]}), {"t": values}):
+        with pytest.raises(DataError, match="has levels of 16 digits or more"):
+            read(table, [long])
+    assert cells(pl.DataFrame({"t": values}), long) == {(1,): 5}
+
+
+@pytest.mark.parametrize("last", [b"x", "x", None, 2.5, 1j])
+def test_arrays_that_numpy_makes_of_mixed_values(last):
+    number = Numeric.of("x", (0, 100), missing=50)
+    step = quantised(number, resolution=100)
+    ones, mixed = np.array([1] * 300), np.array([1] * 300 + [last])
+    ((_, before, _),) = (c[()] for c in tally(read({"x": ones}, [number]), [Request((), (step,))]))
+    ((_, after, _),) = (c[()] for c in tally(read({"x": mixed}, [number]), [Request((), (step,))]))
+    assert 0 <= after[0] - before[0] <= step.count
+
+
+def test_periods_of_pandas_are_no_numbers():
+    number = Numeric.of("x", (0, 100), missing=50)
+    periods = [pd.Period("2020-01-01", "D")] * 30
+    request = [Request((), (quantised(number, resolution=100),))]
+    for last in (periods[0], "x"):
+        ((rows, sums, _),) = (c[()] for c in tally(read({"x": pd.Series([*periods, last])}, [number]), request))
+        assert (rows, sums[0]) == (31, 31 * quantised(number, resolution=100).count // 2)
+
+
+@pytest.mark.parametrize("last", [5, 2**63, 2**64 - 1])
+def test_large_unsigned_integers_beside_negative_levels(last):
+    key = Levels("k", (-1, 1, 2), other=2, missing=2)
+    for table in (
+        pd.DataFrame({"k": [1, 1, last]}),
+        pl.DataFrame({"k": pl.Series([1, 1, last], dtype=pl.UInt64)}),
+        pl.LazyFrame({"k": pl.Series([1, 1, last], dtype=pl.UInt64)}),
+        pa.table({"k": pa.array([1, 1, last], pa.uint64())}),
+    ):
+        assert cells(table, key) == {(1,): 2, (2,): 1}
+
+
+def test_columns_without_a_type():
+    truth = Levels("f", (True, False), other=False, missing=False)
+    for values in ([None, None], [None, True]):
+        assert sum(cells(pl.LazyFrame({"f": values}), truth).values()) == 2
+        assert sum(cells(pl.DataFrame({"f": values}), truth).values()) == 2
+    wide = pa.table({"x": pa.array([1, 2], pa.decimal256(50))})
+    number = Numeric.of("x", (0, 100))
+    assert tally(read(wide, [number]), [Request((), (quantised(number, resolution=100),))])[0][()][0] == 2
+
+
+class Hostile(str):
+    """Text whose methods fail, with the text in the error."""
+
+    __slots__ = ()
+
+    def strip(self, *_):
+        raise RuntimeError(self)
+
+    def __float__(self):
+        raise RuntimeError(self)
+
+
+class Number(float):
+    __slots__ = ()
+
+    def __float__(self):
+        raise RuntimeError("secret")
+
+
+@pytest.mark.parametrize("hostile", [Hostile("secret"), Number(2.0)])
+def test_objects_whose_methods_fail(hostile):
+    for column in (Numeric.of("x", (0, 9), missing=0), Levels("x", (1, 2), other=2, missing=2)):
+        for table in ({"x": [1, hostile]}, pd.DataFrame({"x": pd.Series([1, hostile], dtype=object)})):
+            asked = Request((column,)) if isinstance(column, Levels) else Request()
+            assert sum(cell[0] for cell in tally(read(table, [column]), [asked])[0].values()) == 2
+
+
+def test_padded_text_of_postgresql():
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    import psycopg
+
+    with psycopg.connect(places.postgres(), autocommit=True) as server:
+        server.execute("DROP TABLE IF EXISTS padded")
+        server.execute("DROP TYPE IF EXISTS outcome")
+        server.execute("CREATE TYPE outcome AS ENUM ('HIV positive', 'negative')")
+        server.execute("CREATE TABLE padded (hiv char(20), same outcome)")
+        server.execute("INSERT INTO padded VALUES ('HIV positive', 'negative'), ('negative', 'HIV positive')")
+    same = Levels("same", HIV.levels, other="negative", missing="negative")
+    frame = located(places.postgres(), [HIV, same], table="padded")
+    assert cells(frame, HIV, same) == {(0, 1): 1, (1, 0): 1}
+
+
+def test_headers_that_take_long(tmp_path):
+    """A stray quote in the header, a thousand names that are all the same: work that grows with the bytes alone."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'"a,t\n' + b"1,a\n" * 1_000_000)
+    with pytest.raises(DataError, match="has no header"):
+        located(path, [HIV])
+    path.write_bytes(b"hiv" + b"," * 20_000 + b"\n" + b"negative" + b"," * 20_000 + b"\n")
+    assert cells(path, HIV) == {(1,): 1}
+    path.write_bytes(b"x^2,hiv\n1,negative\n")
+    with pytest.raises(DataError, match="put its first name in quotes"):
+        located(path, [HIV])
+
+
+def test_an_error_of_the_header_carries_nothing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b'"t,u\nsecret,1\n"\xff,2\n')
+    with pytest.raises(DataError) as caught:
+        located(path, [HIV])
+    assert caught.value.__context__ is None
+    for source, engine in (
+        ("az://c/x.txt?sv=1&sig=secret", None),
+        ("s3://KEY:secret/x", None),
+        ("x.parquet", "sc:/h;token=secret"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            located(source, [HIV], engine=engine)
+        assert "secret" not in str(caught.value)
 
 
 def test_a_release_reads_csv_before_it_charges(tmp_path):

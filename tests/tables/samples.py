@@ -84,7 +84,7 @@ def engines(table):
 def natively(table):
     """Frames that are left to their own engine, as distributed ones are."""
     # PyArrow refuses to cast an integer beyond 2^53; none of the frames that are read by name is left to it.
-    table = table.with_columns(pl.col("large").clip(upper_bound=2**53))
+    table = table.with_columns(pl.col("^large$").clip(upper_bound=2**53))
     nullable = table.to_pandas(use_pyarrow_extension_array=True)
     return {"pandas on arrow": nw.from_native(nullable), "pyarrow": nw.from_native(table.to_arrow())}
 

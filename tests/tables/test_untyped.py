@@ -18,7 +18,7 @@ INTEGERS = Levels("x", (0, 1, 2, 7), other=7, missing=2)
 BOOLEANS = Levels("x", (True, False), other=True, missing=False)
 TEXTS = Levels("x", ("1", "1.5", "True", "a"), other="a", missing="1")
 # Value -> what each rule makes of it; None is missing.
-STRAY = TEXTS.strays[0]
+STRAY = "\0"
 TABLE = [
     (None, None, None, None, None),
     (math.nan, None, None, None, None),

@@ -26,14 +26,15 @@ from inbounds.tables.schema import LARGEST_COUNT, MOST_UNEQUAL, even_spacing, sh
 _DRAWN = ("noisy", "notes", "certificate", "bounds")
 
 
-def prove(record: Release) -> None:
+def prove(record: Release, draft_of: Callable[[Release], Release] | None = None) -> None:
     """claim:proof. Refuse a record that differs from the draft of its own statistic, with `RecordError`.
 
     The statistic, its columns, rows, unit, neighbours and ε are taken from the record; the release function is called
-    with them, without data. All that it fixes before reading any must be in the record, element by element.
+    with them, without data. All that it fixes before reading any must be in the record, element by element. Where the
+    draft follows from something else that is proved, as a plan, ``draft_of`` makes it.
     """
     try:
-        own = _draft_of(record)
+        own = (draft_of or _draft_of)(record)
     except RecordError:
         raise
     except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

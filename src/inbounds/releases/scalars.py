@@ -8,13 +8,12 @@ record comes or goes) it is protected, and means are made of a noisy sum and a n
 import builtins
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from inbounds import _check, derive
-from inbounds.expected import continuous, root_errors
+from inbounds.expected import continuous, deviation_is_better
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Bound, Release
 from inbounds.releases.draw import Promise, draw_joint, draw_single, joint_law, single_law
@@ -282,15 +281,13 @@ def standard_deviation(
     return table.finish(drafted("standard_deviation", derive.ROOT, *made))
 
 
-@lru_cache(maxsize=256)
 def _own_is_better(own: Certificate, root: Certificate) -> bool:
-    """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds."""
-    direct, of_variance = continuous(own), continuous(root)
-    # With cubes, many of them next to 0, where the root's error rises.
-    t = (np.arange(12) + 0.5) / 12
-    deviations, weights = direct.bounds[1] * t**3, 3 * t**2
-    roots = root_errors(of_variance, deviations**2)[0] ** 2
-    return bool(weights @ direct.mse(deviations) <= weights @ roots)
+    """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
+
+    In units of the bounds, so that columns of any width have one answer.
+    """
+    scales = (law.noise.scale / law.bounds[1] for law in (continuous(own), continuous(root)))
+    return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
 
 
 def _bound(numeric: Numeric) -> Bound:

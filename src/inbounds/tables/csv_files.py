@@ -13,16 +13,17 @@ of a release is the files of this form, and two of them are neighbours if one re
 import csv
 import gzip
 import io
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from inbounds.tables.files import find_files
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guarded
 from inbounds.tables.untyped import text_as, typed_name
@@ -35,6 +36,8 @@ _SEPARATOR, _QUOTE, _FEED, _RETURN = b',"\n\r'
 _MARK = b"\xef\xbb\xbf"
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BLOCK = 1 << 20
+# Polars takes these for a compressed file.
+_LIKE_ZLIB = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
 # No header is longer: a file without a line break is no table.
 _LONGEST_HEADER = 1 << 24
 
@@ -86,17 +89,7 @@ class File:
 
 
 def _files(text: str, *, secret: bool) -> list[File]:
-    where = Path(text.removeprefix("file://"))
-    if where.is_dir():
-        found = [one for one in where.iterdir() if one.name.endswith(SUFFIXES) and not one.name.startswith((".", "_"))]
-    elif has_magic(str(where)) and not where.exists():
-        found = [Path(one) for one in glob(str(where), recursive=True)]  # noqa: PTH207
-    else:
-        found = [where]
-    if not found:
-        raise DataError("there is no file that the source's pattern fits")
-    titles = (f"the file {one.name!r}" if not secret else "the file" for one in sorted(found))
-    return [File(path, title) for path, title in zip(sorted(found), titles, strict=True)]
+    return [File(path, "the file" if secret else f"the file {path.name!r}") for path in find_files(text, SUFFIXES)]
 
 
 def _require_once(names: Sequence[str], columns: Sequence[Column]) -> None:
@@ -107,12 +100,15 @@ def _require_once(names: Sequence[str], columns: Sequence[Column]) -> None:
 
 def _told_apart(names: Sequence[str]) -> list[str]:
     """Names of which no two are the same: columns that nobody asks for may share one."""
-    made: list[str] = []
+    made: dict[str, None] = {}
+    seen = Counter[str]()
     for name in names:
-        while name in made:
-            name += "_duplicated_0"
-        made.append(name)
-    return made
+        own = name
+        while own in made:
+            own = f"{name}_duplicated_{seen[name]}"
+            seen[name] += 1
+        made[own] = None
+    return list(made)
 
 
 def _decompressed(raw: BinaryIO) -> Any:
@@ -150,26 +146,33 @@ def _blocks(file: File) -> Iterator[bytes]:
 
 def read_header(file: File) -> tuple[str, ...]:
     """The names in the first record. They are public; nothing after them is looked at."""
-    start = b""
-    for block in _blocks(file):
-        start += block
-        # Outside quotes there is an even number of them before a line break.
-        end = start.find(b"\n")
-        while end >= 0 and start.count(b'"', 0, end) % 2:
-            end = start.find(b"\n", end + 1)
-        if end >= 0 or len(start) > _LONGEST_HEADER:
-            start = start[: end + 1] if end >= 0 else b""
-            break
+    start = _first_record(file)
     if not start.strip():
         raise DataError(f"{file.title} has no header: its first line must have the names of its columns")
+    if start[:2] in _LIKE_ZLIB:
+        raise DataError(f"the header of {file.title} begins like a compressed file; put its first name in quotes")
     try:
-        line = io.StringIO(start.decode("utf-8"), newline="")
+        return tuple(next(csv.reader(io.StringIO(start.decode("utf-8"), newline=""), strict=True)))
     except UnicodeDecodeError:
-        raise DataError(f"the header of {file.title} is not text in UTF-8") from None
-    try:
-        return tuple(next(csv.reader(line, strict=True)))
+        wrong = "is not text in UTF-8"
     except csv.Error:
-        raise DataError(f"the header of {file.title} has a quote where none belongs") from None
+        wrong = "has a quote where none belongs"
+    # Out here the error, which may quote what follows the header, is no context of this one.
+    raise DataError(f"the header of {file.title} {wrong}")
+
+
+def _first_record(file: File) -> bytes:
+    """The bytes up to the first line break that is not in quotes: an even number of them stands before it."""
+    start, inside = bytearray(), False
+    for block in _blocks(file):
+        for line in io.BytesIO(block):
+            start += line
+            inside ^= line.count(b'"') % 2 == 1
+            if line.endswith(b"\n") and not inside:
+                return bytes(start)
+        if len(start) > _LONGEST_HEADER:
+            break
+    return b"" if inside or len(start) > _LONGEST_HEADER else bytes(start)
 
 
 @dataclass(slots=True)

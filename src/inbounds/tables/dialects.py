@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from inbounds.tables.schema import DataError
+
 if TYPE_CHECKING:
     from inbounds.tables.sources import Frame
 
@@ -36,7 +38,7 @@ def prepare(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prep
     """claim:collation. The frame with these columns of text and numbers made comparable."""
     made = frame.implementation
     if made.is_duckdb():
-        return _duckdb(frame, text)
+        return _duckdb(frame, text, numbers)
     if made.is_pyspark() or made.is_pyspark_connect():
         return _spark(frame, text)
     if made.is_ibis():
@@ -51,12 +53,17 @@ def _native(native: Any) -> "Frame":
     return made
 
 
-def _duckdb(frame: "Frame", text: Sequence[str]) -> Prepared:
-    if not text:
+def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepared:
+    native = frame.to_native()
+    kinds = dict(zip(native.columns, map(str, native.types), strict=True))
+    made = [(name, "hex(CAST({0} AS VARCHAR))") for name in text]
+    # The largest of these are no doubles to DuckDB; they are missing then.
+    made += [(name, "TRY_CAST({0} AS DOUBLE)") for name in numbers if kinds[name] == "UHUGEINT"]
+    if not made:
         return Prepared(frame)
-    quoted = ['"' + name.replace('"', '""') + '"' for name in text]
-    replaced = ", ".join(f"hex(CAST({name} AS VARCHAR)) AS {name}" for name in quoted)
-    return Prepared(_native(frame.to_native().project(f"* REPLACE ({replaced})")), "hexadecimal")
+    quoted = [('"' + name.replace('"', '""') + '"', how) for name, how in made]
+    replaced = ", ".join(f"{how.format(name)} AS {name}" for name, how in quoted)
+    return Prepared(_native(native.project(f"* REPLACE ({replaced})")), "hexadecimal" if text else "bytes")
 
 
 def _spark(frame: "Frame", text: Sequence[str]) -> Prepared:
@@ -78,11 +85,19 @@ def _ibis(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepar
     if backend == "duckdb":
         made = {name: _function("hex", native[name].cast("string")) for name in text}
     elif backend == "postgres":
+        if text:
+            _require_encoding(native.get_backend())
         made = {name: _hexadecimal(native[name]) for name in text}
         made |= {name: _moderate(native[name]) for name in numbers}
     else:
         return Prepared(frame, "collated")
     return Prepared(_native(native.mutate(**made)) if made else frame, "hexadecimal")
+
+
+def _require_encoding(backend: Any) -> None:
+    """Refuse a database whose text cannot always be written in UTF-8: some of it would raise an error."""
+    if backend.con.info.parameter_status("server_encoding") not in ("UTF8", "LATIN1"):
+        raise DataError("the database's encoding is neither UTF8 nor LATIN1: text in it cannot be compared reliably")
 
 
 def _function(name: str, *arguments: Any) -> Any:
@@ -99,7 +114,8 @@ def _hexadecimal(value: Any) -> Any:
     """PostgreSQL: `format` makes text of enumerations and of citext as well."""
     import ibis
 
-    written = _function("encode", _function("convert_to", _function("format", "%s", value), "UTF8"), "hex")
+    # Concatenated, a padded char(n) loses its padding.
+    written = _function("encode", _function("convert_to", _function("format", "%s", value + ""), "UTF8"), "hex")
     return ibis.ifelse(value.isnull(), ibis.null("string"), written.upper())
 
 

@@ -184,7 +184,7 @@ class Plan:
             **{f"c{i}": rules.number(names[one.column], types[names[one.column]]) for i, one in sums},
             **{f"g{i}": rules.key_values(key, names[key], types[names[key]]) for i, key in keys},
         )
-        levels = [(f"g{i}", key, types[names[key]]) for i, key in keys if isinstance(key, Levels)]
+        levels = [(f"g{i}", key, _compared(types[names[key]])) for i, key in keys if isinstance(key, Levels)]
         made = {
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
@@ -220,8 +220,8 @@ class Plan:
         types = frame.collect_schema()
         numbers = [*(one.column.name for one in self.request.sums)]
         numbers += [key.name for key in self.request.by if isinstance(key, Edges)]
-        text = [key.name for key in self.request.by if isinstance(key, Levels)]
-        text = [name for name in text if name in types and _is_text(types[name])]
+        keys = dict.fromkeys(key.name for key in self.request.by if isinstance(key, Levels))
+        text = [name for name in keys if name in types and _is_text(types[name])]
         made = prepare(frame, text, [name for name in dict.fromkeys(numbers) if name in types])
         return made.frame, types, made.text
 
@@ -289,6 +289,13 @@ def _is_text(dtype: Any) -> bool:
     import narwhals as nw
 
     return dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _compared(dtype: Any) -> Any:
+    """The type in which a key is compared with its levels (see `rules.key_values`)."""
+    import narwhals as nw
+
+    return nw.Float64() if dtype.is_integer() and dtype != nw.Int64 else dtype
 
 
 def _divided(

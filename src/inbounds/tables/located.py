@@ -42,14 +42,15 @@ def located(source: Any, columns: Sequence[Column], *, table: str | None = None,
     """
     if not isinstance(source, str | Path) or not str(source):
         raise TypeError(f"source must be a path or a URL, got {_check.shown(source)}")
-    text = _from_environment(str(source))
+    text = _from_environment(str(source)).removeprefix("file://")
     master = engine if isinstance(engine, str) and engine.startswith(_MASTERS) else None
-    if engine is not None and master is None:
-        _check.choice(engine, "engine", ENGINES)
+    if engine is not None and master is None and engine not in ENGINES:
+        # Not shown: the address of a server may hold a token.
+        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, or the address of a Spark server")
     if text.startswith(("postgresql://", "postgres://")):
         _only(engine, (), "a PostgreSQL server")
         return _postgres(text, _named_table(table, "a PostgreSQL server"))
-    if "://" in text and not text.startswith(("s3://", "gs://", "az://", "hdfs://", "file://")):
+    if "://" in text and not text.startswith(("s3://", "gs://", "az://", "hdfs://")):
         raise ValueError("source must be a path, or a URL that begins with postgresql:// or the name of a file store")
     if text.endswith(_DUCKDB):
         _only(engine, ("duckdb",), "a DuckDB file")
@@ -58,12 +59,12 @@ def located(source: Any, columns: Sequence[Column], *, table: str | None = None,
         raise ValueError("table= belongs to a DuckDB file or a PostgreSQL server; a path says which files there are")
     kind = _kind(text, str(source))
     if kind == "csv":
-        if engine not in (None, "polars") or ("://" in text and not text.startswith("file://")):
+        if engine not in (None, "polars") or "://" in text:
             raise ValueError(
                 "a CSV file is read by one reader, on this machine, so that one of its records is one record on every "
                 "engine: leave engine= out and copy the file here, or convert it to Parquet"
             )
-        return csv_files.scan(text, columns, secret=text != str(source))
+        return csv_files.scan(text, columns, secret=str(source).startswith("env:"))
     if master is not None:
         return _spark(text, columns, master)
     return _READERS[engine or "polars"](text, columns)
@@ -95,7 +96,7 @@ def _kind(text: str, shown: str) -> str:
 
     Messages show the source as it was given: what a variable holds may be secret. So may something like an address.
     """
-    shown = "that the source names" if "@" in shown else repr(shown)
+    shown = "that the source names" if any(mark in shown for mark in ("@", "://", "?", ";")) else repr(shown)
     path = Path(text)
     names = [text]
     if path.is_dir():
@@ -122,9 +123,11 @@ def _needed(module: str, extra: str, what: str) -> Any:
         raise ImportError(f"{what} needs {module.partition('.')[0]}: pip install 'inbounds[{extra}]'") from None
 
 
-def _within(text: str) -> str:
-    """The files of a folder as a pattern."""
-    return f"{text.rstrip('/')}/*.parquet*" if Path(text).is_dir() else text
+def _plain(files: Sequence[str]) -> list[str]:
+    """Files whose names no engine takes for patterns."""
+    if any(has_magic(file) and "://" not in file for file in files):
+        raise DataError("a file or folder has *, ? or [ in its name, which this engine reads as a pattern; rename it")
+    return list(files)
 
 
 def _polars(text: str, columns: Sequence[Column]) -> Any:
@@ -133,7 +136,7 @@ def _polars(text: str, columns: Sequence[Column]) -> Any:
     types: dict[str | None, Any] = {"number": pl.Float64, "text": pl.String, "boolean": pl.Boolean}
 
     def read(group: Group) -> Any:
-        frame = pl.scan_parquet([_within(file) for file in group.files])
+        frame = pl.scan_parquet(list(group.files), glob="://" in text)
         typed = [pl.lit(None).alias(n) if n in group.empty else pl.col(n) for n, _ in group.columns]
         casts: dict[Any, Any] = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame.select(typed).cast(casts) if group.columns else frame
@@ -147,7 +150,7 @@ def _duckdb(text: str, columns: Sequence[Column]) -> Any:
     connection = guarded(duckdb.connect)
 
     def read(group: Group) -> Any:
-        frame = connection.read_parquet([_within(file) for file in group.files])
+        frame = connection.read_parquet(_plain(group.files))
         casts = []
         for name, kind in group.columns:
             quoted = '"' + name.replace('"', '""') + '"'
@@ -163,7 +166,7 @@ def _dask(text: str, columns: Sequence[Column]) -> Any:
     types = {"number": "double[pyarrow]", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
 
     def read(group: Group) -> Any:
-        frame = frames.read_parquet([_within(file) for file in group.files], dtype_backend="pyarrow")
+        frame = frames.read_parquet(_plain(group.files), dtype_backend="pyarrow")
         casts = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame[[name for name, _ in group.columns]].astype(casts) if group.columns else frame
 
@@ -188,7 +191,7 @@ def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> A
     session = guarded(start)
 
     def read(group: Group) -> Any:
-        frame, known = session.read.parquet(*group.files), sql.functions
+        frame, known = session.read.parquet(*_plain(group.files)), sql.functions
         for name, kind in group.columns:
             if kind is not None:
                 value = known.lit(None) if name in group.empty else frame[name]

@@ -8,12 +8,13 @@ files are read in groups of one type each, cast to a common one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from glob import glob, has_magic
-from pathlib import Path
 
+from inbounds.tables.files import find_files
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guarded
 from inbounds.tables.untyped import kind_of
+
+SUFFIXES = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +28,22 @@ class Group:
 
 
 def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
-    """claim:parquet-types. The files at a place in groups that can be read at once; one, as it is, if all types agree.
+    """claim:parquet-types. The files at a place in groups that can be read at once; one if all types agree.
 
     Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
-    text in another. Where no file has a type, the rule of the column gives it. A place that is not on this machine is
-    one group, and left to its engine.
+    text in another. Where no file has a type, the rule of the column gives it. Which files there are is decided here,
+    once: no engine is handed a pattern or a folder, in which it might see others. A place that is not on this machine
+    is one group, and left to its engine.
     """
-    schemas = {file: _types(file) for file in _files(text)} if columns else {}
+    if "://" in text:
+        return [Group((text,))]
+    files = find_files(text, SUFFIXES)
+    schemas = {str(file): _types(str(file)) for file in files} if columns else {}
     rules = {column.name: column for column in columns}
     shared = [name for name in rules if schemas and all(name in schema for schema in schemas.values())]
     kinds = {name: {schema[name] for schema in schemas.values()} for name in shared}
     if all(len(found) == 1 and found != {"Null"} for found in kinds.values()):
-        return [Group((text,))]
+        return [Group(tuple(map(str, files)))]
     casts = tuple((name, _common(rules[name], found)) for name, found in kinds.items())
     groups: dict[tuple[str, ...], list[str]] = {}
     for file, schema in schemas.items():
@@ -47,17 +52,6 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
         Group(tuple(own), casts, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null"))
         for types, own in groups.items()
     ]
-
-
-def _files(text: str) -> list[str]:
-    if "://" in text:
-        return []
-    where = Path(text)
-    if where.is_dir():
-        return sorted(str(one) for one in where.iterdir() if not one.name.startswith((".", "_")))
-    if has_magic(text) and not where.exists():
-        return sorted(glob(text, recursive=True))  # noqa: PTH207
-    return [text]
 
 
 def _types(file: str) -> dict[str, str]:

@@ -76,7 +76,10 @@ def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
         return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(other)
     if dtype.is_float():
         return column.cast(nw.Float64).fill_nan(None)
-    return column if dtype.is_integer() else column.cast(nw.String)
+    if dtype.is_integer():
+        # Unsigned and larger ones cannot be compared with every level; doubles can, and levels are below 2^53.
+        return column if dtype == nw.Int64 else column.cast(nw.Float64)
+    return column.cast(nw.String)
 
 
 def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":

@@ -224,6 +224,8 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
         raise TypeError(f"levels of {name!r} must be all text, all integers or all booleans")
     if len(set(plain)) < len(plain):
         raise ValueError(f"levels of {name!r} must be different")
+    if kinds == {str} and any("\0" in level for level in plain):
+        raise ValueError(f"levels of {name!r} must not hold the character NUL")
     if kinds == {int} and max(abs(level) for level in plain) >= 1 << 53:
         # From 2^53 on a double stands for more than one integer.
         raise ValueError(f"levels of {name!r} must be below 2^53 in size; use text")

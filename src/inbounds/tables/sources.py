@@ -8,6 +8,7 @@ types are public there. Where types are made from values (lists, NumPy, pandas, 
 value is taken by itself (`inbounds.tables.untyped`).
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -42,6 +43,8 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     """The columns of a table."""
     import narwhals as nw
 
+    if isinstance(data, np.ndarray) and data.dtype.names:
+        data = {name: data[name] for name in data.dtype.names}
     if not columns and (isinstance(data, Mapping) or is_column(data)):
         return _rows_only(list(data.values()) if isinstance(data, Mapping) else [data])
     if isinstance(data, Mapping):
@@ -148,13 +151,15 @@ def _series(values: Any, column: Column) -> "pl.Series":
     import polars as pl
 
     if isinstance(values, pl.Series):
-        return _typed(values.alias(column.name), column)
+        return guarded(lambda: _typed(values.alias(column.name), column))
     if _is_arrow_array(values):
-        return _typed(guarded(lambda: pl.Series(column.name, values)), column)
+        return guarded(lambda: _typed(pl.Series(column.name, _known_to_polars(values)), column))
     if known.is_pandas_series(values):
         return guarded(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
-        return from_objects(nw.from_native(values, series_only=True).to_list(), column)
+        return guarded(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mMV":
+        raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guarded(lambda: _from_array(values, column))
     if isinstance(values, np.ma.MaskedArray):
@@ -170,6 +175,9 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
     if values.ndim != 1:
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
     kind = values.dtype.kind
+    if kind == "S":
+        # NumPy makes bytes of all numbers next to one of them.
+        return from_objects([value.decode("latin-1") for value in values.tolist()], column)
     if kind not in "biuf":
         # Not `tolist` of times, which would make integers of them.
         return from_objects(list(values) if kind in "mM" else values.tolist(), column)
@@ -193,8 +201,8 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
 
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
-    categories = getattr(values.dtype, "categories", None)
-    if categories is None or all(isinstance(one, str) for one in categories):
+    categories = getattr(values.dtype, "categories", ())
+    if _KEPT.fullmatch(type(values.dtype).__name__) and all(isinstance(one, str) for one in categories):
         try:
             return fit(pl.Series(pl.from_pandas(values)), column)
         except Exception:
@@ -203,16 +211,27 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
     return from_objects(values.tolist(), column)
 
 
+# Types of pandas whose values Polars takes as they are.
+_KEPT = re.compile(r"(U?Int|Float)(8|16|32|64)Dtype|BooleanDtype|StringDtype|ArrowDtype|CategoricalDtype")
+
+
+def _known_to_polars(values: Any) -> Any:
+    """An Arrow array in a type that Polars has: at decimals of 256 bits it does not even fail in an orderly way."""
+    import pyarrow as pa
+
+    return values.cast(pa.float64()) if pa.types.is_decimal256(values.type) else values
+
+
 def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     """A PyArrow table in Polars; as it is where Polars lacks one of its types."""
     import narwhals as nw
     import polars as pl
 
+    native = frame.to_native()
     try:
-        made = pl.DataFrame(pl.from_arrow(frame.to_native()))
+        made = pl.DataFrame([pl.Series(name, _known_to_polars(native[name])) for name in frame.columns])
     except Exception:
         return frame
-    made.columns = list(frame.columns)
     return _all_typed(nw.from_native(made), columns)
 
 
@@ -221,12 +240,13 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
     import narwhals as nw
     import polars as pl
 
-    native, wanted = frame.to_native(), {column.name: column for column in columns}
+    native = frame.to_native()
     untyped = [name for name, dtype in native.collect_schema().items() if dtype in (pl.Null, pl.Object)]
     if isinstance(native, pl.DataFrame):
         made = [_typed(native[column.name], column) for column in columns if column.name in untyped]
         return nw.from_native(native.with_columns(made))
-    found: Frame = nw.from_native(native.with_columns(pl.col(name).cast(polars_type(wanted[name])) for name in untyped))
+    typed = {typed_name(one): pl.col(one.name).cast(polars_type(one)) for one in columns if one.name in untyped}
+    found: Frame = nw.from_native(native.with_columns(**typed))
     return found
 
 

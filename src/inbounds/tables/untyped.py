@@ -87,6 +87,7 @@ def fit(series: "pl.Series", column: Column) -> "pl.Series":
     """A column of Polars in the type of its rule, by the table above, under its `typed_name`."""
     import polars as pl
 
+    _require_short_numbers(column)
     kind, value = kind_of(column), pl.col(typed_name(column))
     series = series.alias(typed_name(column))
     if series.dtype == pl.Null:
@@ -149,17 +150,33 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
     """A column of Python objects, one by one."""
     import polars as pl
 
+    _require_short_numbers(column)
     convert = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}[kind_of(column)]
-    made = [None if _is_missing(value) else convert(value) for value in values]
-    if kind_of(column) == "text":
-        assert isinstance(column, Levels)
-        stray = column.strays[0]
-        made = [stray if value is _NO_LEVEL else value for value in made]
-    return pl.Series(typed_name(column), made, dtype=polars_type(column))
+    unfit = convert(None)
+
+    def one(value: Any) -> Any:
+        try:
+            return None if _is_missing(value) else convert(value)
+        except Exception:
+            # An object with methods of its own that fail: it is no number and no level.
+            return unfit
+
+    return pl.Series(typed_name(column), [one(value) for value in values], dtype=polars_type(column))
 
 
-# Stands for a value that is no text; `Levels.strays` has a word for it that is no level.
-_NO_LEVEL = object()
+def _require_short_numbers(column: Column) -> None:
+    """Refuse text levels that are integers from 2^53 on: whether they come as text, as integers or as doubles would be
+    for one record to decide."""
+    long = re.compile(r"-?[0-9]{16,}")
+    if kind_of(column) == "text" and any(long.fullmatch(label) for label in getattr(column, "labels", ())):
+        raise DataError(
+            f"column {column.name!r} has levels of 16 digits or more, which its type does not keep: let a plan read "
+            "the file, or hand over a column of text that Polars or PyArrow made"
+        )
+
+
+# A text that is no level: levels have no NUL.
+_NO_LEVEL = "\0"
 
 
 def _is_missing(value: Any) -> bool:
@@ -179,7 +196,7 @@ _IS_NUMBER = re.compile(
 
 def _number(value: Any) -> float | None:
     if isinstance(value, str):
-        text = str.__str__(value).strip(_SPACES)
+        text = str.strip(value, _SPACES)
         if text in (*_TRUE, *_FALSE):
             return float(text in _TRUE)
         return float(text) if _IS_NUMBER.fullmatch(text) and text.isascii() else None
@@ -199,7 +216,7 @@ def _number(value: Any) -> float | None:
 
 def _integer(value: Any) -> float | None:
     number = _number(value)
-    if number is None and isinstance(value, str) and value.strip(_SPACES).lower() in _NOTHING:
+    if number is None and isinstance(value, str) and str.strip(value, _SPACES).lower() in _NOTHING:
         return None
     return _NO_NUMBER if number is None else number
 

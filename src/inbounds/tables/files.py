@@ -1,0 +1,24 @@
+"""Which files a source means: a file, a folder of them, or a pattern. Decided once, for all engines."""
+
+from glob import glob, has_magic
+from pathlib import Path
+
+from inbounds.tables.schema import DataError
+
+
+def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
+    """The files at a place of this machine, in order, each of them once, whatever ways there are to it.
+
+    A name that exists is that file, also where it has brackets. In a folder names that begin with a dot or an
+    underscore are left out: they are what systems leave there.
+    """
+    where = Path(text)
+    if where.is_dir():
+        found = [one for one in where.iterdir() if one.name.endswith(suffixes) and not one.name.startswith((".", "_"))]
+    elif has_magic(text) and not where.exists():
+        found = [Path(one) for one in glob(text, recursive=True)]  # noqa: PTH207
+    else:
+        found = [where]
+    if not found:
+        raise DataError("there is no file that the source's pattern fits")
+    return list({one.resolve(): one for one in sorted(found, reverse=True)}.values())[::-1]
