@@ -20,6 +20,7 @@ import math
 import random
 import sys
 import tempfile
+import weakref
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -451,11 +452,9 @@ def postgres_table(records, rng, domains=("amount", "word")):
 def ibis_postgres(records, rng):
     import ibis
 
-    from tests.engines import places
-
     # Ibis alone does not know domains, and refuses them.
     made = ibis.connect(postgres_table(records, rng, domains=("numeric", "varchar(200000)")))
-    places._STOP.callback(made.disconnect)
+    weakref.finalize(made, made.con.close)
     return made.table("neighbours")
 
 

@@ -189,14 +189,14 @@ def test_table_belongs_to_databases(files):
 @pytest.mark.parametrize(
     ("module", "source", "how", "line"),
     [
-        ("duckdb", "one.csv", {"engine": "duckdb"}, "pip install 'inbounds[duckdb]'"),
-        ("dask.dataframe", "one.csv", {"engine": "dask"}, "pip install 'inbounds[dask]'"),
-        ("pyspark.sql", "one.csv", {"engine": "spark"}, "pip install 'inbounds[spark]'"),
+        ("duckdb", "one.parquet", {"engine": "duckdb"}, "pip install 'inbounds[duckdb]'"),
+        ("dask.dataframe", "one.parquet", {"engine": "dask"}, "pip install 'inbounds[dask]'"),
+        ("pyspark.sql", "one.parquet", {"engine": "spark"}, "pip install 'inbounds[spark]'"),
         ("ibis", "postgresql://h/d", {"table": "t"}, "pip install 'inbounds[postgres]'"),
     ],
 )
 def test_a_missing_engine_gives_the_line_that_installs_it(files, monkeypatch, module, source, how, line):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError) as caught:
-        located(files / source if source.endswith("csv") else source, COLUMNS, **how)
+        located(files / source if source.endswith("parquet") else source, COLUMNS, **how)
     assert line in str(caught.value)

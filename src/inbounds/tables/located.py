@@ -163,7 +163,8 @@ def _duckdb(text: str, columns: Sequence[Column]) -> Any:
 
 def _dask(text: str, columns: Sequence[Column]) -> Any:
     frames = _needed("dask.dataframe", "dask", "engine='dask'")
-    types = {"number": "double[pyarrow]", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
+    # Not Arrow's doubles, to which it casts no integer beyond 2^53.
+    types = {"number": "float64", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
 
     def read(group: Group) -> Any:
         frame = frames.read_parquet(_plain(group.files), dtype_backend="pyarrow")
