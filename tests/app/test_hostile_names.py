@@ -27,7 +27,7 @@ NAMES = {
     "column": "x</text></svg><img src=x onerror=alert(1)>\u200b\x9b31m\n## more",
     "group": 'g" onmouseover="alert(1)\x7f`code`**bold**',
 }
-LEVELS = ["+1+1", "@x", "-2+3|<b>", "a\u2028b\x00c"]
+LEVELS = ["+1+1", "@x", "-2+3|<b>", "a\u2028b\x01c"]
 DATASET = "<script>x</script>[s](javascript:x) `d` | =1"
 WHO, WHY = f"=who {ESCAPE}\nforged line", f"because\u202e {ESCAPE}\n   9  2026-01-01  charge"
 
@@ -150,7 +150,7 @@ def test_cells_of_csv_files_are_no_formulas(written, plan):
     for row in rows:
         for name in ("release", "statistic", "cell", "interval"):
             assert not row[name].startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert [row["cell"] for row in rows[1:5]] == ["'+1+1", "'@x", "'-2+3|<b>", "a\\u2028b\\x00c"]
+    assert [row["cell"] for row in rows[1:5]] == ["'+1+1", "'@x", "'-2+3|<b>", "a\\u2028b\\x01c"]
     # Numbers are numbers, also those below zero.
     assert float(rows[0]["value"]) == made[NAMES["release"]].value
     assert rows[0]["lower"].startswith("-") == (float(rows[0]["lower"]) < 0)

@@ -268,6 +268,7 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             ValueError,
             "of 'x' must be one of its levels",
         ),
+        (lambda: ib.histogram(["a"], levels=["a\0"], epsilon=1), ValueError, "must not hold the character NUL"),
         (lambda: ib.histogram([1], levels=[2**53], epsilon=1), ValueError, "must be below 2"),
         (lambda: ib.histogram(X, epsilon=1), TypeError, "needs either levels"),
         (lambda: ib.histogram(X, edges=[0, 1], repair="rescale", epsilon=1), ValueError, "repair must be one of"),
