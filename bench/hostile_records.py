@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path[0] = str(Path(__file__).parents[1])
 
+import argparse
 import json
 import subprocess
 import tempfile
@@ -223,8 +224,10 @@ def measure(text: str) -> tuple[str, float, float]:
     return what, seconds, megabytes
 
 
-def main(names: list[str]) -> None:
-    for name in names or FILES:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(FILES)}")
+    for name in parser.parse_args().names or FILES:
         text = FILES[name]()
         what, seconds, megabytes = measure(text)
         over = "  over" if seconds > SECONDS or megabytes > MEGABYTES or len(text) > LARGEST else ""
@@ -232,4 +235,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -54,6 +54,10 @@ class Target:
         """The figure to reach."""
         return float(self.rmse if self.rmse is not None else self.half_width or 0.0)
 
+    def meets(self, error: float) -> bool:
+        """Whether an error is small enough; one that is equal but for rounding is, on every processor."""
+        return error <= self.wanted * (1 + 1e-9)
+
     def reached(self, wanted: Wanted) -> float:
         """The same figure of a release."""
         if self.kind == "population":
@@ -77,7 +81,7 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     _require_target(target)
 
     def enough(epsilon: float) -> bool:
-        return target.reached(wanted.but(epsilon=epsilon)) <= target.wanted
+        return target.meets(target.reached(wanted.but(epsilon=epsilon)))
 
     if not enough(_MOST_EPSILON):
         limit = target.reached(wanted.but(epsilon=_MOST_EPSILON))
@@ -122,7 +126,7 @@ def least_rows(wanted: Wanted, target: Target) -> int:
             return math.inf
 
     low, high = 0, 1
-    while reached(high) > target.wanted:
+    while not target.meets(reached(high)):
         if high >= _MOST_ROWS:
             raise ValueError(
                 f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon; {reached(high):.4g} is left. "
@@ -131,7 +135,7 @@ def least_rows(wanted: Wanted, target: Target) -> int:
         low, high = high, min(4 * high, _MOST_ROWS)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) <= target.wanted else (middle, high)
+        low, high = (low, middle) if target.meets(reached(middle)) else (middle, high)
     return high
 
 
