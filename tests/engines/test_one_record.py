@@ -35,7 +35,7 @@ def test_neighbours_of_every_source(source):
     """A small share of what `python -m tests.engines.neighbours` tries; Spark 4 has a test of its own."""
     if source.startswith("Spark"):
         places.spark()
-    slow = source.startswith(("Spark", "Dask"))
+    slow = source.startswith(("Spark", "Dask", "SQLFrame", "Ibis"))
     pairs, faults = neighbours.attack(source, bases=1 if slow else 3, variants=6 if slow else 20, seed=1)
     assert not faults
     assert pairs > 20
