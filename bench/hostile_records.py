@@ -140,8 +140,11 @@ def tables(count: int) -> str:
 
 
 def scalars(count: int, statistic: str, **more: Any) -> str:
+    """Single numbers, no two of which have the same law."""
     columns = {f"c{i}": {"bounds": [0, 1 + i]} for i in range(count)}
-    items = [{"name": f"{i}", "statistic": statistic, "columns": [f"c{i}"], **more} for i in range(count)]
+    items = [
+        {"name": f"{i}", "statistic": statistic, "columns": [f"c{i}"], "share": 1000 + i, **more} for i in range(count)
+    ]
     return plan_text(items, columns, {name: [0.5, 0.2, 0.9] for name in columns})
 
 
@@ -175,8 +178,8 @@ FILES: dict[str, Callable[[], str]] = {
     "a step of 1000 digits": long_step,
     "deep lists": lambda: "[" * 900_000,
     "forty tables of 10^7 cells": lambda: tables(40),
-    "truncated means": lambda: scalars(1000, "mean", bounding="truncated"),
-    "truncated deviations": lambda: scalars(870, "standard_deviation", bounding="truncated"),
+    "truncated means": lambda: scalars(500, "mean", bounding="truncated"),
+    "truncated deviations": lambda: scalars(500, "standard_deviation", bounding="truncated"),
     "counts of many levels": counts_of_many_levels,
     "names that are not there": long_names,
     "edges that are no numbers": lambda: plan_text(

@@ -134,12 +134,14 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9, steps: int = 100)
     θ(y) = ½‖(A + diag y)₊‖² - Σy, whose gradient is diag(X) - 1.
     """
     start = _square(matrix)
+    # As for the alternating projections: whoever makes a matrix must not decide how long it takes.
+    trials = _MOST_WORK // start.size
     y = np.zeros(len(start))
     values, vectors, theta = _dual(start, y)
     for _ in range(steps):
         positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
         gradient = np.diagonal(positive) - 1
-        if np.linalg.norm(gradient) < tolerance:
+        if np.linalg.norm(gradient) < tolerance or trials <= 0:
             break
         direction = _newton_direction(values, vectors, gradient)
         slope, length = float(gradient @ direction), 1.0
@@ -147,6 +149,7 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9, steps: int = 100)
             direction, slope = -gradient, -float(gradient @ gradient)
         for _ in range(40):
             trial = _dual(start, y + length * direction)
+            trials -= 1
             if trial[2] <= theta + 1e-4 * length * slope:
                 break
             length /= 2

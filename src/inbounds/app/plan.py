@@ -62,8 +62,8 @@ _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
 _MOST_CELLS = 10**7
 # Levels of a column of which no level need be named.
 _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
-# More releases than this are a slip of the pen.
-_MOST_RELEASES = 1000
+# More releases than this are a slip of the pen, and each costs time to verify.
+_MOST_RELEASES = 500
 
 
 class Plan(Part):

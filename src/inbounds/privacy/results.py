@@ -16,8 +16,8 @@ from inbounds.privacy.chain import Chain, LedgerError
 # Characters to a stored byte. Records of a few releases have 4 of them, of a hundred alike 30, tables of a million
 # cells 7 to 18; what would have more is packed less tightly.
 RATIO = 32
-# On top of it, for what was stored before that was so: a table of ten million cells that are nearly all zero is 80 MB.
-SPARE = 100 * 2**20
+# On top of it, for what was stored before that was so: a table of two million cells that are nearly all zero.
+SPARE = 16 * 2**20
 _INPUT, _OUTPUT = 2**16, 2**18
 _CHANGED = "the ledger was changed: "
 
