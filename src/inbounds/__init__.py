@@ -3,14 +3,26 @@
 from typing import TYPE_CHECKING, Any
 
 from inbounds.app.preview import preview
+from inbounds.functions import (
+    correlation,
+    count,
+    covariance,
+    crosstab,
+    histogram,
+    mean,
+    pooled_covariance,
+    pooled_variance,
+    proportion,
+    proportions,
+    standard_deviation,
+    sum,  # noqa: A004
+    variance,
+)
 from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
 from inbounds.privacy import sensitivity
 from inbounds.privacy.calibrate import calibrate
 from inbounds.privacy.loss import privacy_loss
 from inbounds.record import Release
-from inbounds.releases.matrices import correlation, covariance, pooled_covariance, pooled_variance
-from inbounds.releases.scalars import count, mean, proportion, standard_deviation, sum, variance  # noqa: A004
-from inbounds.releases.vectors import crosstab, histogram, proportions
 
 if TYPE_CHECKING:
     from inbounds.app.job import release

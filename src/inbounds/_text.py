@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 # Control, format, surrogate, private and unassigned characters, and separators of lines.
@@ -90,3 +91,17 @@ def to_json(value: Any, **options: Any) -> str:
     # Line breaks are those of the layout: within a string JSON has escaped them already.
     text = json.dumps(value, **options)
     return _replaced(text, lambda one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
+
+
+def lay_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
+    """Texts of cells: one by itself, a line for each, or a table with its labels."""
+    if not axes:
+        return f" {texts[0]}"
+    *outer, last = [[visible(label) for label in axis] for axis in axes]
+    if not outer:
+        wide = max(map(len, last))
+        return "".join(f"\n  {label:{wide}s}  {text}" for label, text in zip(last, texts, strict=True))
+    heads = [", ".join(labels) for labels in product(*outer)]
+    wide, cell = max(map(len, heads)), max(map(len, [*last, *texts]))
+    lines = [[" " * wide, *last]] + [[h, *texts[i * len(last) : (i + 1) * len(last)]] for i, h in enumerate(heads)]
+    return "".join(f"\n  {head:{wide}s}" + "".join(f"  {x:>{cell}s}" for x in row) for head, *row in lines)

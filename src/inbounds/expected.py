@@ -6,6 +6,7 @@ certified law and a fixed seed, so that everyone who has the record gets the sam
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from inbounds import derive
 from inbounds._check import Array
+from inbounds.after.moments import triangle_size
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.law import moments
 from inbounds.laws import Laplace, Mechanism
 from inbounds.laws.noise import unit_legendre
-from inbounds.privacy.certificate import Certificate, Composition
+from inbounds.privacy.certificate import Certificate
 
 _DRAWS = 4000
 
@@ -55,53 +56,19 @@ class Error:
         return f"expected RMSE {span}{how}, at worst {np.max(self.worst_rmse):.3g}"
 
 
-def expected_error(
-    method: str,
-    noisy: tuple[Fraction, ...],
-    units: tuple[Fraction, ...],
-    certificate: Certificate | Composition,
-    limits: tuple[Array, Array, Array],
-    recipe: derive.Recipe = derive.PLAIN,
-) -> Error:
-    """The error of a release from its record; ``limits`` as `derive` takes them."""
-    parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
-    if method == derive.ROOT:
-        law = continuous(parts[0])
-        (rmse, bias), (worst_rmse, worst_bias) = root_error(law, float(noisy[0])), worst_root_error(law)
-        return Error(rmse, bias, worst_rmse, worst_bias)
-    if method == derive.DIRECT and parts[0].dimension == 1:
-        if isinstance(certificate, Certificate) and len(noisy) > 1:
-            return _alike(certificate, noisy, float(units[0]))
-        return Error(*_exact(parts[0], noisy[0], units[0]))
-    errors, worst = simulated_errors(method, noisy, units, certificate, limits, recipe)
-    rmse, bias = np.sqrt((errors**2).mean(axis=0)), errors.mean(axis=0)
-    if len(rmse) == 1:
-        return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]), simulated=True)
-    return Error(rmse, bias, *worst, simulated=True)
+def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:
+    """The error of one number with a law of its own."""
+    law, scale = part.mechanism, float(unit)
+    at = law.locate(noisy)
+    return Error(
+        math.sqrt(law.mse(at).upper) * scale,
+        float(law.bias(at).upper) * scale,
+        math.sqrt(law.worst_mse().upper) * scale,
+        float(law.worst_bias().upper) * scale,
+    )
 
 
-def simulated_errors(
-    method: str,
-    noisy: tuple[Fraction, ...],
-    units: tuple[Fraction, ...],
-    certificate: Certificate | Composition,
-    limits: tuple[Array, Array, Array],
-    recipe: derive.Recipe = derive.PLAIN,
-) -> tuple[Array, tuple[Array, Array]]:
-    """Simulated values less the one that ``noisy`` gives without noise, a row for each draw; worst RMSE and bias."""
-    parts = certificate.parts if isinstance(certificate, Composition) else (certificate,) * len(noisy)
-    at = np.array([float(x * unit) for x, unit in zip(noisy, units, strict=True)])
-    noise = _noise(method, parts, at, units, _affordable(method, len(at), len(limits[2]), recipe.repair))
-    true, draws = (derive.derive(method, x, *limits, recipe) for x in (at, at + noise))
-    errors, worst = draws - true, _worst(method, parts, units, limits, true.size)
-    if method == derive.MATRIX:
-        # A repair may move one element away from the truth while it moves the matrix towards it.
-        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
-        worst = np.maximum(worst[0], here[0]), np.maximum(worst[1], here[1])
-    return errors, worst
-
-
-def _alike(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:
+def exact_errors(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:
     """The errors of many counts with one law: in double precision, which is faster, where it has nine digits."""
     law = part.mechanism
     if law.scale.steps < _COARSE:
@@ -113,6 +80,33 @@ def _alike(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error
         each = {x: (math.sqrt(law.mse(at).upper), float(law.bias(at).upper)) for x, at in places.items()}
     rmse, bias = np.array([each[x] for x in noisy]).T * unit
     return Error(rmse, bias, math.sqrt(law.worst_mse().upper) * unit, float(law.worst_bias().upper) * unit)
+
+
+def simulated_error(errors: Array, worst: tuple[Array, Array]) -> Error:
+    """The error that simulated ones and worst cases come to."""
+    rmse, bias = np.sqrt((errors**2).mean(axis=0)), errors.mean(axis=0)
+    if len(rmse) == 1:
+        return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]), simulated=True)
+    return Error(rmse, bias, *worst, simulated=True)
+
+
+def simulate(
+    values: Callable[[Array, Any], Array],
+    at: Array,
+    parts: tuple[Certificate, ...],
+    units: tuple[Fraction, ...],
+    limits: Any,
+    draws: int | None = None,
+    noise: "Callable[[tuple[Certificate, ...], Array, np.random.Generator, int], Array] | None" = None,
+) -> Array:
+    """Values of noisy coordinates less those of ``at``, a row for each draw: noise of the certified laws, a fixed seed.
+
+    ``noise`` is for laws that depend on each other.
+    """
+    rng = np.random.default_rng(0)
+    draws = affordable_draws(len(at), 1) if draws is None else draws
+    added = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
+    return values(at + added, limits) - values(at, limits)
 
 
 # Sums over a grid cancel: in doubles nine digits are left up to a scale of so many steps.
@@ -132,13 +126,17 @@ class Doubles:
         return -math.expm1(-k / self.steps)
 
 
-def _affordable(method: str, numbers: int, columns: int, repair: str | None) -> int:
-    """Fewer draws where each has a large matrix to repair, or so many numbers that they would not fit the memory."""
+def affordable_draws(numbers: int, columns: int) -> int:
+    """Draws of so many numbers: fewer where they would not fit the memory, or come from many columns."""
     most = max(_LEAST_DRAWS, _MOST_NUMBERS // numbers)
-    if repair not in (None, "clip"):
-        return min(100, most)
-    few = columns <= 2 or method in (*derive.SIMPLEX, derive.DIRECT)
-    return min(_DRAWS if few else max(100, min(2 * _DRAWS // columns, 6 * _DRAWS // columns**2)), most)
+    wanted = _DRAWS if columns <= 2 else max(100, min(2 * _DRAWS // columns, 6 * _DRAWS // columns**2))
+    return min(wanted, most)
+
+
+def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
+    """The like for matrices, each of which has to be repaired."""
+    draws = affordable_draws(numbers, columns)
+    return draws if repair == "clip" else min(100, max(_LEAST_DRAWS, _MOST_NUMBERS // numbers))
 
 
 # Numbers that are simulated at once, 160 MB of them, and the fewest draws of each.
@@ -147,26 +145,13 @@ _MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
 _MANY = 1000
 
 
-def _exact(part: Certificate, noisy: Fraction, unit: Fraction) -> tuple[float, float, float, float]:
-    law, scale = part.mechanism, float(unit)
-    at = law.locate(noisy)
-    return (
-        math.sqrt(law.mse(at).upper) * scale,
-        float(law.bias(at).upper) * scale,
-        math.sqrt(law.worst_mse().upper) * scale,
-        float(law.worst_bias().upper) * scale,
-    )
-
-
-def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...], draws: int) -> Array:
+def _noise(
+    parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...], rng: np.random.Generator, draws: int
+) -> Array:
     """Draws from the certified laws, in units; of a vector's coordinates together."""
-    rng = np.random.default_rng(0)
-    scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     if parts[0].noise == "zero-sum":
         return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if (dimension := parts[0].dimension) == 1:
-        if method in (derive.MATRIX, derive.CORRELATION) and parts[0].bounding == "truncated":
-            return _truncated_matrix(parts, at, rng, draws)
         if len(at) > _MANY and parts[0] is parts[-1]:
             return _drawn_alike(parts[0], at, units[0], rng, draws) - at
         drawn = [
@@ -175,6 +160,7 @@ def _noise(method: str, parts: tuple[Certificate, ...], at: Array, units: tuple[
         ]
         return np.array(drawn).T - at
     # Sup-norm noise: a radius with a gamma law, then a point of the cube.
+    scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     cube = rng.uniform(-1, 1, (draws, len(at) // dimension, dimension))
     radius = rng.gamma(dimension + 1, 1.0, (draws, len(at) // dimension, 1))
     return np.asarray((cube * radius).reshape(draws, -1) * scales)
@@ -220,9 +206,9 @@ def is_coarse(part: Certificate) -> bool:
     return bool(law.scale.steps < _COARSE) or (law.span is not None and law.span < 8 * _COARSE)
 
 
-def _truncated_matrix(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator, draws: int) -> Array:
+def truncated_in_turn(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator, draws: int) -> Array:
     """Noise of variances, then of covariances truncated to what the noisy variances allow, as they are released."""
-    pairs = list(combinations_with_replacement(range(derive.triangle_size(len(parts))), 2))
+    pairs = list(combinations_with_replacement(range(triangle_size(len(parts))), 2))
     made = np.zeros((draws, len(parts)))
     diagonal = {i: place for place, (i, j) in enumerate(pairs) if i == j}
     for place in diagonal.values():
@@ -265,38 +251,18 @@ def _zero_sum(size: int, scale: float, rng: np.random.Generator, draws: int) -> 
     return np.concatenate(kept)[:draws]
 
 
-def _worst(
-    method: str,
-    parts: tuple[Certificate, ...],
-    units: tuple[Fraction, ...],
-    limits: tuple[Array, Array, Array],
-    size: int,
-) -> tuple[Array, Array]:
-    lower, upper, _ = limits
-    if method in derive.SIMPLEX:
-        width = np.full(size, min(float(upper[0] - lower[0]), _reach(method, parts, units)))
-        return width, width
-    if method in derive.OF_SUMS or method == derive.CORRELATION:
-        width = upper - lower
-        if method in (derive.CORRELATION, derive.CORRELATION_OF_SUMS):
-            size = derive.triangle_size(len(units)) if method == derive.CORRELATION else len(limits[2])
-            width = 2 * (1 - np.eye(size)).ravel()
-        return width, width
-    scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
+def worst_elements(parts: tuple[Certificate, ...], units: tuple[Fraction, ...], upper: Array) -> tuple[Array, Array]:
+    """Worst RMSE and bias of a matrix's elements on and above its diagonal, before any repair."""
     dimension = parts[0].dimension
-    if dimension == 1:
-        laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
-        rmse, bias = (
-            np.array(x) for x in ([math.sqrt(_worst_mse(law)) for law in laws], [law.worst_bias() for law in laws])
-        )
-        if method == derive.MATRIX and parts[0].bounding == "truncated":
-            rmse, bias = (np.maximum(one, _beyond_the_cut(upper)) for one in (rmse, bias))
-    else:
+    if dimension > 1:
         # z = R u with E R² = (d+1)(d+2) T² and E R = (d+1) T; clamped at a bound, half of E|z| remains as bias.
-        rmse = scales * math.sqrt((dimension + 1) * (dimension + 2) / 3)
-        bias = scales * (dimension + 1) / 4
-    if method == derive.MATRIX:
-        rmse, bias = derive.symmetric(rmse), derive.symmetric(bias)
+        scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
+        return scales * math.sqrt((dimension + 1) * (dimension + 2) / 3), scales * (dimension + 1) / 4
+    laws = [continuous(part, unit) for part, unit in zip(parts, units, strict=True)]
+    rmse, bias = np.array([math.sqrt(_worst_mse(law)) for law in laws]), np.array([law.worst_bias() for law in laws])
+    if parts[0].bounding == "truncated":
+        beyond = _beyond_the_cut(upper)
+        return np.maximum(rmse, beyond), np.maximum(bias, beyond)
     return rmse, bias
 
 
@@ -306,7 +272,7 @@ def _beyond_the_cut(upper: Array) -> Array:
     They are cut to what released variances allow, and the true one need not lie there: at worst it lies at the far end
     of what true variances allow.
     """
-    pairs = list(combinations_with_replacement(range(derive.triangle_size(len(upper))), 2))
+    pairs = list(combinations_with_replacement(range(triangle_size(len(upper))), 2))
     most = {i: upper[place] for place, (i, j) in enumerate(pairs) if i == j}
     return np.array(
         [0.0 if i == j else upper[place] + math.sqrt(most[i] * most[j]) for place, (i, j) in enumerate(pairs)]
@@ -318,19 +284,13 @@ def _worst_mse(law: Mechanism) -> float:
     return law.worst_mse()
 
 
-def _reach(method: str, parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) -> float:
-    """How far a projection can be from the truth, which lies on the simplex too: no further than the noise was.
-
-    The nearest whole numbers are at most twice as far. What was rescaled has no such bound.
-    """
-    factor = {derive.PROJECTED: 1.0, derive.WHOLE: 2.0}.get(method)
-    if factor is None:
-        return math.inf
+def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) -> float:
+    """The root of the noise's mean squared length, at worst over the bounds."""
     if parts[0].noise == "zero-sum":
         draws = min(_DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(units)))
         noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0), draws)
-        return factor * math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
-    return factor * math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
+        return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
+    return math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 
 
 @lru_cache(maxsize=1024)

@@ -175,8 +175,8 @@ def verify(
     from inbounds.app import commands
 
     made = commands.verified(record, against)
-    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.plan.data.neighbours}
-    text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.plan.data.neighbours}"
+    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.terms.unit.neighbours}
+    text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.terms.unit.neighbours}"
     paid = "; no ledger accounts for it" if made.entry is None else ""
     paid = paid if against is None else "; the ledger has the charge"
     show(to_json(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)

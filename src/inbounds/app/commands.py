@@ -4,17 +4,17 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from inbounds._text import csv_cell, to_json, visible
 from inbounds.app import report, tidy
-from inbounds.app.job import Releases, release, request_of
+from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger as ledgers
 from inbounds.record import RecordError
+from inbounds.release.run import open_source, request_of
 
 Say = Callable[[str], None]
 FILES = ("release.json", "values.csv", "report.html", "report.md")
@@ -76,8 +76,6 @@ def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, 
     apart(plan, folder)
     with ready(folder):
         made = release(plan, new=new, who=who, say=say)
-        # A stored result knows the request; where the table and the ledger are is in the plan at hand.
-        made = replace(made, plan=plan) if made.stored else made
         if say is not None:
             say("writing the report")
         write(made, folder)
@@ -110,12 +108,10 @@ def _replaced(path: Path, pieces: Iterable[str]) -> None:
 
 def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
     """All that a release checks before it charges, the budget included."""
-    from inbounds.releases.together import open_source
-
     apart(plan, folder)
     _unmade(_made(folder))
     drafts = plan.drafts()
-    account, asked = plan.account, request_of(plan, drafts)
+    account, asked = plan.account, request_of(drafts, plan.budget.dataset)
     if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:
         return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:

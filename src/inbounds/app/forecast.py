@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from inbounds import derive
 from inbounds._check import Array
-from inbounds.app import truths
+from inbounds.after.moments import symmetric
 from inbounds.app.wanted import Wanted
+from inbounds.derivations import Direct, plausible
 from inbounds.expected import Doubles, continuous, is_coarse, root_error
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
-from inbounds.record import Release
+from inbounds.record.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,50 +58,49 @@ class Forecast:
 def foreseen(wanted: Wanted, record: Release | None = None) -> Forecast:
     """The errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
-    if record.method in truths.SCALAR and not record.axes:
-        return _one_number(wanted, record)
-    if record.method == derive.DIRECT and isinstance(record.certificate, Certificate):
-        return _many_alike(wanted, record)
-    return _several(wanted, record)
+    if not isinstance(record.derivation, Direct):
+        return _several(wanted, record)
+    return _many_alike(wanted, record) if record.axes else _one_number(wanted, record, record.derivation)
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
     """The record that a release would have if it came out at the plausible truth."""
-    if record.method in truths.SCALAR and not record.axes:
-        low, high = _span(wanted, record)
+    way = record.derivation
+    if isinstance(way, Direct) and not record.axes:
+        low, high = _span(wanted, record, way)
         value = (low + high) / 2
         law = record.mechanism
-        noisy = value**2 if record.method == derive.ROOT else value
+        noisy = value**2 if way.root else value
         return replace(record, noisy=(law.value(law.locate(Fraction(noisy))),))
-    return replace(record, noisy=truths.coordinates(record, wanted.plausible, wanted.size))
+    return replace(record, noisy=way.plausible(record.situation(wanted.plausible, wanted.size)))
 
 
-def _span(wanted: Wanted, record: Release) -> tuple[float, float]:
+def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
-    ((lower, upper),) = record.limits_of_coordinates()
-    if record.method == derive.ROOT:
-        lower, upper = math.sqrt(lower), math.sqrt(upper)
-    return truths.span(wanted.plausible, lower, upper, 40 * float(record.mechanism.scale.steps * record.mechanism.step))
+    (bounds,) = record.limits_of_coordinates()
+    far = 40 * float(record.mechanism.scale.steps * record.mechanism.step)
+    return plausible.span(wanted.plausible, *way.span(*bounds), far)
 
 
 def typical_error(wanted: Wanted) -> float:
     """The typical RMSE alone, which is faster."""
     record = wanted.draft().record
-    if record.method != derive.DIRECT or record.axes:
+    way = record.derivation
+    if not isinstance(way, Direct) or way.root or record.axes:
         return foreseen(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
-    points, weights = _spread_out(*_span(wanted, record), float(part.spread))
+    points, weights = _spread_out(*_span(wanted, record, way), float(part.spread))
     rmse, _ = _moments_at(part, points)
     return float(np.sqrt(weights @ rmse**2))
 
 
-def _one_number(wanted: Wanted, record: Release) -> Forecast:
+def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
     part = record.certificate
     assert isinstance(part, Certificate)
-    scale = math.sqrt(float(part.spread)) if record.method == derive.ROOT else float(part.spread)
-    points, weights = _spread_out(*_span(wanted, record), scale)
-    found = _of_roots if record.method == derive.ROOT else _of_points
+    scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
+    points, weights = _spread_out(*_span(wanted, record, way), scale)
+    found = _of_roots if way.root else _of_points
     rmse, bias, half = found(part, points, wanted.confidence)
     return Forecast(
         rmse=float(np.sqrt(weights @ rmse**2)),
@@ -209,7 +208,7 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     part = record.certificate
     assert isinstance(part, Certificate)
     size = wanted.size if wanted.size is not None else record.denominator
-    noisy = truths.coordinates(record, wanted.plausible, size)
+    noisy = record.derivation.plausible(record.situation(wanted.plausible, size))
     law, different, unit = part.mechanism, sorted(set(noisy)), float(record.units[0])
     ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
     middle = sum(ends) / 2 if len(ends) == 2 else 40 * float(part.spread)
@@ -227,15 +226,16 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     Worst half-widths of matrices are those of their noise; of a projection what a worst error allows (Chebyshev); of
     others the width of the bounds, which their worst error is.
     """
-    errors, (worst_rmse, worst_bias) = at_plausible_truth(record, wanted).simulated_errors()
+    there = at_plausible_truth(record, wanted)
+    errors, (worst_rmse, worst_bias) = record.derivation.simulate(there.coordinates())
     figures = [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))]
     figures.append(np.quantile(np.abs(errors), wanted.confidence, axis=0))
     worst_half = worst_rmse
-    if record.method in (derive.PROJECTED, derive.WHOLE):
+    if record.derivation.tail == "chebyshev":
         top = float(record.limits_of_coordinates()[0][1])
         worst_half = np.minimum(worst_rmse / math.sqrt(1 - wanted.confidence), top)
-    if record.method == derive.MATRIX:
-        worst_half = derive.symmetric(_noise_widths(record, wanted.confidence))
+    if record.derivation.tail == "noise":
+        worst_half = symmetric(_noise_widths(record, wanted.confidence))
     figures += [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
     shape = [len(axis) for axis in record.axes]
     shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in figures]
@@ -245,7 +245,5 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
 
 def _noise_widths(record: Release, level: float) -> Array:
     """Half-widths of each coordinate's noise."""
-    whole = record.certificate
-    parts = [whole] * len(record.units) if isinstance(whole, Certificate) else list(whole.parts)
-    laws = [Law(noise_of(part, float(unit))) for part, unit in zip(parts, record.units, strict=True)]
+    laws = [Law(noise_of(part, float(unit))) for part, unit in zip(record.parts, record.units, strict=True)]
     return np.array([_half_widths(law, np.zeros(1), level)[0] for law in laws])

@@ -60,7 +60,7 @@ _LARGE = 5
 
 
 def _depends(one: Prospect) -> bool:
-    return one.preview.wanted.statistic in ("correlation", "standard_deviation")
+    return one.preview.asked.record.statistic.traits.needs_truth
 
 
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 ε")

@@ -4,35 +4,14 @@ The descriptions are the reference that users read: of the JSON schema, and of t
 """
 
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
-from inbounds.app.wanted import STATISTICS
-from inbounds.derive import DEEPEST
+from inbounds.after.tree import DEEPEST
+from inbounds.record.statistic import find_statistic, registered
 
-Statistic: TypeAlias = Literal[
-    "mean",
-    "sum",
-    "count",
-    "proportion",
-    "variance",
-    "standard_deviation",
-    "histogram",
-    "proportions",
-    "crosstab",
-    "covariance",
-    "correlation",
-    "pooled_variance",
-    "pooled_covariance",
-]
-assert get_args(Statistic) == tuple(STATISTICS)
-# In a record a number that is not whole is {"number": "0.1"}: exact, and not to be taken for text.
-Number: TypeAlias = Annotated[
-    Decimal,
-    BeforeValidator(lambda x: x["number"] if isinstance(x, dict) and set(x) == {"number"} else x),
-    Field(allow_inf_nan=False, max_digits=60),
-]
+Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # Rows of a table, and whatever is counted in them.
 _MOST = 2**31
@@ -88,7 +67,9 @@ class Item(Part):
     """One release."""
 
     name: str = Field(min_length=1, max_length=200, description="unique")
-    statistic: Statistic = Field(description="the name of a function of inbounds")
+    statistic: str = Field(
+        description="the name of a function of inbounds", json_schema_extra={"enum": list(registered())}
+    )
     columns: list[str] = Field(default_factory=list, description="of [columns]; as many as the statistic takes")
     by: str | None = Field(None, description="the column of groups")
     share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
@@ -105,6 +86,12 @@ class Item(Part):
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
     plausible: Any = Field(None, description="where the truth may lie, for previews")
+
+    @field_validator("statistic")
+    @classmethod
+    def _known(cls, statistic: str) -> str:
+        find_statistic(statistic)
+        return statistic
 
     @field_validator("tree")
     @classmethod

@@ -9,7 +9,7 @@ from inbounds import _check
 from inbounds.app.forecast import foreseen
 from inbounds.app.preview import Preview
 from inbounds.app.wanted import Wanted, sized
-from inbounds.releases.opening import DataError
+from inbounds.tables.schema import DataError
 
 if TYPE_CHECKING:
     import altair

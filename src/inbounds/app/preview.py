@@ -1,7 +1,7 @@
 """What a release would cost and how far off it would be, before anything is spent and without any data.
 
-A preview runs the release function itself on a `Blank` in place of a table, so that it has the very law, certificate
-and repair that the release will have. Errors are exact for one noisy number, and simulated where several are combined.
+A preview is the first step of the road: the draft, which has the very law, certificate and repair that the release will
+have. Errors are exact for one noisy number, and simulated where several are combined.
 """
 
 from dataclasses import dataclass
@@ -13,15 +13,12 @@ from inbounds import _check
 from inbounds._text import visible
 from inbounds.app.forecast import Forecast, at_plausible_truth
 from inbounds.app.forecast import foreseen as foreseen
-from inbounds.app.wanted import STATISTICS as STATISTICS
 from inbounds.app.wanted import Wanted as Wanted
 from inbounds.app.wanted import require_wanted
 from inbounds.record import Release
 
 if TYPE_CHECKING:
     import altair
-
-_MATRICES = ("covariance", "correlation", "pooled_covariance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +36,8 @@ class Option:
     @property
     def method(self) -> str:
         """``joint`` or ``split`` for matrices; otherwise how the value is made."""
-        if self.wanted.statistic in _MATRICES:
-            return str(self.wanted.keywords.get("method", "joint"))
-        return self.record.method
+        method = getattr(self.record.statistic, "method", None)
+        return self.record.method if method is None else str(method)
 
     @property
     def epsilon(self) -> float:
@@ -97,7 +93,7 @@ class Preview:
         unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
         size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
         lines = [f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"]
-        matrix = self.wanted.statistic in _MATRICES
+        matrix = record.statistic.traits.matrix
         ways = f"    {'bounding':10s}{' method' if matrix else ''}"
         lines.append(ways + "".join(f" {head:>10s}" for head in heads))
         for option in self.options:
@@ -157,14 +153,15 @@ def previewed(wanted: Wanted) -> Preview:
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
     """What was asked for, then the same with the other boundings and methods that there are."""
     ways = [(wanted, wanted.draft().record)]
+    matrix = ways[0][1].statistic.traits.matrix
     asked = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
     others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
-    if wanted.statistic not in _MATRICES:
+    if not matrix:
         others = [(bounding, "joint") for bounding in ("bit", "truncated")]
     for bounding, method in others:
         if (bounding, method) == asked:
             continue
-        other = wanted.but(bounding=bounding, **({"method": method} if wanted.statistic in _MATRICES else {}))
+        other = wanted.but(bounding=bounding, **({"method": method} if matrix else {}))
         try:
             ways.append((other, other.draft().record))
         except ValueError:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from inbounds import derive
 from inbounds._text import markdown, visible
 from inbounds.app.job import Releases
 from inbounds.app.tidy import LEVEL, Shown
+from inbounds.derivations import Direct
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.ledger import shown as amount
 
@@ -45,7 +45,7 @@ def to_html(made: Releases, rows: list[Shown]) -> str:
     facts = "".join(f"<div><dt>{_html(name)}</dt><dd>{_html(text)}</dd></div>" for name, text in _facts(made))
     body = "".join(_section(one) for one in rows)
     privacy = "".join(f"<p>{_html(text)}</p>" for text in _privacy(made))
-    dataset = _html(made.plan.budget.dataset)
+    dataset = _html(made.dataset_name)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Released statistics of {dataset}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body><main>
@@ -76,7 +76,7 @@ _HOW_TO_READ = (
 
 
 def _facts(made: Releases) -> list[tuple[str, str]]:
-    data = made.plan.data
+    data = made.terms
     unit = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records"
     found = [("privacy loss, ε", _figure(float(made.epsilon))), ("protects", unit), ("neighbours", data.neighbours)]
     found.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
@@ -112,9 +112,9 @@ def _section(one: Shown) -> str:
 def _told(one: Shown) -> list[Any]:
     """Its rows; of a symmetric matrix each pair once, and no correlation of a column with itself."""
     rows, axes = list(one.rows()), one.release.axes
-    if one.release.statistic not in ("covariance", "correlation", "pooled_covariance") or len(axes) != 2:
+    if not one.release.statistic.traits.matrix:
         return rows
-    size, least = len(axes[0]), 1 if one.release.statistic == "correlation" else 0
+    size, least = len(axes[0]), 1 if one.release.statistic.traits.unit_diagonal else 0
     return [rows[i * size + j] for i in range(size) for j in range(i + least, size)]
 
 
@@ -135,12 +135,12 @@ def _notes(one: Shown) -> list[str]:
     bias, worst = float(np.max(np.abs(one.error.bias))), float(np.max(np.abs(one.error.worst_bias)))
     size = "no more than rounding" if bias < 1e-3 * float(np.max(one.error.rmse) or 1) else f"about {_figure(bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
-    least = " (the width of the bounds: a group may be empty)" if release.method in derive.OF_SUMS else ""
+    least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
     found.append(f"Price of staying in bounds ({how} them): bias {size} here, {_figure(worst)} at worst{least}.")
-    if release.method not in (derive.DIRECT, derive.MATRIX):
+    if not release.derivation.plain:
         found.append(f"Made from the noisy numbers by: {release.method}.")
-    if release.repair is not None:
-        found.append(f"Repaired to a possible matrix: {release.repair}.")
+    if release.statistic.traits.matrix:
+        found.append(f"Repaired to a possible matrix: {getattr(release.derivation, 'repair', '')}.")
     rules = [
         f"{rule.name} clipped to {_figure(float(rule.lower or 0))} to {_figure(float(rule.upper or 0))}"
         for rule in release.columns
@@ -161,14 +161,14 @@ def _idle(one: Shown) -> int:
     release = one.release
     if one.interval is None:
         return 0
-    if release.statistic == "correlation":
+    if release.statistic.traits.unit_diagonal:
         low, high = -1.0, 1.0
     else:
         limits = release.limits_of_coordinates()
         if len(set(limits)) != 1:
             return 0
         ((low, high),) = set(limits)
-        if release.method == derive.ROOT:
+        if isinstance(release.derivation, Direct) and release.derivation.root:
             # Bounds are those of the variance that was drawn.
             low, high = low**0.5, high**0.5
     ends = [(row[2], row[3]) for row in _told(one)]
@@ -210,7 +210,7 @@ def _picture(one: Shown) -> str:
 
 
 def _privacy(made: Releases) -> list[str]:
-    data, epsilon = made.plan.data, float(made.epsilon)
+    data, epsilon = made.terms, float(made.epsilon)
     who = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records,"
     change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
     factor = float(np.exp(epsilon))
@@ -247,7 +247,7 @@ _WEAK = 5
 
 
 def _symbols(made: Releases) -> str:
-    data = made.plan.data
+    data = made.terms
     change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
     rows = "row" if data.contributions == 1 else "rows"
     rows += ", each in its group" if any(release.keeps_groups for release in made.values()) else ""
@@ -289,7 +289,7 @@ def _ledger(made: Releases) -> str:
         return "No ledger was kept: nothing here says what else was released of these data."
     left = "" if made.left is None else f" {amount(made.left)} was left after it."
     return (
-        f"Paid for by entry {made.entry.sequence} of the ledger, on the account {made.plan.budget.dataset}: "
+        f"Paid for by entry {made.entry.sequence} of the ledger, on the account {made.dataset_name}: "
         f"{amount(made.entry.body['cost'])}.{left} Its hash is {made.entry.hash}; inbounds ledger verify finds a "
         "ledger that was changed or put back since."
     )
@@ -315,7 +315,7 @@ def _exact(x: Fraction) -> str:
 
 def to_markdown(made: Releases, rows: list[Shown]) -> str:
     """The same, for a repository or an e-mail."""
-    lines = [f"# Released statistics of {markdown(made.plan.budget.dataset)}", ""]
+    lines = [f"# Released statistics of {markdown(made.dataset_name)}", ""]
     lines += [f"- {name}: {markdown(text)}" for name, text in _facts(made)]
     lines += ["", _HOW_TO_READ, ""]
     for one in rows:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import scipy
 
-from inbounds import _check, derive
+from inbounds import _check
 from inbounds._check import Array
 from inbounds._text import visible
 from inbounds.app.forecast import foreseen, typical_error
 from inbounds.app.preview import Option
 from inbounds.app.wanted import Wanted, require_wanted, sized
+from inbounds.derivations import Direct
 from inbounds.inference.result import KINDS
-from inbounds.releases.opening import DataError
+from inbounds.tables.schema import DataError
 
 _MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
 _MOST_ROWS = 2**31
@@ -240,13 +241,13 @@ def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Arr
 def _width(one: Wanted) -> float:
     """The width of what is published: of the bounds, of correlations and shares, or the number of records."""
     record = one.draft().record
-    if record.statistic == "correlation":
+    if record.statistic.traits.unit_diagonal:
         return 2.0
-    if record.method == derive.SHARES:
+    if record.statistic.traits.shares:
         return 1.0
     widths = [upper - lower for lower, upper in record.limits_of_coordinates()]
     width = float(np.sqrt(np.mean(np.square(widths))))
-    if record.method == derive.ROOT:
+    if isinstance(record.derivation, Direct) and record.derivation.root:
         return math.sqrt(width)
     return width if math.isfinite(width) else float(one.size or 1)
 

@@ -54,7 +54,7 @@ def _spread(figure: Any, size: int) -> list[float]:
 
 def shown(made: Releases) -> list[Shown]:
     """All releases of a plan. A variance of the same column shortens the interval of a mean."""
-    variances = {one.columns[0].name: one for one in made.values() if one.statistic == "variance"}
+    variances = {one.columns[0].name: one for one in made.values() if one.statistic.traits.variance}
     found = []
     for name, release in made.items():
         column = release.columns[0].name if release.columns else ""
@@ -66,7 +66,7 @@ def _interval(release: Release, variance: Release | None) -> Interval | None:
     """For the population where that can be had, otherwise for the table; None for neither."""
     if len(release.noisy) > MOST_CELLS:
         return None
-    if release.statistic == "mean" and not release.axes and variance is not None:
+    if release.statistic.traits.mean and not release.axes and variance is not None:
         try:
             return release.interval(LEVEL, variance=variance)
         except ValueError:
@@ -91,7 +91,7 @@ def to_csv(made: list[Shown]) -> Iterator[str]:
             line = io.StringIO()
             fields = [
                 csv_cell(one.name),
-                one.release.statistic,
+                one.release.statistic.name,
                 csv_cell(cell),
                 value,
                 lower,

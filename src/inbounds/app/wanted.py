@@ -1,15 +1,19 @@
 """A statistic as it would be asked for, without data: what previews, targets and budgets are about."""
 
 import difflib
-import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
-from inbounds.releases import catalogue
-from inbounds.releases.catalogue import STATISTICS as STATISTICS
-from inbounds.releases.opening import MOST_ROWS, Draft
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft
+from inbounds.record.statistic import Statistic, find_statistic
+from inbounds.release.run import UNNAMED, check_rows, size_terms
+from inbounds.tables.request import MOST_ROWS
+
+# Keywords of terms, which all statistics have.
+TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,13 +31,13 @@ class Wanted:
     confidence: float = 0.95
 
     def __post_init__(self) -> None:
-        _check.choice(self.statistic, "statistic", tuple(STATISTICS))
+        find_statistic(self.statistic)
         if not isinstance(self.keywords, Mapping):
             raise TypeError(
                 f"keywords must be a dictionary of what {self.statistic} takes, got {_check.shown(self.keywords)}"
             )
         object.__setattr__(self, "keywords", dict(self.keywords))
-        _known_keywords(self.statistic, self.keywords)
+        _check_keywords(self.statistic, self.keywords)
         if self.expected_rows is not None:
             if self.keywords.get("neighbours", "substitute") == "substitute":
                 raise ValueError(
@@ -53,21 +57,40 @@ class Wanted:
         """The same with other keywords."""
         return replace(self, keywords={**self.keywords, **keywords})
 
+    def value(self) -> Statistic:
+        """The statistic; raises what the release would raise."""
+        made = find_statistic(self.statistic)
+        given = {name: value for name, value in self.keywords.items() if name not in TERMS}
+        # Where a single column may have no name, one is only needed for a level of it.
+        named = {field.name: field.default for field in fields(made)}  # type: ignore[arg-type]
+        if "column" in named and (named["column"] is not None or given.get("level") is not None):
+            given.setdefault("column", UNNAMED)
+        return made(**given)
+
+    def terms(self) -> Terms:
+        """What it would promise; raises what the release would raise."""
+        if "epsilon" not in self.keywords:
+            raise TypeError(f"{self.statistic} needs epsilon=, what is to be spent")
+        given = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
+        return Terms.of(**given)
+
     def draft(self) -> Draft:
         """The release before the data; raises what the release would raise."""
-        rest = {name: value for name, value in self.keywords.items() if name != "rows"}
-        rows = self.keywords.get("rows")
-        if self.keywords.get("neighbours") == "add-remove" and rows is not None:
-            raise ValueError("rows= does not go with neighbours='add-remove'; say about how many with expected_rows=")
-        rows = None if rows is None else _check.integer(rows, "rows", least=1)
-        return catalogue.draft(self.statistic, rows, rest)
+        terms, rows = self.terms(), self.keywords.get("rows")
+        if terms.protects_rows and rows is not None:
+            raise ValueError(
+                "rows= cannot be combined with neighbours='add-remove'; say about how many with expected_rows="
+            )
+        statistic = self.value()
+        return statistic.draft(size_terms(statistic, terms, check_rows(rows, terms)))
 
 
-def _known_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
-    """Refuse data, and names that the release function does not have."""
+def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
+    """Refuse data, and names that the statistic does not have."""
     if "data" in keywords:
         raise TypeError("a preview reads no data: give rows=, bounds= and so on, but no data=")
-    known = [name for name in inspect.signature(STATISTICS[statistic]).parameters if name != "data"]
+    own = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
+    known = [*own, *TERMS]
     for name in keywords:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

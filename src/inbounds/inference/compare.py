@@ -1,22 +1,21 @@
 """Differences of two releases, and tests of a released share."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from inbounds import _check
+from inbounds.derivations import AllButOne
 from inbounds.inference.counts import Binomial, Sampled
 from inbounds.inference.laws import law_of
-from inbounds.inference.result import Interval, certified_parts, noisy_counts, public_size, require_release
-
-if TYPE_CHECKING:
-    from inbounds.record import Release
+from inbounds.inference.result import Interval, noisy_counts, require_release
+from inbounds.record.release import Kind, Release
 
 METHODS = ("mover", "guaranteed")
 
 
 def difference(
-    first: "Release", second: "Release", level: float = 0.95, *, kind: str = "population", method: str = "mover"
+    first: Release, second: Release, level: float = 0.95, *, kind: Kind = "population", method: str = "mover"
 ) -> Interval:
     """The interval of the first value minus the second.
 
@@ -28,7 +27,7 @@ def difference(
     require_release(second, "second")
     level = _check.level(level)
     _check.choice(method, "method", METHODS)
-    if first.statistic != second.statistic or first.title != second.title or first.axes != second.axes:
+    if type(first.statistic) is not type(second.statistic) or first.title != second.title or first.axes != second.axes:
         raise ValueError(
             f"like is compared with like: the first is the {first.title}, the second the {second.title}, and both must "
             "have the same cells"
@@ -59,7 +58,7 @@ def difference(
 ALTERNATIVES = ("greater", "less", "two-sided")
 
 
-def p_value(release: "Release", value: float, alternative: str = "greater") -> Any:
+def p_value(release: Release, value: float, alternative: str = "greater") -> Any:
     """claim:p-value. How far a released share, or count, speaks against a share in the population of ``value``.
 
     ``"greater"``: P(released ≥ what was | share = value), which no share below ``value`` exceeds: a test of "at most
@@ -71,14 +70,14 @@ def p_value(release: "Release", value: float, alternative: str = "greater") -> A
     value = _check.finite(value, "value")
     if not 0 <= value <= 1:
         raise ValueError(f"value must be a share between 0 and 1, got {value}")
-    size = public_size(release)
-    if release.statistic not in ("proportion", "proportions", "count", "histogram", "crosstab") or size is None:
+    size = release.size
+    if not release.statistic.traits.counted or size is None:
         raise ValueError("p-values are for counts and shares of a public number of records")
-    if release.derived is not None:
+    if isinstance(release.derivation, AllButOne):
         raise ValueError(
             "a share that is derived from the others has no law of its own; test the others, or use repair="
         )
-    law = law_of(certified_parts(release)[0], (0.0, float(size)), counts=True)
+    law = law_of(release.parts[0], (0.0, float(size)), counts=True)
     family = Sampled(Binomial(size), law)
     mirror = Sampled(Binomial(size), law.mirrored(float(size)))
     found = []
@@ -86,4 +85,4 @@ def p_value(release: "Release", value: float, alternative: str = "greater") -> A
         greater, less = family.at_least_exactly(y, value), mirror.at_least_exactly(size - y, 1 - value)
         tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
         found.append(min(max(tails[alternative], 0.0), 1.0))
-    return np.array(found).reshape([len(axis) for axis in release.axes]) if release.axes else found[0]
+    return np.array(found).reshape(release.shape) if release.axes else found[0]

@@ -6,13 +6,15 @@ what it assumes.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy
 
-from inbounds import _check, derive
-from inbounds.inference import simulated, spreads
+from inbounds import _check
+from inbounds.derivations import AllButOne
+from inbounds.inference import simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, law_of, noise_of
@@ -20,17 +22,13 @@ from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
 from inbounds.inference.result import (
     KINDS,
     Interval,
-    certified_parts,
     described,
     noisy_counts,
-    public_size,
     require_release,
 )
 from inbounds.inference.spreads import INVERTED, SIMULATED, Made
 from inbounds.laws.noise import unit_legendre
-
-if TYPE_CHECKING:
-    from inbounds.record import ColumnRule, Release
+from inbounds.record.release import ColumnRule, Release
 
 _SIZE = "the table has as many records as its denominator"
 _POISSON = "records come at a rate, independently of each other"
@@ -39,60 +37,71 @@ _AT_THE_BOUNDS = "values may all lie at the bounds, the largest variance that th
 _SUMS = ("sums of records are near to normal", _AT_THE_BOUNDS)
 
 
-def interval(
-    release: "Release", level: float = 0.95, *, kind: str = "population", variance: "Release | None" = None
+def interval_by(
+    maker: Callable[[Release, float, bool], Made],
+    release: Release,
+    level: float,
+    kind: str,
+    variance: Release | None = None,
 ) -> Interval:
-    """The interval of a release; ``variance`` is one of the same column and table, which makes that of a mean shorter.
+    """The interval of a release by one way to make it.
 
     claim:interval-record. Post-processing of public records: it costs nothing, needs no data and can be done anywhere.
     """
+    level, population = _check_asked(release, level, kind)
+    if variance is not None:
+        raise ValueError(_FOR_MEANS)
+    return _finish(release, level, kind, maker(release, 1 - level, population))
+
+
+def interval_with_variance(release: Release, level: float, kind: str, variance: Release) -> Interval:
+    """The interval of a mean with a variance of the same column and table, which makes it shorter."""
+    level, population = _check_asked(release, level, kind)
+    require_release(variance, "variance")
+    return _finish(release, level, kind, _mean_with_variance(release, variance, 1 - level, population))
+
+
+def _check_asked(release: Release, level: float, kind: str) -> tuple[float, bool]:
     require_release(release, "release")
     level = _check.level(level)
-    _check.choice(kind, "kind", KINDS)
-    population = kind == "population"
-    if variance is not None:
-        made = _mean_with_variance(release, require_release(variance, "variance"), 1 - level, population)
-    else:
-        made = _MAKERS.get(release.method, _direct)(release, 1 - level, population)
+    return level, _check.choice(kind, "kind", KINDS) == "population"
+
+
+def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
     lower, upper, method, clauses = made
-    if population and _POISSON not in clauses:
+    if kind == "population" and _POISSON not in clauses:
         clauses = (_independent(release), *clauses)
-    flat = np.ravel(np.asarray(release.value, float))
+    flat = np.array(release.flat_values(), float)
     # What is published lies in its own interval, which can only make it cover more.
     low, high = np.minimum(np.ravel(lower), flat), np.maximum(np.ravel(upper), flat)
-    shape = [len(axis) for axis in release.axes]
+    shape = release.shape
     ends: tuple[Any, Any] = (low.reshape(shape), high.reshape(shape)) if shape else (float(low[0]), float(high[0]))
     assumption = "; ".join(clauses) or _NOTHING
     return Interval(ends[0], ends[1], level, kind, method, assumption, described(release), release.axes)
 
 
-def _independent(release: "Release") -> str:
+_FOR_MEANS = "variance= shortens the population interval of a mean over a public number of records"
+
+
+def _independent(release: Release) -> str:
     persons = ", also those of one person," if release.contributions > 1 else ""
     return f"records{persons} are independent draws from the population"
 
 
-def _sized(release: "Release") -> tuple[str, ...]:
+def _sized(release: Release) -> tuple[str, ...]:
     return () if release.denominator is None else (_SIZE,)
-
-
-def _direct(release: "Release", alpha: float, population: bool) -> Made:
-    if release.statistic in ("count", "proportion", "histogram", "crosstab", "proportions"):
-        return _counted(release, alpha, population)
-    if release.statistic in ("mean", "sum"):
-        return _averaged(release, alpha, population)
-    return spreads.one_number(release, alpha, population)
 
 
 # Counts and shares
 
 
-def _counted(release: "Release", alpha: float, population: bool) -> Made:
+def counted(release: Release, alpha: float, population: bool) -> Made:
     """Every cell from its own noisy count, whatever the repair made of it: then the law is exact."""
-    part = certified_parts(release)[0]
-    size = public_size(release)
+    part = release.parts[0]
+    size = release.size
     top = math.inf if size is None else float(size)
     law = law_of(part, (0.0, top), counts=True)
-    shares = release.statistic in ("proportion", "proportions")
+    shares = release.statistic.traits.shares
     counts = noisy_counts(release)
     clauses: tuple[str, ...] = ()
     if population:
@@ -104,8 +113,8 @@ def _counted(release: "Release", alpha: float, population: bool) -> Made:
         worth = 1 / top if shares else 1.0
         found = {y: _true_count(law, y, top, alpha) for y in set(counts)}
     limits = np.array([found[y] for y in counts]).T * worth
-    if release.method == derive.ALL_BUT_ONE and release.derived is not None:
-        place = release.axes[0].index(release.derived)
+    if isinstance(release.derivation, AllButOne):
+        place = release.derivation.place
         ends = simulated.share_limits(np.array(counts), None, law, size, alpha, sampled=population)
         limits = np.insert(limits, place, ends, axis=1)
         clauses = (*clauses, "the other shares are to each other as released, for the derived one")
@@ -122,8 +131,8 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
     return math.ceil(low - 1e-9), math.floor(high + 1e-9)
 
 
-def _shares_of_sum(release: "Release", alpha: float, population: bool) -> Made:
-    law = law_of(certified_parts(release)[0], (0.0, math.inf), counts=True)
+def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
+    law = law_of(release.parts[0], (0.0, math.inf), counts=True)
     counts = np.array([float(x) for x in release.noisy])
     if len(counts) == 1:
         # All there is.
@@ -135,16 +144,16 @@ def _shares_of_sum(release: "Release", alpha: float, population: bool) -> Made:
 # Means
 
 
-def _averaged(release: "Release", alpha: float, population: bool) -> Made:
+def averaged(release: Release, alpha: float, population: bool) -> Made:
     (bound,) = release.limits_of_coordinates()
-    released, part = float(release.noisy[0]), certified_parts(release)[0]
+    released, part = float(release.noisy[0]), release.parts[0]
     if not population:
         law = law_of(part, bound)
         return *inverted(noise_only(law, released, *bound), released, alpha), INVERTED, ()
-    size = public_size(release)
+    size = release.size
     if size is None:
         raise ValueError(
-            f"a {release.statistic} without a public number of records has no interval for the population; "
+            f"a {release.statistic.name} without a public number of records has no interval for the population; "
             "ask for kind='noise', or release the mean"
         )
     # In records that lie at the upper bound, as if all of them lay at one or the other.
@@ -156,28 +165,28 @@ def _averaged(release: "Release", alpha: float, population: bool) -> Made:
     return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
 
 
-def _mean_with_variance(release: "Release", variance: "Release", alpha: float, population: bool) -> Made:
+def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> Made:
     """The mean's interval by the normal law, with the variance that was released with it.
 
     A released variance is uncertain too: the standard error is averaged over what it may be, given the noise.
     """
-    if not population or release.statistic != "mean" or release.method != derive.DIRECT or release.rows is None:
-        raise ValueError("variance= shortens the population interval of a mean over a public number of records")
+    if not population or release.derivation.of_sums or release.rows is None:
+        raise ValueError(_FOR_MEANS)
     alike = [_treated(rule) for rule in variance.columns] == [_treated(rule) for rule in release.columns]
-    if variance.statistic != "variance" or variance.rows != release.rows or not alike:
+    if not variance.statistic.traits.variance or variance.rows != release.rows or not alike:
         raise ValueError(
             "variance= must be a released variance of the same column of the same table, with the same bounds"
         )
     (bound,), (reach,) = release.limits_of_coordinates(), variance.limits_of_coordinates()
-    noise = law_of(certified_parts(variance)[0], reach)
-    law = law_of(certified_parts(release)[0], bound)
+    noise = law_of(variance.parts[0], reach)
+    law = law_of(release.parts[0], bound)
     deviations, weights = _standard_errors(noise, float(variance.noisy[0]), release.rows, law.noise.scale)
     family = Integrated(NormalMixture(deviations, weights), law, *bound)
     ends = inverted(family, float(release.noisy[0]), alpha)
     return *ends, "normal law with a released variance", (f"the mean of {release.rows} of them is near to normal",)
 
 
-def _treated(rule: "ColumnRule") -> tuple[Any, ...]:
+def _treated(rule: ColumnRule) -> tuple[Any, ...]:
     """What was done to a column, but for its step, which follows ε."""
     return rule.name, rule.lower, rule.upper, rule.missing
 
@@ -208,31 +217,11 @@ _AROUND = np.array([-12.0, -4.0, -1.5, 0.0, 1.5, 4.0, 12.0])
 _PARTS = 32
 
 
-def _mean_of_sums(release: "Release", alpha: float, population: bool) -> Made:
-    noise = noise_of(certified_parts(release)[0])
+def mean_of_sums(release: Release, alpha: float, population: bool) -> Made:
+    noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)
     cells = np.array([float(x) for x in release.noisy]).reshape(-1, 2)
     ends = np.array([simulated.mean_limits(n, s, noise, alpha, sampled=population) for n, s in cells])
     limits = (low + high) / 2 + (high - low) / 2 * ends.T
     return *limits, "Fieller's method, with simulated noise", _SUMS if population else ()
-
-
-_MAKERS = {
-    derive.ROOT: spreads.one_number,
-    derive.MATRIX: spreads.matrix,
-    derive.CORRELATION: spreads.matrix,
-    derive.MEAN_OF_SUMS: _mean_of_sums,
-    derive.SHARES: _shares_of_sum,
-    **dict.fromkeys((derive.PROJECTED, derive.RESCALED, derive.ALL_BUT_ONE, derive.WHOLE, derive.TREE), _counted),
-    **dict.fromkeys(
-        (
-            derive.VARIANCE_OF_SUMS,
-            derive.ROOT_OF_SUMS,
-            derive.MATRIX_OF_SUMS,
-            derive.CORRELATION_OF_SUMS,
-            derive.POOLED_OF_SUMS,
-        ),
-        spreads.of_sums,
-    ),
-}

@@ -6,25 +6,21 @@ stated by whoever asks) it gives a posterior for the statistic of the table, or 
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
 
-from inbounds import _check, derive
+from inbounds import _check
 from inbounds._check import Array
+from inbounds.derivations import AllButOne, Direct, NearestCounts, Projected, Rescaled
 from inbounds.expected import Doubles, continuous, is_coarse
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of
-from inbounds.inference.result import KINDS, certified_parts, noisy_counts, public_size, require_release
+from inbounds.inference.result import KINDS, noisy_counts, require_release
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
-
-if TYPE_CHECKING:
-    from inbounds.record import Release
-
-_COUNTED = ("count", "proportion", "histogram", "crosstab", "proportions")
-_NUMBERS = ("mean", "sum", "variance", "standard_deviation", "pooled_variance")
+from inbounds.record.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class Posterior:
 
 
 def posterior(
-    release: "Release", prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
+    release: Release, prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
 ) -> Posterior:
     """claim:posterior. The posterior of a released number under a beta prior on its bounds; (1, 1) is uniform.
 
@@ -89,12 +85,13 @@ def _exponent(value: Any) -> float:
     return number
 
 
-def _is_counted(release: "Release") -> bool:
-    if release.statistic in _COUNTED and release.method not in (derive.SHARES, derive.MEAN_OF_SUMS, derive.ALL_BUT_ONE):
-        if public_size(release) is None:
+def _is_counted(release: Release) -> bool:
+    way, counted = release.derivation, release.statistic.traits.counted
+    if counted and not (way.of_sums or isinstance(way, AllButOne) or way == Rescaled(counts=True)):
+        if release.size is None:
             raise ValueError("a count without a public number of records has no upper bound to put a prior on")
         return True
-    if release.statistic in _NUMBERS and release.method == derive.DIRECT and None not in release.bounds[0]:
+    if not counted and way.single and way.plain and None not in release.bounds[0]:
         return False
     raise ValueError(
         f"{release.title}, by {release.method!r}, has no posterior here: it takes one noisy number with bounds on both "
@@ -102,10 +99,10 @@ def _is_counted(release: "Release") -> bool:
     )
 
 
-def _of_counts(release: "Release", a: float, b: float, population: bool, level: float) -> list[tuple[float, ...]]:
-    size = public_size(release) or 1
-    law = law_of(certified_parts(release)[0], (0.0, float(size)), counts=True)
-    shares = release.statistic in ("proportion", "proportions")
+def _of_counts(release: Release, a: float, b: float, population: bool, level: float) -> list[tuple[float, ...]]:
+    size = release.size or 1
+    law = law_of(release.parts[0], (0.0, float(size)), counts=True)
+    shares = release.statistic.traits.shares
     worth = (1.0 if population else 1 / size) if shares else (float(size) if population else 1.0)
     found = {y: _count_posterior(law, y, size, a, b, population, level) for y in set(noisy_counts(release))}
     return [tuple(worth * x for x in found[y]) for y in noisy_counts(release)]
@@ -147,9 +144,9 @@ def _count_posterior(
     return float(mixed @ (first / (size + a + b))), middle, low, high
 
 
-def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[float, ...]:
+def _of_number(release: Release, a: float, b: float, level: float) -> tuple[float, ...]:
     (bound,) = release.limits_of_coordinates()
-    law = law_of(certified_parts(release)[0], bound)
+    law = law_of(release.parts[0], bound)
     y, width = float(release.noisy[0]), bound[1] - bound[0]
     near = y + law.noise.scale * np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40])
     prior = scipy.special.betaincinv(a, b, np.array([1e-12, 1e-6, 1e-3, 0.05, 0.3, 0.7, 0.95, 0.999, 1 - 1e-6]))
@@ -177,23 +174,28 @@ def _of_number(release: "Release", a: float, b: float, level: float) -> tuple[fl
 _TAILS = np.array([0.0, 1e-6, 1e-4, 1e-2, 0.1])
 
 
-def unbiased(release: "Release") -> Any:
+def unbiased(release: Release) -> Any:
     """claim:unbiased. The true value whose release would be, on average, what was released: moment inversion.
 
     Clamping and truncation pull towards the middle of the bounds; this pulls back, at the price of more variance, and
     keeps the result within the bounds. Where the noise was drawn without bounds it is the noisy number itself.
     """
     require_release(release, "release")
-    parts = certified_parts(release)
-    if release.method not in (derive.DIRECT, derive.PROJECTED, derive.RESCALED, derive.WHOLE):
+    parts = release.parts
+    if not isinstance(release.derivation, Direct | Projected | Rescaled | NearestCounts) or not _is_own(release):
         raise ValueError(
-            f"a {release.statistic} by {release.method!r} is made of several noisy numbers; none is inverted"
+            f"a {release.statistic.name} by {release.method!r} is made of several noisy numbers; none is inverted"
         )
     values = [
         float(x) * float(unit) if part.bounding == "unbounded" else _inverted(part, float(x), float(unit))
         for part, x, unit in zip(parts, release.noisy, release.units, strict=True)
     ]
     return np.array(values).reshape([len(axis) for axis in release.axes]) if release.axes else values[0]
+
+
+def _is_own(release: Release) -> bool:
+    """Whether each value has a noisy number of its own: none is a root, or a share of a noisy sum."""
+    return release.derivation not in (Direct(root=True), Rescaled(counts=True))
 
 
 def _inverted(part: Certificate, released: float, unit: float) -> float:

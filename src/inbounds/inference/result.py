@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from inbounds import _check
-from inbounds._text import visible
-from inbounds.privacy.certificate import Certificate
-
-if TYPE_CHECKING:
-    from inbounds.record import Release
+from inbounds._text import lay_out, visible
+from inbounds.derivations import FromTree
+from inbounds.record.release import Release
 
 KINDS = ("population", "noise")
 _PLACES = {"population": "in the population", "noise": "of this table"}
@@ -53,8 +51,6 @@ class Interval:
         return {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
 
     def __str__(self) -> str:
-        from inbounds.record import laid_out
-
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
         texts = [f"{low:.6g} to {high:.6g}" for low, high in ends]
         each = "each " if self.axes else ""
@@ -63,10 +59,10 @@ class Interval:
         head, notes = visible(head), visible(f"  {self.method}; assumes {self.assumption}")
         if not self.axes:
             return f"{texts[0]}: {head}\n{notes}"
-        return f"{head}:{laid_out(texts, self.axes)}\n{notes}"
+        return f"{head}:{lay_out(texts, self.axes)}\n{notes}"
 
 
-def described(release: "Release") -> str:
+def described(release: Release) -> str:
     """The statistic, with what was done to the records: it is of these that limits are limits."""
     done = []
     for rule in release.columns:
@@ -77,10 +73,8 @@ def described(release: "Release") -> str:
     return release.title + (f" ({', '.join(done)})" if done else "")
 
 
-def require_release(value: Any, name: str) -> "Release":
+def require_release(value: Any, name: str) -> Release:
     """A release with numbers in it; whoever has its text is told how to read it."""
-    from inbounds.record import Release
-
     if not isinstance(value, Release):
         hint = "; read its text with Release.from_json" if isinstance(value, str) else ""
         raise TypeError(f"{name} must be a Release, got {_check.shown(value)}{hint}")
@@ -89,22 +83,11 @@ def require_release(value: Any, name: str) -> "Release":
     return value
 
 
-def certified_parts(release: "Release") -> list[Certificate]:
-    """The certificate of each noisy coordinate."""
-    certificate = release.certificate
-    return [certificate] * len(release.noisy) if isinstance(certificate, Certificate) else list(certificate.parts)
-
-
-def public_size(release: "Release") -> int | None:
-    """The number of records, or what stands for it; None where it is protected."""
-    return release.rows if release.rows is not None else release.denominator
-
-
-def noisy_counts(release: "Release") -> list[float]:
+def noisy_counts(release: Release) -> list[float]:
     """The noisy counts of the cells, within 0 and the number of records; in a tree those of its leaves."""
-    part, size = certified_parts(release)[0], public_size(release)
-    noisy, tree = release.noisy, release.recipe.tree
-    if tree is not None:
+    part, size, noisy = release.parts[0], release.size, release.noisy
+    if isinstance(release.derivation, FromTree):
+        tree = release.derivation.tree
         own = {leaves[0]: i for i, leaves in enumerate(tree.leaves) if len(leaves) == 1}
         noisy = tuple(release.noisy[own[i]] for i in range(len(tree.order)))
     top = math.inf if size is None else float(size)

@@ -17,8 +17,8 @@ from itertools import product
 import numpy as np
 import scipy
 
-from inbounds import derive
 from inbounds._check import Array
+from inbounds.after.moments import pooled_scatter, scatter
 from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import Law, Noise, SupNorm
 
@@ -177,12 +177,12 @@ def pair_limits(
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Noisy counts and sums of groups (`inbounds.tables.statistics.Moments`) of one or two columns, as simulated.
+    """Noisy counts and sums of groups (`inbounds.tables.coordinates.Moments`) of one or two columns, as simulated.
 
     ``sizes`` and ``means`` (groups × columns, in half-widths about the middle of the bounds) are those released.
     """
 
-    method: str
+    of: Callable[[Array, Array], Array]
     sizes: Array
     means: Array
     scatter: Scatter
@@ -205,7 +205,7 @@ class Sums:
             total = free * element + self.sizes * means[i] * means[j if columns == 2 else 0]
             coordinates.append(2 * total - self.sizes if i == j else total)
         made = np.stack(coordinates, axis=-1) + self.noise
-        return sums_figure(self.method, made, self.half_widths)
+        return self.of(made, self.half_widths)
 
     def _shifted(self, variances: tuple[float, float], correlation: float) -> list[Array]:
         """Sample means: those of the groups, moved by their sampling error."""
@@ -218,17 +218,17 @@ class Sums:
         return [np.clip(one, -1, 1), np.clip(two, -1, 1)]
 
 
-def sums_figure(method: str, cells: Array, half_widths: Array) -> Array:
+def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: bool) -> Array:
     """The figure of one or two columns from (simulated) noisy counts and sums, groups along the last axis but one."""
-    if method == derive.POOLED_OF_SUMS:
-        scatter, free = derive.pooled_scatter(cells, half_widths)
+    if pooled:
+        centred, free = pooled_scatter(cells, half_widths)
     else:
-        counts, scatter = derive.scatter(cells[..., 0, :], half_widths)
+        counts, centred = scatter(cells[..., 0, :], half_widths)
         free = counts - 1
-    elements = scatter / free
+    elements = centred / free
     if elements.shape[-1] == 1:
         return np.maximum(elements[..., 0], 0.0)
-    if method == derive.CORRELATION_OF_SUMS:
+    if correlation:
         return correlation_of(elements[..., 0], elements[..., 1], elements[..., 2])
     return elements[..., 1]
 

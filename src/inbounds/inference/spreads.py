@@ -2,21 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from inbounds import derive
 from inbounds._check import Array
+from inbounds.after.moments import triangle_size
 from inbounds.inference import simulated
 from inbounds.inference.inversion import Family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import law_of, noise_of
 from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
-from inbounds.inference.result import certified_parts
-
-if TYPE_CHECKING:
-    from inbounds.record import Release
+from inbounds.record.release import Release
 
 # Lower and upper limits, how they were made, and what they assume.
 Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
@@ -27,25 +24,39 @@ NORMAL = ("records are normal, and hardly any lie beyond the bounds",)
 _PLAUSIBLE = 0.9
 
 
-def _freedom(release: "Release") -> int:
+def _freedom(release: Release) -> int:
     """Degrees of freedom of the scatter: records less groups."""
     groups = [len(rule.cells) for rule in release.columns if rule.cells]
     return max((release.rows or 0) - (groups[-1] if groups else 1), 1)
 
 
-def one_number(release: "Release", alpha: float, population: bool) -> Made:
+def one_variance(release: Release, alpha: float, population: bool) -> Made:
+    """Limits of a variance."""
+    return _one_number(release, alpha, population, root=False)
+
+
+def one_deviation(release: Release, alpha: float, population: bool) -> Made:
+    """Limits of a standard deviation that has noise of its own."""
+    return _one_number(release, alpha, population, root=True)
+
+
+def root_of_variance(release: Release, alpha: float, population: bool) -> Made:
+    """Limits of a standard deviation that is the root of a released variance."""
+    lower, upper, method, clauses = one_variance(release, alpha, population)
+    return np.sqrt(lower), np.sqrt(upper), method, clauses
+
+
+def _one_number(release: Release, alpha: float, population: bool, *, root: bool) -> Made:
     (bound,) = release.limits_of_coordinates()
-    root = release.statistic == "standard_deviation" and release.method == derive.DIRECT
-    limits = np.array(_one_spread(release, 0, bound, alpha, population, root=root))
-    limits = np.sqrt(limits) if release.method == derive.ROOT else limits
-    return *limits, INVERTED, NORMAL if population else ()
+    lower, upper = _one_spread(release, 0, bound, alpha, population, root=root)
+    return lower, upper, INVERTED, NORMAL if population else ()
 
 
 def _one_spread(
-    release: "Release", place: int, bound: tuple[float, float], alpha: float, population: bool, *, root: bool = False
+    release: Release, place: int, bound: tuple[float, float], alpha: float, population: bool, *, root: bool = False
 ) -> tuple[float, float]:
     """Limits of one variance among the coordinates."""
-    part, unit = certified_parts(release)[place], float(release.units[place])
+    part, unit = release.parts[place], float(release.units[place])
     law = law_of(part, bound, unit)
     y = min(max(float(release.noisy[place]) * unit, bound[0]), bound[1])
     if not population:
@@ -54,10 +65,10 @@ def _one_spread(
     return inverted(family, y, alpha)
 
 
-def matrix(release: "Release", alpha: float, population: bool) -> Made:
+def matrix(release: Release, alpha: float, population: bool) -> Made:
     """Variances by the exact law; covariances by simulation, or by the exact law of their noise."""
-    correlation = release.method == derive.CORRELATION
-    size = derive.triangle_size(len(release.noisy))
+    correlation = release.statistic.traits.unit_diagonal
+    size = triangle_size(len(release.noisy))
     bounds = release.limits_of_coordinates()
     rows, columns = np.triu_indices(size)
     diagonal = [int(i) for i in np.flatnonzero(rows == columns)]
@@ -69,7 +80,7 @@ def matrix(release: "Release", alpha: float, population: bool) -> Made:
             ends = _pair(release, (diagonal[i], place, diagonal[j]), bounds, alpha, population, correlation=correlation)
         else:
             ends = _one_spread(release, place, bounds[place], alpha, population=False)
-            if certified_parts(release)[place].bounding == "truncated":
+            if release.parts[place].bounding == "truncated":
                 ends = _beyond_the_cut(ends, bounds[place], _largest(release, int(i), int(j)))
         limits[:, i, j] = limits[:, j, i] = ends
     by_simulation = (correlation or population) and size > 1
@@ -77,7 +88,7 @@ def matrix(release: "Release", alpha: float, population: bool) -> Made:
     return limits[0].ravel(), limits[1].ravel(), SIMULATED if by_simulation else INVERTED, clauses
 
 
-def _largest(release: "Release", i: int, j: int) -> float:
+def _largest(release: Release, i: int, j: int) -> float:
     """The largest covariance that two columns of this many records can have."""
     widths = [float((rule.upper or 0) - (rule.lower or 0)) for rule in release.columns if rule.step is not None]
     return widths[i] * widths[j] * (release.rows or 0) / (4 * _freedom(release))
@@ -90,7 +101,7 @@ def _beyond_the_cut(ends: tuple[float, float], cut: tuple[float, float], largest
 
 
 def _pair(
-    release: "Release",
+    release: Release,
     places: tuple[int, int, int],
     bounds: Sequence[tuple[float, float]],
     alpha: float,
@@ -98,7 +109,7 @@ def _pair(
     *,
     correlation: bool,
 ) -> tuple[float, float]:
-    parts = certified_parts(release)
+    parts = release.parts
     units = [float(release.units[place]) for place in places]
     noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
     truncated = parts[0].bounding == "truncated"
@@ -120,7 +131,7 @@ def _pair(
     return simulated.pair_limits(figure, observed, (plausible[0], plausible[1]), alpha, covariance=not correlation)
 
 
-def _plausible(release: "Release", place: int, bound: tuple[float, float], population: bool) -> list[float]:
+def _plausible(release: Release, place: int, bound: tuple[float, float], population: bool) -> list[float]:
     """Variances that a released one may stand for: the middle and the ends of a short interval, none of them 0."""
     low, high = _one_spread(release, place, bound, 1 - _PLAUSIBLE, population)
     middle = min(max(float(release.noisy[place] * release.units[place]), low), high)
@@ -128,32 +139,41 @@ def _plausible(release: "Release", place: int, bound: tuple[float, float], popul
     return sorted({max(x, least) for x in (low, middle, high)})
 
 
-def of_sums(release: "Release", alpha: float, population: bool) -> Made:
+def of_sums(release: Release, alpha: float, population: bool) -> Made:
     """Variances, covariances and correlations from noisy counts and sums."""
     simulated.enough_draws(alpha)
     numeric = [rule for rule in release.columns if rule.step is not None]
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
     cells = np.array([float(x) for x in release.noisy]).reshape(-1, 1 + size + size * (size + 1) // 2)
-    model = _SumsModel(release.method, cells, halves, noise_of(certified_parts(release)[0]), population)
+    traits = release.statistic.traits
+    way = release.derivation
+    pooled, root = getattr(way, "pooled", False), getattr(way, "root", False)
+    noise = noise_of(release.parts[0])
+    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population)
     limits = np.ones((2, size, size))
     for i in range(size):
         for j in range(i, size):
-            if i == j and release.method == derive.CORRELATION_OF_SUMS:
+            if i == j and traits.unit_diagonal:
                 continue
             limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
-    limits = np.sqrt(limits) if release.method == derive.ROOT_OF_SUMS else limits
+    limits = np.sqrt(limits) if root else limits
     about = "groups have about the sizes and means released"
     return limits[0].ravel(), limits[1].ravel(), SIMULATED, (*NORMAL, about) if population else (about,)
 
 
 @dataclass(frozen=True, slots=True)
 class _SumsModel:
-    method: str
+    pooled: bool
+    correlation: bool
     cells: Array
     halves: Array
     noise: Any
     population: bool
+
+    def figure(self, cells: Array, half_widths: Array) -> Array:
+        """The figure of one or two columns from (simulated) noisy counts and sums."""
+        return simulated.sums_figure(cells, half_widths, pooled=self.pooled, correlation=self.correlation)
 
     def _sums(self, columns: list[int]) -> tuple[simulated.Sums, Array]:
         """The simulation for one or two columns, and their own noisy coordinates."""
@@ -169,13 +189,13 @@ class _SumsModel:
         scatter = simulated.Scatter.drawn([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
         noise = simulated.unit_noise(self.noise, len(places), rng, groups).reshape(simulated.DRAWS, groups, len(places))
-        made = simulated.Sums(self.method, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
+        made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
         return made, chosen
 
     def variance(self, column: int, alpha: float) -> tuple[float, float]:
         """Limits of one variance."""
         model, chosen = self._sums([column])
-        observed = float(simulated.sums_figure(self.method, chosen, self.halves[[column]]))
+        observed = float(self.figure(chosen, self.halves[[column]]))
         # Of a sample it can be larger than of a population: two records attain twice as much.
         largest = float(self.halves[column] ** 2) * (1 if self.population else 2)
         return simulated.limits(lambda v: model.figure((v,)), observed, 0.0, largest, alpha)
@@ -183,11 +203,11 @@ class _SumsModel:
     def pair(self, i: int, j: int, alpha: float) -> tuple[float, float]:
         """Limits of one covariance or correlation, over plausible variances."""
         model, chosen = self._sums([i, j])
-        observed = float(simulated.sums_figure(self.method, chosen, self.halves[[i, j]]))
+        observed = float(self.figure(chosen, self.halves[[i, j]]))
         plausible = []
         for column in (i, j):
             low, high = self.variance(column, 1 - _PLAUSIBLE)
             least = 1e-6 * float(self.halves[column] ** 2)
             plausible.append(sorted({max(x, least) for x in (low, (low + high) / 2, high)}))
-        covariance = self.method != derive.CORRELATION_OF_SUMS
-        return simulated.pair_limits(model.figure, observed, (plausible[0], plausible[1]), alpha, covariance=covariance)
+        both = plausible[0], plausible[1]
+        return simulated.pair_limits(model.figure, observed, both, alpha, covariance=not self.correlation)

@@ -9,16 +9,14 @@ from one release at ε gives intervals that are usually narrower: see `docs/inte
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds.inference.result import Interval, described, public_size, require_release
-
-if TYPE_CHECKING:
-    from inbounds.record import Release
+from inbounds.inference.result import Interval, described, require_release
+from inbounds.record.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,7 @@ class Synthesis:
         return f"epsilon {self.epsilon:g} in all; {self.interval}"
 
 
-def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
+def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
     """claim:synthesis. Releases of one and the same share (or shares) of one table, made independently.
 
     Copies that agree exactly (B = 0) have infinitely many degrees of freedom: a normal interval with T = w̄.
@@ -52,15 +50,13 @@ def combine(releases: Sequence["Release"], level: float = 0.95) -> Synthesis:
     copies = [require_release(release, f"releases[{i}]") for i, release in enumerate(releases)]
     if len(copies) < 2 or len({id(copy) for copy in copies}) < len(copies):
         raise ValueError("multiple synthesis needs two releases or more, each made anew")
-    alike = {
-        (r.statistic, r.rows, r.denominator, r.columns, r.axes, r.method, r.derived, r.certificate) for r in copies
-    }
-    if len(alike) > 1 or copies[0].statistic not in ("proportion", "proportions"):
+    alike = {(r.statistic, r.terms, r.certificate) for r in copies}
+    if len(alike) > 1 or not copies[0].statistic.traits.shares:
         raise ValueError(
             "multiple synthesis combines releases of one and the same share (or shares) of one table, at the same "
             "epsilon and by the same method"
         )
-    size = public_size(copies[0])
+    size = copies[0].size
     if size is None:
         raise ValueError("multiple synthesis needs a public number of records")
     values = np.array([np.asarray(release.value, float) for release in copies])
@@ -96,13 +92,13 @@ def t_quantile(level: float, freedom: Any) -> Any:
     return np.where(many, normal, scipy.special.stdtrit(np.where(many, 1.0, freedom), (1 + level) / 2))
 
 
-def naive_wald(release: "Release", level: float = 0.95) -> Interval:
+def naive_wald(release: Release, level: float = 0.95) -> Interval:
     """The interval q ± z √(q(1-q)/n), which takes the released share for the sample's: it ignores the noise.
 
     For the studies. It does not cover; `Release.interval` does.
     """
-    size = public_size(require_release(release, "release"))
-    if release.statistic not in ("proportion", "proportions") or size is None:
+    size = require_release(release, "release").size
+    if not release.statistic.traits.shares or size is None:
         raise ValueError("the naive Wald interval is for shares of a public number of records")
     value = np.asarray(release.value, float)
     half = t_quantile(level, math.inf) * np.sqrt(value * (1 - value) / size)

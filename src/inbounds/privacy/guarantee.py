@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from inbounds import _check
 
@@ -63,10 +63,10 @@ class ProbabilisticDP:
         return ApproximateDP(self.epsilon, self.delta)
 
 
-Guarantee: TypeAlias = PureDP | ApproximateDP | ProbabilisticDP
+AnyDP: TypeAlias = PureDP | ApproximateDP | ProbabilisticDP
 
 
-def compose_sequential(guarantees: Iterable[Guarantee]) -> Guarantee:
+def compose_sequential(guarantees: Iterable[AnyDP]) -> AnyDP:
     """claim:compose-sequential. All of them computed on the same records: ε and δ add up (McSherry 2009).
 
     >>> compose_sequential([PureDP(0.1)] * 3)
@@ -78,11 +78,11 @@ def compose_sequential(guarantees: Iterable[Guarantee]) -> Guarantee:
 
 
 def compose_parallel(
-    guarantees: Iterable[Guarantee],
+    guarantees: Iterable[AnyDP],
     neighbours: Neighbours = "substitute",
     *,
     parts: Literal["free", "fixed"] = "free",
-) -> Guarantee:
+) -> AnyDP:
     """claim:compose-parallel. Each of them computed on its own part of the records, the parts disjoint.
 
     ``neighbours="add-remove"``: a record that comes or goes touches one part: the largest ε and δ.
@@ -135,7 +135,7 @@ def split_by_sensitivity(epsilon: float, sensitivities: Sequence[float]) -> tupl
     return split_by_weight(epsilon, sensitivities)
 
 
-def _of_weakest_kind(parts: list[Guarantee], epsilon: float, delta: float) -> Guarantee:
+def _of_weakest_kind(parts: list[AnyDP], epsilon: float, delta: float) -> AnyDP:
     """A guarantee of the strongest kind that all parts still have."""
     if not parts:
         raise ValueError("guarantees must not be empty")
@@ -167,3 +167,44 @@ def _sum_up(values: Iterable[float]) -> float:
 def _round_down(exact: Fraction) -> float:
     rounded = float(exact)
     return rounded if Fraction(rounded) <= exact else math.nextafter(rounded, 0.0)
+
+
+@runtime_checkable
+class Guarantee(Protocol):
+    """A promise as a frozen, hashable value. ``epsilon`` is the ε whose pure promise is as strong."""
+
+    kind: ClassVar[str]
+
+    @property
+    def epsilon(self) -> Fraction: ...
+    def plus(self, other: Self) -> Self: ...
+    def share(self, weight: Fraction) -> Self: ...
+    def covers(self, other: Self) -> bool: ...
+    def to_dict(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pure:
+    """ε-differential privacy."""
+
+    epsilon: Fraction
+
+    kind: ClassVar[str] = "pure"
+
+    def plus(self, other: "Pure") -> "Pure":
+        return Pure(self.epsilon + other.epsilon)
+
+    def share(self, weight: Fraction) -> "Pure":
+        return Pure(self.epsilon * weight)
+
+    def covers(self, other: "Pure") -> bool:
+        return other.epsilon <= self.epsilon
+
+    def to_dict(self) -> dict[str, str]:
+        return {"epsilon": str(self.epsilon)}
+
+
+def parse_guarantee(body: dict[str, Any]) -> Guarantee:
+    if set(body) != {"epsilon"}:
+        raise ValueError("the guarantee is of no known kind")
+    return Pure(_check.fraction(body["epsilon"], "epsilon"))

@@ -1,6 +1,6 @@
-"""Statistics as exact rationals: where each can lie, and how far one unit of privacy moves it.
+"""Exact numbers of a table: where each can lie, and how far one unit of privacy moves it.
 
-A `Statistic` holds public facts and a formula; tables go through it as arguments. With k the integers of a column,
+A `Coordinate` holds public facts and a formula; tables go through it as arguments. With k the integers of a column,
 g its step and n records:
 
     mean        lower + g Σk / n
@@ -19,37 +19,14 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
 
-from inbounds import _check
-from inbounds.privacy.guarantee import NEIGHBOURS, Neighbours
+from inbounds.privacy.terms import Unit
 from inbounds.tables.answers import Cell, Cells
-from inbounds.tables.engine import Product, Request
+from inbounds.tables.request import Product, Request
 from inbounds.tables.schema import Quantised
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
-    """What is protected: one record, or all records of a person who has up to ``contributions`` of them."""
-
-    neighbours: Neighbours = "substitute"
-    contributions: int = 1
-
-    def __post_init__(self) -> None:
-        _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
-        object.__setattr__(self, "contributions", _check.integer(self.contributions, "contributions", least=1))
-
-    @property
-    def name(self) -> str:
-        """The unit of privacy in a word."""
-        return "record" if self.contributions == 1 else "person"
-
-    @property
-    def cell_changes(self) -> int:
-        """Changes by one in the counts of a table: a substituted record leaves a cell and enters another."""
-        return self.contributions * (2 if self.neighbours == "substitute" else 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Statistic:
+class Coordinate:
     """One number that a table has.
 
     ``sensitivity`` is the most that the unit moves it. ``step`` is its natural grid, None for a fine one. A value
@@ -75,18 +52,18 @@ class Statistic:
         return value if upper is None else min(value, upper)
 
 
-def count(place: tuple[int, ...], unit: Unit, rows: int | None) -> Statistic:
+def count(place: tuple[int, ...], unit: Unit, rows: int | None) -> Coordinate:
     """Number of records in a cell: 0..n, or without a limit where n is not public."""
     upper = None if rows is None else Fraction(rows)
     moved = Fraction(unit.contributions)
-    return Statistic("count", Fraction(0), upper, moved, lambda cells: _size(cells, place), step=Fraction(1))
+    return Coordinate("count", Fraction(0), upper, moved, lambda cells: _size(cells, place), step=Fraction(1))
 
 
-def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Statistic:
+def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Coordinate:
     """Records in a cell over a public number."""
     moved = Fraction(unit.contributions, denominator)
 
-    return Statistic(
+    return Coordinate(
         "proportion",
         Fraction(0),
         Fraction(1),
@@ -96,7 +73,7 @@ def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Statistic:
     )
 
 
-def mean(column: Quantised, unit: Unit, rows: int) -> Statistic:
+def mean(column: Quantised, unit: Unit, rows: int) -> Coordinate:
     """claim:statistic-mean. Mean of n records, n public: moves by at most W/n."""
     bounds, step = column.column, column.step
 
@@ -104,10 +81,10 @@ def mean(column: Quantised, unit: Unit, rows: int) -> Statistic:
         count, sums, _ = cells[()]
         return bounds.lower + step * Fraction(sums[0], count)
 
-    return Statistic("mean", bounds.lower, bounds.upper, unit.contributions * bounds.width / rows, formula)
+    return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * bounds.width / rows, formula)
 
 
-def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Statistic:
+def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Coordinate:
     """claim:statistic-centred. c + Σ(x - c)/N with c the middle of the bounds and N a public number.
 
     It is the mean of a table of N records. A record that comes or goes moves it by at most W/(2N), half of what it does
@@ -120,10 +97,10 @@ def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Statistic:
         count, sums, _ = cells.get((), _empty(1))
         return middle + (count * (bounds.lower - middle) + column.step * sums[0]) / denominator
 
-    return Statistic("mean", bounds.lower, bounds.upper, unit.contributions * moved, formula)
+    return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * moved, formula)
 
 
-def total(column: Quantised, unit: Unit, rows: int | None) -> Statistic:
+def total(column: Quantised, unit: Unit, rows: int | None) -> Coordinate:
     """claim:statistic-sum. Sum: moves by W when a record is replaced, by max(|lower|, |upper|) when one comes or goes.
 
     Bounds are n times the column's where n is public; otherwise a sum of numbers of one sign is bounded by zero.
@@ -139,10 +116,10 @@ def total(column: Quantised, unit: Unit, rows: int | None) -> Statistic:
         count, sums, _ = cells.get((), _empty(1))
         return count * bounds.lower + column.step * sums[0]
 
-    return Statistic("sum", lower, upper, unit.contributions * moved, formula)
+    return Coordinate("sum", lower, upper, unit.contributions * moved, formula)
 
 
-def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Statistic]:
+def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coordinate]:
     """claim:statistic-covariance. Sample variances and covariances of all pairs, row by row from the diagonal.
 
     Each moves by at most W_x W_y / n. Variances lie in [0, W² ⌊n²/4⌋/(n(n-1))], covariances within ± the like.
@@ -150,7 +127,7 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Sta
     pairs = list(combinations_with_replacement(range(len(columns)), 2))
     largest = Fraction(rows * rows // 4, rows * (rows - 1))
 
-    def element(place: int, i: int, j: int) -> Statistic:
+    def element(place: int, i: int, j: int) -> Coordinate:
         pair = Product(columns[i], columns[j])
         area, unit_area = _areas(pair)
 
@@ -161,14 +138,14 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Sta
 
         moved = area / rows + 2 * pair.slack * unit_area / (rows - 1)
         name = "variance" if i == j else "covariance"
-        return Statistic(
+        return Coordinate(
             name, Fraction(0) if i == j else -area * largest, area * largest, unit.contributions * moved, formula
         )
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
 
-def standard_deviation(variance: Statistic) -> Statistic:
+def standard_deviation(variance: Coordinate) -> Coordinate:
     """claim:statistic-root. The root of a variance: moves by at most the root of what the variance moves by.
 
     √a - √b ≤ √(a - b). Bounds and sensitivity are irrational: the first is rounded down and the second up, by less than
@@ -186,7 +163,7 @@ def standard_deviation(variance: Statistic) -> Statistic:
 
 def pooled(
     columns: Sequence[Quantised], unit: Unit, rows: int, cells: int, *, sizes: Sequence[int] | None = None
-) -> list[Statistic]:
+) -> list[Coordinate]:
     """claim:statistic-pooled. Variances and covariances within cells, pooled: Σ_j scatter_j / (n - J), all pairs.
 
     Cells of one record or none have no scatter. Without ``sizes`` they are secret and a record may change its cell: a
@@ -197,7 +174,7 @@ def pooled(
     free = rows - cells
     largest = Fraction(rows, 4) if sizes is None else sum((Fraction(m * m // 4, m) for m in sizes), start=Fraction(0))
 
-    def element(place: int, i: int, j: int) -> Statistic:
+    def element(place: int, i: int, j: int) -> Coordinate:
         pair = Product(columns[i], columns[j])
         area, unit_area = _areas(pair)
 
@@ -213,7 +190,7 @@ def pooled(
         moved = (change * area + 4 * pair.slack * unit_area) / free
         bound = area * largest / free
         name = "pooled_variance" if i == j else "pooled_covariance"
-        return Statistic(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
+        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 

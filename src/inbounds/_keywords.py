@@ -1,0 +1,68 @@
+"""Keywords that release functions share, explained once and shown in the help of each."""
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_MEANINGS = {
+    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, where one "
+    "column is enough, a list, an array or a Series.",
+    "column": "The column of the table.",
+    "bounds": "Smallest and largest value that a record may hold, known without looking at the data; others are "
+    "clipped. For several columns a dictionary: {'age': (0, 100), 'bmi': (10, 60)}.",
+    "level": "The level to count.",
+    "levels": "The values that a column may hold, known without looking at the data; with `by`, the groups.",
+    "edges": "Ends of intervals, known without looking at the data.",
+    "by": "The column of the groups.",
+    "epsilon": "What is spent; decimals are taken as written (0.1 is 1/10).",
+    "missing": "What a missing value counts as; without it a table with missing values is refused.",
+    "other": "The level of values that are none of the levels; without it a table that has some is refused.",
+    "by_missing": "The group of records whose group is missing.",
+    "integer": "Declares whole numbers, which are then counted in steps of one. The type of a column decides nothing: "
+    "one record may change it.",
+    "repair": "How noisy numbers are made possible ones; see above.",
+    "method": 'How the elements of a matrix are drawn: `"joint"`, all together, or `"split"`, each with a share of '
+    "epsilon.",
+    "derived": "The level whose share is what the others leave of one.",
+    "tree": "The levels in nested groups.",
+    "sizes": "The number of rows of each group, where that is public and no record changes its group.",
+    "bounding": '`"bit"` (clamp) or `"truncated"` (renormalise, at the scale that it really needs).',
+    "neighbours": '`"substitute"`: a record takes another value, and the number of rows is public. `"add-remove"`: '
+    "a record comes or goes, and the number of rows is protected.",
+    "contributions": "How many records one person may have; then the guarantee is for persons.",
+    "rows": "States the public number of rows; a table of another size is refused.",
+    "ledger": "Where it is accounted for: a ledger's file, or an `inbounds.ledger.Account`, which names the dataset. "
+    "The charge is made before the data are read; the same release again is the stored one, free of charge.",
+    "denominator": 'A fixed public number to divide by, for `"add-remove"`.',
+}
+_ENDING = """
+Returns
+-------
+Release
+    The value with its certificate, error and intervals.
+
+Raises
+------
+TypeError, ValueError
+    For arguments that are missing, of another kind or cannot be combined; nothing is spent.
+DataError
+    For a table that its rules refuse; the message holds no data.
+BudgetRefused
+    Where the ledger's limit would be exceeded; nothing is spent.
+"""
+
+
+def explain(function: _Function) -> _Function:
+    """The function, with its keywords, result and errors in its help."""
+    lines = ["Parameters", "----------"]
+    for name in inspect.signature(function).parameters:
+        lines += [name, *textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")]
+    summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n>>> ")
+    parts = [summary.rstrip(), "\n".join(lines), _ENDING.strip()]
+    if example:
+        parts.append(f"Examples\n--------\n>>> {example}")
+    function.__doc__ = "\n\n".join(parts) + "\n"
+    return function

@@ -1,0 +1,134 @@
+"""How the columns of a plan's item become the keywords of its statistic, for each way that statistics take columns."""
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol
+
+from inbounds.app.parts import Column, Item
+
+
+class Taking(Protocol):
+    """One way to take columns: what may be wrong with those named, and the keywords that they make."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]: ...
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]: ...
+
+
+class _Number:
+    """One column of numbers."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        yield from _one_column(item)
+        yield from _need_bounds(item, rules)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        ((name, rule),) = rules.items()
+        made = {"column": name, "bounds": exact(rule.bounds), "missing": exact(rule.missing)}
+        return made | {"integer": rule.integer or None}
+
+
+class _Numbers:
+    """Several columns of numbers."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        if len(item.columns) < 2:
+            yield f"release.{item.name}.columns: {item.statistic} is of two columns or more"
+        yield from _need_bounds(item, rules)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        made: dict[str, Any] = {"bounds": {name: exact(rule.bounds) for name, rule in rules.items()}}
+        made["missing"] = {name: exact(rule.missing) for name, rule in rules.items() if rule.missing is not None}
+        made["integer"] = [name for name, rule in rules.items() if rule.integer]
+        return {name: value for name, value in made.items() if value}
+
+
+class _Cells:
+    """One column with levels or intervals."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        yield from _one_column(item)
+        yield from _need_cells(item, rules)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        ((name, rule),) = rules.items()
+        which = "levels" if rule.levels is not None else "edges"
+        made = {"column": name, which: exact(getattr(rule, which))}
+        return made | {"missing": exact(rule.missing), "other": rule.other}
+
+
+class _Table:
+    """Several columns with levels or intervals."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        if not item.columns:
+            yield f"release.{item.name}.columns: name the columns of the table"
+        yield from _need_cells(item, rules)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        made = {
+            word: {name: exact(getattr(rule, word)) for name, rule in rules.items() if getattr(rule, word) is not None}
+            for word in ("levels", "edges", "missing", "other")
+        }
+        # A column with both has intervals only where it has no levels.
+        made["edges"] = {name: edges for name, edges in made["edges"].items() if name not in made["levels"]}
+        return {name: value for name, value in made.items() if value}
+
+
+class _Level:
+    """One column of which a level is counted."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        yield from _one_column(item)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        ((name, rule),) = rules.items()
+        if rule.missing is None:
+            return {"column": name}
+        # Whether a missing value counts as the level.
+        return {"column": name, "missing": rule.missing == (1 if item.level is None else item.level)}
+
+
+class _LevelOrNone:
+    """The like, or all records."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        if len(item.columns) > 1:
+            yield f"release.{item.name}.columns: {item.statistic} is of one column, or of all records"
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        return _Level().keywords(item, rules) if rules else {}
+
+
+WAYS: Mapping[str, Taking] = {
+    "number": _Number(),
+    "numbers": _Numbers(),
+    "cells": _Cells(),
+    "table": _Table(),
+    "level": _Level(),
+    "level or none": _LevelOrNone(),
+}
+
+
+def _one_column(item: Item) -> Iterator[str]:
+    if len(item.columns) != 1:
+        yield f"release.{item.name}.columns: {item.statistic} is of one column, as in columns = ['age']"
+
+
+def _need_bounds(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+    for column, rule in rules.items():
+        if rule.bounds is None:
+            yield f"columns.{column}: bounds = [lower, upper] are needed for release.{item.name}"
+
+
+def _need_cells(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+    for column, rule in rules.items():
+        if rule.levels is None and rule.edges is None:
+            yield f"columns.{column}: levels = [...] or edges = [...] are needed for release.{item.name}"
+
+
+def exact(value: Any) -> Any:
+    """Decimal numbers as fractions, also inside lists."""
+    if isinstance(value, Decimal):
+        return Fraction(value)
+    return [exact(one) for one in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,109 @@
+"""What every derivation is handed, and what it must be able to do."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.expected import Error
+from inbounds.privacy.certificate import Certificate, Composition
+
+Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
+
+
+class Limits(NamedTuple):
+    """Bounds of coordinates or of values (infinite on an open side), and a row (lower, upper) per numeric column."""
+
+    lower: Array
+    upper: Array
+    columns: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law."""
+
+    noisy: tuple[Fraction, ...]
+    units: tuple[Fraction, ...]
+    certificate: Certificate | Composition
+    limits: Limits
+
+    @property
+    def parts(self) -> tuple[Certificate, ...]:
+        """The law of each coordinate."""
+        if isinstance(self.certificate, Composition):
+            return self.certificate.parts
+        return (self.certificate,) * len(self.noisy)
+
+    @property
+    def worth(self) -> Array:
+        """The coordinates in double precision, units applied."""
+        return np.array([float(x * unit) for x, unit in zip(self.noisy, self.units, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known before a release: where the truth plausibly lies, and among about how many records.
+
+    ``cells`` is the number of cells that are published, ``groups`` how many cells have sums of their own.
+    """
+
+    plausible: Any
+    size: int | None
+    columns: Array
+    units: tuple[Fraction, ...]
+    labels: tuple[tuple[str, ...], ...]
+    groups: int
+    name: str
+
+    def known_size(self) -> int:
+        """The number of records; `TypeError` where it is protected and was not guessed."""
+        if self.size is None:
+            raise TypeError(
+                f"where the number of rows is protected, the error of a {self.name} depends on it: say about how "
+                "many there are, as in expected_rows=1000"
+            )
+        return self.size
+
+
+class Derivation(Protocol):
+    """How values follow from noisy coordinates.
+
+    ``text`` names it in records and reports; ``plain`` ones need no such name. ``of_sums`` says that coordinates are
+    noisy counts and sums, ``single`` that each coordinate is one value, with a law of its own. ``tail`` says what the
+    worst half-width of an interval is: that of the noise, what Chebyshev's inequality makes of the worst RMSE, or the
+    width of the bounds, which the worst RMSE is then.
+    """
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def plain(self) -> bool: ...
+    @property
+    def of_sums(self) -> bool: ...
+    @property
+    def single(self) -> bool: ...
+    @property
+    def tail(self) -> Tail: ...
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        """Values from coordinates (units applied), flat: cells one after another, matrices row by row."""
+        ...
+
+    def error(self, given: Coordinates) -> Error:
+        """How far off values are expected to be, at worst and where they were released."""
+        ...
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        """Simulated values less those of ``given``, a row for each draw; the worst RMSE and bias over the bounds."""
+        ...
+
+    def room(self, values: Array) -> Array | None:
+        """How far each value may be from one that was computed elsewhere; None where there is no rounding."""
+        ...
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        """The coordinates that a plausible truth has, without noise."""
+        ...

@@ -1,0 +1,61 @@
+"""Coordinates that are values themselves, or the squares of them."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.derivations import plausible
+from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
+from inbounds.privacy.certificate import Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Direct:
+    """Noisy coordinates, times their units, within their bounds; with ``root`` the square roots of them."""
+
+    root: bool = False
+
+    of_sums = False
+    single = True
+    tail: ClassVar[Tail] = "bounds"
+
+    @property
+    def text(self) -> str:
+        return "root of a released variance" if self.root else "direct"
+
+    @property
+    def plain(self) -> bool:
+        return not self.root
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        clipped = np.clip(noisy, limits.lower, limits.upper)
+        return np.asarray(np.sqrt(clipped) if self.root else clipped)
+
+    def error(self, given: Coordinates) -> Error:
+        part = given.parts[0]
+        if self.root:
+            law = continuous(part)
+            return Error(*root_error(law, float(given.noisy[0])), *worst_root_error(law))
+        if isinstance(given.certificate, Certificate) and len(given.noisy) > 1:
+            return exact_errors(part, given.noisy, float(given.units[0]))
+        return exact_error(part, given.noisy[0], given.units[0])
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
+        worst = self.error(given)
+        return errors, (np.ravel(worst.worst_rmse), np.ravel(worst.worst_bias))
+
+    def room(self, values: Array) -> Array | None:
+        return None
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.counts(plausible.shares(seen) * seen.known_size())
+
+    def span(self, lower: float, upper: float) -> tuple[float, float]:
+        """Bounds of one coordinate as those of its value."""
+        return (math.sqrt(lower), math.sqrt(upper)) if self.root else (lower, upper)

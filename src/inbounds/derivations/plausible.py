@@ -1,0 +1,98 @@
+"""Truths that are plausible before a release, as the coordinates they would have without noise.
+
+An error is a statement about some truth. Before a release none is known, so errors are given for plausible ones: by
+default the middle of everything (shares all alike, variances of numbers spread evenly over their bounds, no
+correlation), or what the user states.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._check import Array
+from inbounds.derivations.base import Situation
+
+
+def shares(seen: Situation) -> Array:
+    """The share of each cell."""
+    cells = math.prod(len(axis) for axis in seen.labels)
+    if seen.plausible is None:
+        return np.full(cells, 1 / cells)
+    stated = _read_table(seen.plausible).ravel()
+    if len(stated) != cells or not ((stated >= 0).all() and abs(stated.sum() - 1) < 1e-6):
+        labels = ", ".join(seen.labels[0]) if len(seen.labels) == 1 else "row by row"
+        raise ValueError(f"plausible must be {cells} shares >= 0 that sum to one, in the order of the cells: {labels}")
+    return stated
+
+
+def counts(expected: Array) -> tuple[Fraction, ...]:
+    """Numbers of records, rounded."""
+    return tuple(Fraction(round(float(count))) for count in expected)
+
+
+def covariances(seen: Situation) -> Array:
+    """A covariance matrix of the columns."""
+    ends = seen.columns
+    if seen.plausible is None:
+        return np.diag((ends[:, 1] - ends[:, 0]) ** 2 / 12)
+    matrix = _read_table(seen.plausible)
+    if matrix.shape != (len(ends), len(ends)) or not np.allclose(matrix, matrix.T):
+        raise ValueError(f"plausible must be a symmetric covariance matrix of {len(ends)} columns")
+    most = (ends[:, 1] - ends[:, 0]) ** 2 / 2
+    if np.linalg.eigvalsh(matrix).min() < -1e-9 * most.max() or (matrix.diagonal() > most).any():
+        raise ValueError(
+            "plausible must be a covariance matrix that these bounds allow: positive semidefinite, and with variances "
+            "of at most half the squared width of a column's bounds"
+        )
+    return matrix
+
+
+def _read_table(stated: Any) -> Array:
+    """Shares or a matrix, in whatever form NumPy reads."""
+    lengths = {len(row) for row in stated if isinstance(row, Sequence)} if isinstance(stated, list | tuple) else set()
+    if len(lengths) > 1:
+        raise ValueError("plausible must be a full table of numbers: its rows differ in length")
+    return _check.array(stated, "plausible")
+
+
+def middle(stated: Any, ends: Sequence[float]) -> float:
+    """The middle of a plausible range."""
+    low, high = span(stated, float(ends[0]), float(ends[1]))
+    return (low + high) / 2
+
+
+def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[float, float]:
+    """A plausible number or range, within bounds; the bounds themselves where none is stated.
+
+    An open side of them then ends ``far`` from the other, or from zero.
+    """
+    if stated is None:
+        start = lower if math.isfinite(lower) else upper - far if math.isfinite(upper) else -far
+        return start, upper if math.isfinite(upper) else lower + far if math.isfinite(lower) else far
+    pair = stated.tolist() if isinstance(stated, np.ndarray) and stated.ndim == 1 else stated
+    if isinstance(pair, tuple | list):
+        if len(pair) != 2:
+            raise ValueError(f"plausible must be a number or a pair (low, high), got {len(pair)} numbers")
+        low, high = (_check.finite(x, "plausible") for x in pair)
+    else:
+        low = high = _check.finite(pair, "plausible")
+    if not low <= high:
+        raise ValueError(f"plausible must be a pair (low, high), got {low:g} before {high:g}")
+    if not lower <= low <= high <= upper:
+        raise ValueError(f"plausible must lie within the bounds, {lower:g} to {upper:g}, got {low:g} to {high:g}")
+    return low, high
+
+
+def sums(seen: Situation, means: Array, matrix: Array | None) -> tuple[Fraction, ...]:
+    """Counts and sums of groups that are all of one size, with one mean and one covariance matrix."""
+    each, halves = seen.known_size() / seen.groups, (seen.columns[:, 1] - seen.columns[:, 0]) / 2
+    vector: list[float] = [each, *(each * (means - seen.columns.mean(axis=1)) / halves)]
+    if matrix is not None:
+        rows, columns = np.triu_indices(len(halves))
+        products = (each - 1) * (matrix / np.outer(halves, halves))[rows, columns]
+        vector += np.where(rows == columns, 2 * products - each, products).tolist()
+    return tuple(Fraction(float(x)) for _ in range(seen.groups) for x in vector)

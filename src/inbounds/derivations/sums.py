@@ -1,0 +1,157 @@
+"""Means, variances and matrices from noisy counts and sums, where no number of records is public.
+
+Coordinates are those of `inbounds.tables.coordinates.Moments`, cell after cell: a count, Σu of each column and, for
+second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.after.moments import dimension, pooled_scatter, possible, scatter, symmetric
+from inbounds.derivations import plausible
+from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.matrices import matrix_room
+from inbounds.expected import Error, affordable_draws, affordable_matrices, simulate, simulated_error
+
+
+def _halves(limits: Limits) -> Array:
+    return (limits.columns[:, 1] - limits.columns[:, 0]) / 2
+
+
+def _cells(noisy: Array, columns: int, *, products: bool) -> Array:
+    return noisy.reshape(*noisy.shape[:-1], -1, dimension(columns, products=products))
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOfSums:
+    """The mean of each cell: its noisy sum over its noisy count."""
+
+    text = "noisy sum over noisy count"
+    plain = False
+    of_sums = True
+    single = False
+    tail: ClassVar[Tail] = "bounds"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        cells = _cells(noisy, len(limits.columns), products=False)
+        # An empty group has no mean; one record is the least that a count stands for.
+        means = limits.columns.mean(axis=1) + _halves(limits) * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
+        return np.asarray(np.clip(means, limits.lower, limits.upper))
+
+    def error(self, given: Coordinates) -> Error:
+        return simulated_error(*self.simulate(given))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(given.noisy), len(given.limits.columns))
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        return errors, _widths(given)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.sums(seen, np.array([plausible.middle(seen.plausible, seen.columns[0])]), None)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadOfSums:
+    """A variance, or with ``root`` a standard deviation."""
+
+    root: bool = False
+
+    plain = False
+    of_sums = True
+    single = False
+    tail: ClassVar[Tail] = "bounds"
+
+    @property
+    def text(self) -> str:
+        return f"{'standard deviation' if self.root else 'variance'} from noisy sums and count"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        cells = _cells(noisy, len(limits.columns), products=True)
+        counts, centred = scatter(cells[..., 0, :], _halves(limits))
+        variances = np.clip(centred / (counts - 1), 0.0, limits.upper**2 if self.root else limits.upper)
+        return np.asarray(np.sqrt(variances) if self.root else variances)
+
+    def error(self, given: Coordinates) -> Error:
+        return simulated_error(*self.simulate(given))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(given.noisy), len(given.limits.columns))
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        return errors, _widths(given)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        if seen.plausible is None:
+            variances = plausible.covariances(seen)
+        else:
+            stated = plausible.middle(seen.plausible, seen.columns[0])
+            stated = plausible.middle(stated**2, seen.columns[0]) if self.root else stated
+            variances = np.array([[stated]])
+        return plausible.sums(seen, seen.columns.mean(axis=1), variances)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixOfSums:
+    """A covariance matrix; ``pooled`` within groups, with ``unit`` the correlation matrix."""
+
+    repair: str
+    unit: bool = False
+    pooled: bool = False
+
+    plain = False
+    of_sums = True
+    single = False
+    tail: ClassVar[Tail] = "bounds"
+
+    @property
+    def text(self) -> str:
+        what = "correlations" if self.unit else "covariances"
+        return f"pooled {what} from noisy sums and counts" if self.pooled else f"{what} from noisy sums and count"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        cells = _cells(noisy, len(limits.columns), products=True)
+        if self.pooled:
+            centred, free = pooled_scatter(cells, _halves(limits))
+        else:
+            counts, centred = scatter(cells[..., 0, :], _halves(limits))
+            free = counts - 1
+        full = symmetric(centred / free)
+        if self.unit:
+            return possible(full, self.repair, unit=True)
+        return possible(np.clip(full, limits.lower, limits.upper), self.repair)
+
+    def covariances(self) -> "MatrixOfSums":
+        """The same sums as covariances. No repair changes variances; this one takes no time."""
+        return MatrixOfSums("clip", pooled=self.pooled)
+
+    def error(self, given: Coordinates) -> Error:
+        return simulated_error(*self.simulate(given))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        if not self.unit:
+            return errors, _widths(given)
+        width = 2 * (1 - np.eye(len(given.limits.columns))).ravel()
+        return errors, (width, width)
+
+    def room(self, values: Array) -> Array | None:
+        return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.sums(seen, seen.columns.mean(axis=1), plausible.covariances(seen))
+
+
+def _widths(given: Coordinates) -> tuple[Array, Array]:
+    """At worst values are off by the width of their bounds: a group may be empty, a variance next to nothing."""
+    width = given.limits.upper - given.limits.lower
+    return width, width

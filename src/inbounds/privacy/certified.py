@@ -1,0 +1,131 @@
+"""The laws of releases, certified: from public numbers alone, before any data are read."""
+
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
+
+from inbounds.grid.law import GridMechanism
+from inbounds.privacy.certificate import Certificate, certify
+from inbounds.privacy.exact import choose_grid, grid_mechanism
+from inbounds.privacy.guarantee import Neighbours
+from inbounds.privacy.terms import Terms
+
+Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
+# Where a true value may lie, seen from the bounds of its release.
+Location: TypeAlias = Literal["inside", "anywhere"]
+
+
+def single_law(
+    name: str,
+    terms: Terms,
+    bounds: Bound,
+    sensitivity: Fraction,
+    *,
+    step: Fraction | None = None,
+    epsilon: Fraction | None = None,
+) -> Certificate:
+    """The law of one number within bounds at ε (or a share of it), certified; ``step`` is its natural grid."""
+    if terms.bounding == "truncated" and bounds == (None, None):
+        raise ValueError(f"a {name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
+    spent = terms.epsilon if epsilon is None else epsilon
+    return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, spent)
+
+
+def cut_law(law: Certificate, bounds: Bound) -> Certificate:
+    """A truncated law at the same ε within other bounds, which the true value may lie beyond."""
+    steps = law.sensitivity, None
+    return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
+
+
+# All arguments of laws are public, so results may be kept.
+@lru_cache(maxsize=1024)
+def _single_law(
+    name: str,
+    bounding: str,
+    bounds: Bound,
+    steps: tuple[Fraction, Fraction | None],
+    neighbours: Neighbours,
+    epsilon: Fraction,
+    location: Location = "inside",
+) -> Certificate:
+    sensitivity, step = steps
+    return certify(
+        _law(bounding, bounds, sensitivity, epsilon, step=step, location=location),
+        statistic=name,
+        neighbours=neighbours,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        location=location,
+    )
+
+
+def _law(bounding: str, bounds: Bound, sensitivity: Fraction, epsilon: Fraction, **grid: Any) -> GridMechanism:
+    """The mechanism with the least noise; a plain word where its scale would not fit 60 bits."""
+    try:
+        lower, upper = bounds
+        return grid_mechanism(bounding, choose_grid(lower, upper, sensitivity, epsilon, **grid), epsilon)
+    except ValueError:
+        pass
+    raise ValueError(
+        "no noise can be drawn for this epsilon, with these bounds, rows (or denominator) and contributions: the scale "
+        "would be too large or too small for 60 bits; take an epsilon nearer to 1, or fewer contributions"
+    )
+
+
+@lru_cache(maxsize=1024)
+def counts_law(name: str, terms: Terms, levels: int = 1) -> Certificate:
+    """The law of each count of a table at ε, certified for all of them together.
+
+    In a tree every record is counted once in each of its ``levels``.
+    """
+    changes = terms.unit.cell_changes * levels
+    upper = None if terms.rows is None else Fraction(terms.rows)
+    return certify(
+        _law(terms.bounding, (Fraction(0), upper), Fraction(1), terms.epsilon / changes, step=Fraction(1)),
+        statistic=name,
+        neighbours=terms.unit.neighbours,
+        sensitivity=Fraction(1),
+        epsilon=terms.epsilon,
+        draws=changes,
+    )
+
+
+@lru_cache(maxsize=1024)
+def zero_sum_law(name: str, terms: Terms, cells: int) -> Certificate:
+    """The law of noise that keeps the sum of a table's counts, certified; for a public number of rows."""
+    changes = terms.unit.cell_changes
+    share = terms.epsilon / changes
+    return certify(
+        _law("unbounded", (None, None), Fraction(1), share, step=Fraction(1), location="anywhere"),
+        statistic=name,
+        neighbours=terms.unit.neighbours,
+        sensitivity=Fraction(1),
+        epsilon=terms.epsilon,
+        location="anywhere",
+        dimension=cells,
+        draws=changes,
+        noise="zero-sum",
+    )
+
+
+@lru_cache(maxsize=1024)
+def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, draws: int = 1) -> Certificate:
+    """The law of sup-norm noise for vectors whose coordinates all move by at most ``sensitivity``, certified.
+
+    ``draws`` is the number of vectors that the unit moves. Truncation is refused: it would not be post-processing.
+    """
+    if terms.bounding == "truncated":
+        raise ValueError(
+            f"bounding='truncated' is not offered for a {name} released jointly: the noise of several numbers at once "
+            "is clamped, which costs no privacy; use bounding='bit'"
+        )
+    return certify(
+        _law("unbounded", (None, None), sensitivity, terms.epsilon / draws, location="anywhere"),
+        statistic=name,
+        neighbours=terms.unit.neighbours,
+        sensitivity=sensitivity,
+        epsilon=terms.epsilon,
+        location="anywhere",
+        dimension=dimension,
+        draws=draws,
+    )

@@ -1,0 +1,110 @@
+"""Terms of a release: what it promises, to whom, how it is kept in bounds, and which number of rows is public."""
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+from inbounds import _check
+from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, Neighbours, Pure, parse_guarantee
+
+Bounding: TypeAlias = Literal["bit", "truncated"]
+BOUNDINGS = ("bit", "truncated")
+# Far beyond what protects anyone; exact values for tests are within reach.
+_LARGEST_EPSILON = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is protected: one record, or all records of a person who has up to ``contributions`` of them."""
+
+    neighbours: Neighbours = "substitute"
+    contributions: int = 1
+
+    def __post_init__(self) -> None:
+        _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
+        object.__setattr__(self, "contributions", _check.integer(self.contributions, "contributions", least=1))
+
+    @property
+    def name(self) -> str:
+        """The unit of privacy in a word."""
+        return "record" if self.contributions == 1 else "person"
+
+    @property
+    def cell_changes(self) -> int:
+        """Changes by one in the counts of a table: a substituted record leaves a cell and enters another."""
+        return self.contributions * (2 if self.neighbours == "substitute" else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a release promises and what is public about its table.
+
+    ``rows`` is the public number of rows, None where that is protected (``neighbours="add-remove"``) or not yet known.
+    """
+
+    guarantee: Guarantee
+    unit: Unit = field(default_factory=Unit)
+    bounding: Bounding = "bit"
+    rows: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        epsilon: object,
+        neighbours: object = "substitute",
+        contributions: object = 1,
+        bounding: object = "bit",
+        rows: int | None = None,
+    ) -> "Terms":
+        """Terms as a user writes them."""
+        exact = _check.fraction(epsilon, "epsilon")
+        if not 0 < exact <= _LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
+        unit = Unit(neighbours, contributions)  # type: ignore[arg-type]
+        return cls(Pure(exact), unit, _check.choice(bounding, "bounding", BOUNDINGS), rows)  # type: ignore[arg-type]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The ε whose pure promise is as strong as the guarantee."""
+        return self.guarantee.epsilon
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What one record may do."""
+        return self.unit.neighbours
+
+    @property
+    def contributions(self) -> int:
+        """Records that one person may have."""
+        return self.unit.contributions
+
+    @property
+    def protects_rows(self) -> bool:
+        """Whether the number of rows is protected."""
+        return self.unit.neighbours == "add-remove"
+
+    def with_rows(self, rows: int | None) -> "Terms":
+        """The same for a table of so many rows."""
+        return replace(self, rows=rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **self.guarantee.to_dict(),
+            "neighbours": self.unit.neighbours,
+            "contributions": self.unit.contributions,
+            "bounding": self.bounding,
+            "rows": self.rows,
+        }
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> "Terms":
+        """What `to_dict` wrote; `ValueError` or `TypeError` for anything else."""
+        rest = {name: body[name] for name in ("neighbours", "contributions", "bounding", "rows")}
+        guarantee = parse_guarantee({name: value for name, value in body.items() if name not in rest})
+        rows = None if rest["rows"] is None else _check.integer(rest["rows"], "rows", least=1)
+        bounding = _check.choice(rest["bounding"], "bounding", BOUNDINGS)
+        made = cls(guarantee, Unit(rest["neighbours"], rest["contributions"]), bounding, rows)  # type: ignore[arg-type]
+        if (rows is None) != made.protects_rows:
+            raise ValueError("the rows do not fit the neighbour relation")
+        return made

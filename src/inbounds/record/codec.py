@@ -1,0 +1,349 @@
+"""The text of a record, for one release or many: how it is written, and how it is proved when it is read.
+
+A record holds what was asked for (each statistic with its terms) and what was drawn. Everything else in it follows from
+those two: the statistic is drafted again, the value derived again, and what is not the same is refused. So a reader
+trusts nothing but that the drawn numbers were drawn.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cache, reduce
+from itertools import chain
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
+from inbounds.privacy.chain import Entry, LedgerError, cost_of
+from inbounds.privacy.guarantee import Guarantee
+from inbounds.privacy.terms import Terms
+from inbounds.record.in_turn import laws_in_turn
+from inbounds.record.statistic import describe, parse_statistic
+
+if TYPE_CHECKING:
+    from inbounds.record.release import ColumnRule, Release
+
+FORMAT = "inbounds-record/1"
+# Formats of version 0.1.
+_FORMER = ("inbounds-release/1", "inbounds-releases/1")
+_FIELDS = {"format", "dataset", "digest", "entry", "releases"}
+_RELEASE_FIELDS = (
+    "value",
+    "statistic",
+    "terms",
+    "method",
+    "columns",
+    "axes",
+    "noisy",
+    "units",
+    "bounds",
+    "notes",
+    "certificate",
+)
+# Fields of which one entry is written for all of a long list, where they are equal.
+_SHARED = ("units", "bounds")
+_LONG = 100
+# Elements of a list that are made text at a time.
+_BLOCK = 10_000
+_NAME_LENGTH = 10_000
+
+
+class RecordError(ValueError):
+    """A record whose parts do not agree."""
+
+
+# Writing
+
+
+def digest(dataset: str | None, asked: Mapping[str, tuple[Any, Terms]]) -> str:
+    """SHA-256 of what was asked for, by name: the same before and after it was released."""
+    body = {
+        "dataset": dataset,
+        "releases": [[name, describe(statistic), terms.to_dict()] for name, (statistic, terms) in asked.items()],
+    }
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
+    """The digest of what these releases, or drafts of them, are of."""
+    return digest(dataset, {name: (release.statistic, release.terms) for name, release in releases.items()})
+
+
+def write_record(releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None) -> str:
+    """A record as text."""
+    return "".join(record_pieces(releases, dataset, entry))
+
+
+def record_pieces(
+    releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None
+) -> Iterator[str]:
+    """The text of `write_record` in pieces, so that a large record is written without being held twice."""
+    head = {
+        "format": FORMAT,
+        "dataset": dataset,
+        "digest": digest_of(dataset, releases),
+        "entry": None if entry is None else entry.to_dict(),
+    }
+    start = "{"
+    for name, value in head.items():
+        yield f"{start}\n{json.dumps(name)}: {json.dumps(value, indent=1, ensure_ascii=False)}"
+        start = ","
+    yield ',\n"releases": '
+    start = "{"
+    for name, release in releases.items():
+        yield f"{start}\n{json.dumps(name, ensure_ascii=False)}: "
+        yield from _release_pieces(release)
+        start = ","
+    yield "\n}\n}\n"
+
+
+def _body(release: "Release") -> dict[str, Any]:
+    """The fields of a release that are written as lists or plain values."""
+    return {
+        "value": release.value,
+        "statistic": describe(release.statistic),
+        "terms": release.terms.to_dict(),
+        "method": release.method,
+        "columns": release.columns,
+        "axes": release.axes,
+        "noisy": release.noisy,
+        "units": _shorten(release.units),
+        "bounds": _shorten(release.bounds),
+        "notes": release.notes,
+    }
+
+
+def _release_pieces(release: "Release") -> Iterator[str]:
+    start = "{"
+    for name, value in _body(release).items():
+        yield f"{start}\n {json.dumps(name)}: "
+        yield from _write(value)
+        start = ","
+    certificate = json.dumps(release.certificate.to_dict(), indent=1, ensure_ascii=False).replace("\n", "\n ")
+    yield f'{start}\n "certificate": {certificate}\n}}'
+
+
+def longest_text(draft: "Release") -> int:
+    """Bytes that the text of a release of this draft has at most, and some to spare."""
+    statistic = json.dumps([describe(draft.statistic), draft.terms.to_dict(), draft.method])
+    plain = (draft.columns, draft.axes, _shorten(draft.units), _shorten(draft.bounds))
+    proof = len(json.dumps(draft.certificate.to_dict(), indent=1))
+    laws = 1 if isinstance(draft.certificate, Certificate) else len(draft.certificate.parts)
+    numbers = max(len(draft.units), prod(draft.shape))
+    # A number has no more digits than the law that it is drawn from; a character has up to four bytes.
+    listed = sum(map(len, chain.from_iterable(map(_write, plain)))) + len(statistic)
+    return 20_000 + 4 * (listed + proof + numbers * (100 + proof // laws))
+
+
+def _shorten(values: tuple[Any, ...]) -> Any:
+    alike = len(values) > _LONG and all(value == values[0] for value in values)
+    return {"all": _plain(values[0]), "count": len(values)} if alike else values
+
+
+def _write(value: Any) -> Iterator[str]:
+    """JSON of a value in pieces."""
+    value = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+    if not isinstance(value, tuple | list | np.ndarray):
+        yield json.dumps(_plain(value), ensure_ascii=False)
+    elif len(value) and isinstance(value[0], tuple | list | np.ndarray):
+        for i, one in enumerate(value):
+            yield "[" if i == 0 else ", "
+            yield from _write(one)
+        yield "]"
+    else:
+        yield "["
+        for start in range(0, len(value), _BLOCK):
+            block = [_plain(one) for one in value[start : start + _BLOCK]]
+            yield (", " if start else "") + json.dumps(block, ensure_ascii=False)[1:-1]
+        yield "]"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if hasattr(value, "__dataclass_fields__"):
+        return _plain_rule(value)
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _plain_rule(rule: "ColumnRule") -> dict[str, Any]:
+    return {field.name: _plain(getattr(rule, field.name)) for field in fields(rule)}
+
+
+# Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """What a record says, once everything in it was proved."""
+
+    releases: "dict[str, Release]"
+    dataset: str | None
+    entry: Entry | None
+
+
+def read_record(text: str) -> Proved:
+    """claim:verify. What `write_record` wrote, with everything in it proved again; `RecordError` otherwise.
+
+    Every statistic is drafted again, with its laws and certificates, and every value derived anew from the numbers that
+    were drawn. The digest is that of what was asked for; the ledger's entry, where there is one, has the hash it names
+    and is the charge of these releases.
+    """
+    try:
+        body = json.loads(text, object_pairs_hook=without_repeats)
+    except (ValueError, RecursionError):
+        raise RecordError("the file is not JSON, or names a field twice") from None
+    if isinstance(body, dict) and body.get("format") in _FORMER:
+        raise RecordError(
+            f"the format is {body['format']}, of version 0.1; verify it with that version, or release it anew"
+        )
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise RecordError(f"the format is not {FORMAT}")
+    if set(body) != _FIELDS or not isinstance(body["releases"], dict) or not body["releases"]:
+        raise RecordError("the record has missing or unknown fields")
+    dataset = body["dataset"]
+    if not (dataset is None or (isinstance(dataset, str) and dataset)):
+        raise RecordError("the record's dataset is no name")
+    releases = {}
+    for name, one in body["releases"].items():
+        try:
+            if len(name) > _NAME_LENGTH:
+                raise RecordError("its name is too long")
+            releases[name] = _read_release(one)
+        except (RecordError, CertificateError) as error:
+            where = f"release {name[:200]!r}: " if len(body["releases"]) > 1 else ""
+            raise type(error)(f"{where}{error}") from None
+    if len({release.terms.unit for release in releases.values()}) > 1:
+        raise RecordError("the releases of a record have one neighbour relation and one unit")
+    if digest_of(dataset, releases) != body["digest"]:
+        raise RecordError("the record's digest is not that of what was asked for")
+    return Proved(releases, dataset, _prove_entry(body["entry"], dataset, body["digest"], releases))
+
+
+def read_single(text: str) -> "Release":
+    """The release of a record that has one."""
+    releases = read_record(text).releases
+    if len(releases) > 1:
+        raise RecordError("the record has several releases: inbounds.read_record reads it")
+    (release,) = releases.values()
+    return release
+
+
+@contextmanager
+def _malformed() -> Iterator[None]:
+    """Whatever goes wrong with a record that somebody else wrote is the record's fault."""
+    try:
+        yield
+    except (RecordError, CertificateError):
+        raise
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+        raise RecordError(f"the record is malformed ({type(error).__name__})") from None
+
+
+def _read_release(body: Any) -> "Release":
+    """claim:proof. A release, if everything in it that was not drawn is what its own statistic comes to."""
+    with _malformed():
+        if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
+            raise RecordError("it has missing or unknown fields")
+        try:
+            statistic, terms = parse_statistic(body["statistic"]), Terms.from_dict(body["terms"])
+        except (ValueError, TypeError) as error:
+            raise RecordError(f"it is of no statistic that can be released: {error}") from None
+        # What it asks for may be far more than the record holds: that is known before it is drafted.
+        if not isinstance(body["noisy"], list) or len(body["noisy"]) != statistic.numbers(terms):
+            raise RecordError("its numbers are not as many as its statistic has")
+        try:
+            draft = statistic.draft(terms).record
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise RecordError(f"no {statistic.name} can be released as it says: {error}") from None
+        release = with_numbers(draft, body["noisy"])
+    return _compare(release, body)
+
+
+def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
+    """The release of a draft that came out at these numbers, as JSON has them; `RecordError` if it could not."""
+    # One object for all that are equal, as in the release that was written.
+    read = cache(lambda text: parse_fraction(text, "noisy"))
+    numbers = tuple(read(text) for text in noisy)
+    certificate, bounds = draft.certificate, draft.bounds
+    if isinstance(certificate, Composition):
+        if not all(map(_is_on_grid, numbers, certificate.parts)):
+            raise RecordError("its noisy values are not on the grid of its certificate")
+        if draft.bounding == "truncated":
+            certificate, bounds = laws_in_turn(certificate, bounds, numbers)
+    made = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
+    known: dict[tuple[int, int], bool] = {}
+    for number, law in zip(numbers, made.parts, strict=True):
+        both = id(number), id(law)
+        if both not in known:
+            known[both] = _is_on_grid(number, law)
+        if not known[both]:
+            raise RecordError("its noisy values are not on the grid of its certificate")
+    return replace(made, notes=made.own_notes())
+
+
+def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
+    index = (noisy - law.origin) / law.step
+    low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
+    return index.denominator == 1 and (low is None or index >= low) and (high is None or index <= high)
+
+
+def _compare(release: "Release", body: Mapping[str, Any]) -> "Release":
+    """The release, if the body is what it would write; values may differ by rounding, each by as much as it can."""
+    with _malformed():
+        again = json.loads("".join(_release_pieces(release)))
+    for name in _RELEASE_FIELDS:
+        same = again[name] == body[name] or (name == "value" and _is_rounded(release, again[name], body[name]))
+        if not same:
+            raise RecordError(f"its {name} does not follow from the rest of it")
+    return release
+
+
+def _is_rounded(release: "Release", own: Any, written: Any) -> bool:
+    """Whether a value is this one but for last digits: sums and eigenvalues are rounded by processor and version."""
+    room = release.derivation.room(np.array(own, dtype=np.float64))
+    return room is not None and _is_near(own, written, room.tolist())
+
+
+def _is_near(own: Any, written: Any, room: Any) -> bool:
+    """Whether numbers, in lists of lists of the same shape, are no farther apart than each may be."""
+    if isinstance(own, list):
+        same = isinstance(written, list) and len(written) == len(own)
+        return same and all(_is_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
+    number = isinstance(written, int | float) and not isinstance(written, bool)
+    return bool(number and abs(own - written) <= room)
+
+
+def _prove_entry(plain: Any, dataset: str | None, asked: str, releases: "Mapping[str, Release]") -> Entry | None:
+    if plain is None:
+        return None
+    try:
+        entry = Entry.from_dict(plain)
+        body = entry.body
+        paid = body["dataset"], body["request"], body["epsilon"], body["cost"], tuple(body["what"])
+    except (LedgerError, KeyError, TypeError) as error:
+        raise RecordError(f"the ledger's entry: {error}") from None
+    promised = total(releases)
+    own = dataset, asked, str(promised.epsilon), cost_of(promised.epsilon), list_charged(releases)
+    if entry.kind != "charge" or paid != own:
+        raise RecordError("the ledger's entry is not the charge of these releases")
+    return entry
+
+
+def total(releases: "Mapping[str, Release]") -> Guarantee:
+    """What all of them promise together: guarantees add up."""
+    return reduce(lambda one, other: one.plus(other), (release.guarantee for release in releases.values()))
+
+
+def list_charged(releases: "Mapping[str, Release]") -> tuple[str, ...]:
+    """What a ledger notes of releases: what each is, after its name where it has one of its own."""
+    return tuple(
+        release.title if name == release.title else f"{name}: {release.statistic.name}"
+        for name, release in releases.items()
+    )

@@ -1,0 +1,32 @@
+"""Elements of a matrix that are truncated one by one: each covariance within what the released variances allow."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from inbounds.after.moments import triangle_size
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.certified import Bound, cut_law
+from inbounds.tables.coordinates import root_below
+
+
+def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fraction) -> tuple[Certificate, Bound]:
+    """The truncated law of a covariance, and its bounds, once the two variances are released.
+
+    It lies within plus and minus the root of their product, rounded down; where that is 0, within the bounds it had.
+    """
+    reach = root_below(one * other)
+    return (cut_law(law, (-reach, reach)), (-reach, reach)) if reach > 0 else (law, bound)
+
+
+def laws_in_turn(
+    laws: Composition, bounds: Sequence[Bound], noisy: Sequence[Fraction]
+) -> tuple[Composition, tuple[Bound, ...]]:
+    """The laws and bounds that elements had which came out at ``noisy``: variances first, covariances within them."""
+    places = list(combinations_with_replacement(range(triangle_size(len(noisy))), 2))
+    variances = {i: noisy[place] for place, (i, j) in enumerate(places) if i == j}
+    made = [
+        (law, bound) if i == j else within_variances(law, bound, variances[i], variances[j])
+        for law, bound, (i, j) in zip(laws.parts, bounds, places, strict=True)
+    ]
+    return compose([law for law, _ in made], laws.epsilon), tuple(bound for _, bound in made)

@@ -1,0 +1,99 @@
+"""A record of several releases: those of a plan, with the charge that paid for them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from html import escape
+
+from inbounds._text import visible
+from inbounds.privacy.chain import Entry
+from inbounds.privacy.guarantee import Guarantee
+from inbounds.privacy.terms import Terms
+from inbounds.record import codec
+from inbounds.record.release import Release
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Releases(Mapping[str, Release]):
+    """Releases by name, the dataset that they are of, and the ledger's entry that paid for them.
+
+    ``left`` is what the charge left of the dataset's limit, in billionths of ε. ``stored`` says that they were drawn
+    before and are shown again.
+    """
+
+    records: Mapping[str, Release]
+    dataset: str | None = None
+    entry: Entry | None = None
+    left: int | None = None
+    stored: bool = False
+
+    def __getitem__(self, name: str) -> Release:
+        return self.records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        again = ", released before" if self.stored else ""
+        return f"<Releases: {', '.join(map(visible, self.records))}; epsilon {float(self.epsilon):g}{again}>"
+
+    def __str__(self) -> str:
+        return "\n".join(f"{visible(name)}\n{release}" for name, release in self.records.items())
+
+    def _repr_html_(self) -> str:
+        parts = (f"<h4>{escape(visible(name))}</h4>{one._repr_html_()}" for name, one in self.records.items())
+        return f"<section>{''.join(parts)}</section>"
+
+    @property
+    def dataset_name(self) -> str:
+        """The name of the dataset, for a heading."""
+        return self.dataset or "a table"
+
+    @property
+    def terms(self) -> Terms:
+        """What all of them have in common: whom they protect, and the public number of rows."""
+        return next(iter(self.records.values())).terms
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What all of them promise together."""
+        return codec.total(self.records)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """ε of all of them together: certificates compose by addition."""
+        return self.guarantee.epsilon
+
+    @property
+    def digest(self) -> str:
+        """The identity of what was asked for: the same for the same releases of the same dataset."""
+        return codec.digest_of(self.dataset, self.records)
+
+    def is_same(self, other: "Releases") -> bool:
+        """Whether both are the same draws of the same request, paid for by the same entry."""
+        return (self.dataset, dict(self), self.entry) == (other.dataset, dict(other), other.entry)
+
+    def to_json(self) -> str:
+        """The record as text, in the format ``inbounds-record/1``."""
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text of `to_json` in pieces."""
+        return codec.record_pieces(self.records, self.dataset, self.entry)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Releases":
+        """What `to_json` wrote, for one release or many, with everything in it proved again.
+
+        Raises
+        ------
+        RecordError
+            For a record whose parts do not agree.
+        CertificateError
+            For a certificate that does not hold.
+        """
+        proved = codec.read_record(text)
+        return cls(proved.releases, proved.dataset, proved.entry)

@@ -1,0 +1,134 @@
+"""What a statistic is to the rest of the library, and the register of those that there are.
+
+A statistic is a frozen value of public facts: its columns with their rules, and how its value is to be made. It drafts
+its own release, names itself, and says where the truth lies. Nothing else in the library asks which one it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+
+from inbounds import _check
+from inbounds.privacy.terms import Terms
+from inbounds.tables.schema import Column
+
+if TYPE_CHECKING:
+    from inbounds.inference.result import Interval
+    from inbounds.record.draft import Draft
+    from inbounds.record.release import Release
+
+
+Columns: TypeAlias = Literal["number", "numbers", "cells", "table", "level", "level or none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What kind of number a statistic is, for those who show it or reason about it.
+
+    ``columns`` says what columns it is of: one or several of numbers, one or several with levels or intervals, or one
+    of which a level is counted (or none at all).
+
+    ``counted``: its noisy numbers are counts of cells. ``shares``: it is published over the number of records.
+    ``whole``: as whole numbers. ``matrix``: it is a symmetric matrix of columns, and ``unit_diagonal``: with ones on
+    its diagonal. ``mean`` and ``variance`` are what can be combined to a shorter interval. ``needs_truth``: how far off
+    it is depends strongly on the truth.
+    """
+
+    columns: Columns = "number"
+    counted: bool = False
+    shares: bool = False
+    whole: bool = False
+    matrix: bool = False
+    unit_diagonal: bool = False
+    mean: bool = False
+    variance: bool = False
+    needs_truth: bool = False
+
+
+class Statistic(Protocol):
+    """A statistic, as a value.
+
+    Its fields are the keywords that a user writes, so that ``type(statistic)(**fields)`` is the same value again.
+    """
+
+    name: ClassVar[str]
+    traits: ClassVar[Traits]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns that it reads, with their rules."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What is released, of which columns, by which groups."""
+        ...
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows that it can be of."""
+        ...
+
+    def numbers(self, terms: Terms) -> int:
+        """How many noisy numbers it is made of; known before any law is made."""
+        ...
+
+    def draft(self, terms: Terms) -> "Draft":
+        """The release before the data: law, certificate, and the record without its numbers."""
+        ...
+
+    def interval(self, release: "Release", level: float, kind: str, variance: "Release | None") -> "Interval":
+        """Where the truth lies, from the record of its release alone."""
+        ...
+
+
+_REGISTER: dict[str, type[Statistic]] = {}
+_Class = TypeVar("_Class", bound=type[Statistic])
+
+
+def register(made: _Class) -> _Class:
+    """Make a statistic known by its name, in plans, previews and records; a decorator of its class."""
+    name = made.name
+    if name in _REGISTER:
+        raise ValueError(f"there is a statistic {name!r} already")
+    _REGISTER[name] = made
+    return made
+
+
+def registered() -> Mapping[str, type[Statistic]]:
+    """All statistics by their names."""
+    return dict(_REGISTER)
+
+
+def find_statistic(name: object) -> type[Statistic]:
+    """The class of that name; `ValueError` for a name that is none."""
+    return _REGISTER[_check.choice(name, "statistic", tuple(_REGISTER))]
+
+
+def describe(statistic: Statistic) -> dict[str, Any]:
+    """A statistic as JSON values: its name, and the fields that are not at their defaults."""
+    body: dict[str, Any] = {"name": statistic.name}
+    for field in fields(statistic):  # type: ignore[arg-type]
+        value = getattr(statistic, field.name)
+        if field.init and (field.default is MISSING or value != field.default):
+            body[field.name] = _plain(value)
+    return body
+
+
+def parse_statistic(body: object) -> Statistic:
+    """What `describe` wrote; `ValueError` or `TypeError` for anything else."""
+    if not isinstance(body, dict):
+        raise TypeError("a statistic is written as its name and fields")
+    made = find_statistic(body.get("name"))(**{key: value for key, value in body.items() if key != "name"})
+    if describe(made) != body:
+        raise ValueError("the statistic is not written as it would be")
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value

@@ -1,0 +1,115 @@
+"""Noise from the system's randomness for the exact numbers of a table: where they become public.
+
+The law of every number was fixed and certified when the release was drafted. Here the table's exact numbers come as
+arguments, noisy ones are returned, and nothing is kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import isqrt
+
+import numpy as np
+
+from inbounds.after.moments import triangle_size
+from inbounds.grid.entropy import SYSTEM, Entropy, require_system
+from inbounds.grid.geometric import Integers
+from inbounds.grid.joint import supnorm, zero_sum
+from inbounds.grid.law import GridMechanism
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.record.draft import Draft
+from inbounds.record.in_turn import within_variances
+from inbounds.record.release import Bound, Release
+from inbounds.tables.answers import Cells
+
+
+def entropy_source() -> Entropy:
+    """The system's randomness; nothing else is fit for a release."""
+    return require_system(SYSTEM)
+
+
+def draw(draft: Draft, cells: Cells) -> Release:
+    """The release of a draft from the exact cells of a table: noise by the certified law, and nothing else."""
+    exact, certificate = draft.exact(cells), draft.record.certificate
+    if isinstance(certificate, Composition):
+        assert not isinstance(exact, np.ndarray)
+        drawn = _draw_in_turn(exact[0], certificate, draft.record.bounds, truncated=draft.terms.bounding == "truncated")
+        made = replace(draft.record, noisy=drawn[0], certificate=drawn[1], bounds=drawn[2])
+    elif isinstance(exact, np.ndarray):
+        noisy = (draw_zero_sum if certificate.noise == "zero-sum" else draw_counts)(exact, certificate)
+        made = replace(draft.record, noisy=noisy)
+    elif certificate.dimension > 1:
+        made = replace(draft.record, noisy=draw_joint(exact, certificate))
+    else:
+        ((number,),) = exact
+        made = replace(draft.record, noisy=(draw_single(number, certificate, squared=draft.squared),))
+    return replace(made, notes=made.own_notes())
+
+
+def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = False) -> Fraction:
+    """claim:release-single. A number with noise of the certified law; with ``squared`` the root of the one given."""
+    law = certificate.mechanism
+    at = _root_index(law, number) if squared else law.locate(number)
+    return law.value(law.draw(at, entropy_source()))
+
+
+def _root_index(law: GridMechanism, square: Fraction) -> int:
+    """⌊√square/step + ½⌋ = ⌊(⌊2√square/step⌋ + 1)/2⌋, on a grid from 0."""
+    scaled = 4 * square / law.step**2
+    return (isqrt(scaled.numerator // scaled.denominator) + 1) // 2
+
+
+def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-joint. Vectors with sup-norm noise, one after another."""
+    law, entropy = certificate.grid, entropy_source()
+    noisy = []
+    for vector in vectors:
+        noise = supnorm(law.scale, len(vector), entropy)
+        noisy += [law.value(law.locate(x) + int(z)) for x, z in zip(vector, noise, strict=True)]
+    return tuple(noisy)
+
+
+def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-zero-sum. Counts of a table's cells with noise that adds up to nothing."""
+    return _fractions(counts + zero_sum(certificate.grid.scale, counts.size, entropy_source()))
+
+
+def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
+    """claim:release-counts. Counts of a table's cells, each with noise of its own."""
+    return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
+
+
+def _fractions(noisy: Integers) -> tuple[Fraction, ...]:
+    """Noisy counts as fractions, one object for all that are equal: of a million, few are different."""
+    made: dict[int, Fraction] = {}
+    blocks = (noisy[start : start + _BLOCK].tolist() for start in range(0, noisy.size, _BLOCK))
+    return tuple(made[x] if x in made else made.setdefault(x, Fraction(x)) for block in blocks for x in block)
+
+
+# Numbers that are made Python's own at a time.
+_BLOCK = 65536
+
+
+def _draw_in_turn(
+    numbers: Sequence[Fraction], laws: Composition, bounds: Sequence[Bound], *, truncated: bool
+) -> tuple[tuple[Fraction, ...], Composition, tuple[Bound, ...]]:
+    """The elements of a matrix one by one: variances first; then, truncated, each covariance within what they allow.
+
+    Clamped ones need no second step: clamping is post-processing and comes with the repair.
+    """
+    places = list(combinations_with_replacement(range(triangle_size(len(numbers))), 2))
+    parts, within, noisy = list(laws.parts), list(bounds), [Fraction(0)] * len(numbers)
+    diagonal = {i: place for place, (i, j) in enumerate(places) if i == j}
+    for place, (i, j) in sorted(enumerate(places), key=lambda item: item[1][0] != item[1][1]):
+        if i != j and truncated:
+            variances = noisy[diagonal[i]], noisy[diagonal[j]]
+            parts[place], within[place] = within_variances(parts[place], within[place], *variances)
+        noisy[place] = draw_single(_clip(numbers[place], within[place]), parts[place])
+    return tuple(noisy), compose(parts, laws.epsilon), tuple(within)
+
+
+def _clip(number: Fraction, bound: Bound) -> Fraction:
+    lower, upper = bound
+    number = number if lower is None else max(number, lower)
+    return number if upper is None else min(number, upper)

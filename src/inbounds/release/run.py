@@ -1,0 +1,277 @@
+"""The one road of every release: draft, charge, count, draw, keep.
+
+The order is what makes it safe. Whatever is public is checked first, and costs nothing. The charge is on the disk
+before a value of the table is read, and the result before anybody sees it; a crash anywhere leaves the charge standing.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inbounds import _check
+from inbounds.privacy import ledger as ledgers
+from inbounds.privacy.ledger import Account, LedgerError, Receipt
+from inbounds.privacy.terms import Terms
+from inbounds.record import codec
+from inbounds.record.draft import Draft
+from inbounds.record.record import Releases
+from inbounds.record.release import Release
+from inbounds.record.statistic import Statistic, describe, parse_statistic
+from inbounds.release.draw import draw
+from inbounds.tables.answers import records
+from inbounds.tables.engine import TooManyRows, count_rows, tally
+from inbounds.tables.located import located
+from inbounds.tables.request import MOST_ROWS
+from inbounds.tables.schema import Column, DataError
+from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
+
+
+class _Unnamed(str):
+    """The name of a column that nobody named."""
+
+    __slots__ = ()
+
+
+# Name of the column where a plain list of values is given.
+UNNAMED = _Unnamed("x")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a table lives; see `inbounds.tables.located`."""
+
+    # It may be an address with a password.
+    source: str = field(repr=False)
+    table: str | None = None
+    engine: str | None = None
+
+
+def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None, ledger: Any = None) -> Release:
+    """Release one statistic of a table.
+
+    Under substitution n is public: taken from the table, or stated as ``rows`` and checked. With add-remove it is
+    protected, and stating it is refused.
+    """
+    frame, terms = open_table(data, statistic, terms, rows)
+    draft = statistic.draft(terms)
+    drafts = {draft.record.title: draft}
+    if ledger is None:
+        (made,) = count_and_draw(frame, drafts).values()
+        return made
+    if any(isinstance(column.name, _Unnamed) for column in draft.request.columns):
+        raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
+
+    def source() -> Frame:
+        check_columns(frame, draft.request.columns, terms.rows)
+        return frame
+
+    account = ledgers.account(ledger)
+    (made,) = walk(drafts, source, account=account, dataset=account.dataset, handed=draft.record.title).values()
+    return made
+
+
+def walk(
+    drafts: Mapping[str, Draft],
+    source: Callable[[], Frame],
+    *,
+    dataset: str | None,
+    account: Account | None = None,
+    new: bool = False,
+    who: str | None = None,
+    handed: str | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Releases:
+    """claim:paid. Releases of drafts: charged before the data are read, kept before they are shown.
+
+    ``source`` opens the table and checks what is public of it. A request that was charged before gives what was
+    released then, with ``stored`` set, and the table is not read; ``handed`` is what a warning calls it where a table
+    was handed over in vain. ``new`` makes a new charge and a new draw.
+    """
+    tell = say or (lambda _: None)
+    if account is None:
+        frame = source()
+        tell("reading the data, once")
+        return Releases(count_and_draw(frame, drafts), dataset)
+    request = request_of(drafts, account.dataset)
+    if not new and (before := ledgers.stored(account, request)) is not None:
+        return _show_again(before, request, account, handed)
+    tell("looking at the table")
+    frame = source()
+    tell("charging the ledger")
+    receipt = ledgers.charge(account, request, new=new, who=who)
+    if receipt.stored is not None:
+        return _show_again(receipt, request, account, handed)
+    tell("reading the data, once")
+    with ledgers.standing_charge(account, receipt):
+        made = Releases(count_and_draw(frame, drafts), account.dataset, receipt.entry, receipt.left)
+    tell("keeping the result")
+    ledgers.keep(account, receipt, made.to_json())
+    return made
+
+
+def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
+    """What drafts are charged for, and how long their result may be."""
+    asked = {name: draft.record for name, draft in drafts.items()}
+    for release in asked.values():
+        # What will be read back must be what is asked for now, or a paid result could not be proved.
+        if parse_statistic(describe(release.statistic)) != release.statistic:
+            raise ValueError(f"{release.title} does not survive being written down; please report this")
+    unit = next(iter(asked.values())).terms.unit
+    longest = 10_000 + sum(codec.longest_text(release) + 4 * len(name) for name, release in asked.items())
+    return ledgers.Request(
+        codec.digest_of(dataset, asked),
+        codec.total(asked).epsilon,
+        unit.neighbours,
+        unit.contributions,
+        codec.list_charged(asked),
+        longest,
+    )
+
+
+def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, handed: str | None) -> Releases:
+    """The stored result, if it is one of what is asked for now."""
+    if handed is not None:
+        told = f"{handed} was released from {account.dataset!r} before and is shown again; the table was not read"
+        warnings.warn(told, stacklevel=4)
+    made = Releases.from_json(receipt.stored or "")
+    if made.digest != request.digest:
+        raise LedgerError("the ledger has another result for this request; it was changed")
+    return Releases(made.records, made.dataset, made.entry, receipt.left, stored=True)
+
+
+def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Release]:
+    """Read the data of several drafts in one pass, and draw. All state the same number of rows.
+
+    Nothing is drawn before all of them are known to be possible.
+    """
+    rows = next(iter(drafts.values())).terms.rows
+    try:
+        tables = tally(frame, [draft.request for draft in drafts.values()], most=rows or MOST_ROWS)
+    except TooManyRows:
+        if rows is None:
+            raise
+        raise other_size(rows) from None
+    for draft, cells in zip(drafts.values(), tables, strict=True):
+        if rows is not None and records(cells) != rows:
+            raise other_size(rows)
+        sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
+        if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(sizes)):
+            raise DataError("the groups do not have the sizes stated")
+    return {name: draw(draft, cells) for (name, draft), cells in zip(drafts.items(), tables, strict=True)}
+
+
+# Opening tables
+
+
+def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tuple[Frame, Terms]:
+    """A table ready to be counted, and the terms with its public size."""
+    columns = statistic.inputs
+    stated = check_rows(rows, terms)
+    if terms.protects_rows:
+        return read(data, columns), terms
+    frame = read(data, columns)
+    size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
+    if stated is not None and size != stated:
+        raise other_size(stated)
+    return frame, size_terms(statistic, terms, size)
+
+
+def check_rows(rows: Any, terms: Terms) -> int | None:
+    """The number of rows that a user states, where stating one makes sense."""
+    if rows is None:
+        return None
+    if terms.protects_rows:
+        raise ValueError(
+            "rows= cannot be combined with neighbours='add-remove': there neighbouring tables differ in size, which is "
+            "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
+        )
+    return _check.integer(rows, "rows", least=1)
+
+
+def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:
+    """Terms with the public number of rows, if the statistic can be of so many."""
+    if terms.protects_rows:
+        return terms
+    if size is None:
+        raise TypeError("under neighbours='substitute' the number of rows is public: state it, as in rows=1000")
+    least = statistic.least_rows
+    if size < least:
+        needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"
+        raise DataError(f"the table has {needs}")
+    if size > MOST_ROWS:
+        raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
+    return terms.with_rows(size)
+
+
+def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
+    """claim:open-source. The table at a `Place`, or one that the caller has, checked as far as that is public.
+
+    Every mistake that shows without the values of records is raised here: a missing file or column, a column of another
+    type, another number of rows than stated. Nothing is spent by looking: under ``neighbours="substitute"`` the number
+    of rows is public, and under ``"add-remove"`` it is not looked at.
+    """
+    columns = list(dict.fromkeys(column for draft in drafts for column in draft.request.columns))
+    table = located(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
+    if isinstance(data, Place):
+        _require_columns(table, columns)
+    frame = read(table, columns)
+    check_columns(frame, columns, drafts[0].terms.rows)
+    return frame
+
+
+def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> None:
+    """Refuse a table whose types or public size are not what was stated."""
+    check_types(frame, columns)
+    if rows is not None and count_rows(frame) != rows:
+        raise other_size(rows)
+
+
+def _require_columns(table: Any, columns: Sequence[Column]) -> None:
+    """All columns that are missing, at once. What is there is not named: the first line of a file may be a record."""
+    names = read(table, []).collect_schema().names()
+    # As Polars names the second of two columns that have one name.
+    if twice := [repr(column.name) for column in columns if f"{column.name}_duplicated_0" in names]:
+        raise DataError(f"the table has two columns of the name {twice[0]}; rename one")
+    if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
+        what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+        raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
+
+
+def columns_of(place: Place) -> dict[str, str]:
+    """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
+    columns: list[Column] = []
+    frame = read(located(place.source, columns, table=place.table, engine=place.engine), columns)
+    names = frame.collect_schema()
+    if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
+        raise DataError("the file has one column, named by a whole line: save it with commas between columns")
+    return {name: _kind(dtype) for name, dtype in names.items()}
+
+
+def _kind(dtype: Any) -> str:
+    if dtype.is_numeric():
+        return "integer" if dtype.is_integer() else "number"
+    return "boolean" if str(dtype) == "Boolean" else "text"
+
+
+def other_size(stated: int) -> DataError:
+    """The error for a table that has not the rows it is said to have."""
+    return DataError(
+        f"rows={stated} was stated, but the table has another number of rows; correct it, or have the number protected "
+        "by neighbours='add-remove'"
+    )
+
+
+def column_name(column: Any, data: Any) -> str:
+    """The column to read; values of a single one go by its own name or the one given."""
+    own = getattr(data, "name", None) if is_column(data) else None
+    own = own if isinstance(own, str) and own else None
+    if column is None:
+        if is_table(data):
+            raise TypeError("name the column to use, as in mean(table, 'age', ...)")
+        return own or UNNAMED
+    if not isinstance(column, str):
+        raise TypeError(f"column must be a name, got {type(column).__name__}")
+    if own is not None and own != column:
+        raise TypeError(f"a column called {own!r} was given, where {column!r} is asked for; pass the table")
+    return column

@@ -1,0 +1,40 @@
+"""Statistics as values: what can be released, each with its columns and their public rules.
+
+``inbounds.mean(table, "age", bounds=(0, 100), epsilon=1)`` makes a `Mean` and releases it. The values themselves are
+for those who prepare releases without a table: they can be compared, printed, and drafted under some terms.
+
+>>> from inbounds.statistics import Mean
+>>> Mean("age", bounds=(0, 100)) == Mean("age", bounds=("0", "100"))
+True
+"""
+
+from inbounds.record.statistic import Statistic as Statistic
+from inbounds.record.statistic import Traits as Traits
+from inbounds.record.statistic import register as register
+from inbounds.record.statistic import registered as registered
+from inbounds.statistics.counts import Count, Proportion
+from inbounds.statistics.matrices import Correlation, Covariance
+from inbounds.statistics.means import Mean, Sum
+from inbounds.statistics.pooled import PooledCovariance, PooledVariance
+from inbounds.statistics.spreads import StandardDeviation, Variance
+from inbounds.statistics.tables import Crosstab, Histogram, Proportions
+
+__all__ = [
+    "Correlation",
+    "Count",
+    "Covariance",
+    "Crosstab",
+    "Histogram",
+    "Mean",
+    "PooledCovariance",
+    "PooledVariance",
+    "Proportion",
+    "Proportions",
+    "StandardDeviation",
+    "Statistic",
+    "Sum",
+    "Traits",
+    "Variance",
+    "register",
+    "registered",
+]

@@ -1,0 +1,273 @@
+"""Tables of counts and shares: histogram, proportions, crosstab."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._frozen import FrozenMap
+from inbounds._types import CountRepair, Edges, Level, ShareRepair
+from inbounds._types import Levels as LevelList
+from inbounds.after.tree import balanced, count_nodes, grow
+from inbounds.derivations import AllButOne, Derivation, Direct, FromTree, NearestCounts, Projected, Rescaled
+from inbounds.inference import intervals
+from inbounds.inference.result import Interval
+from inbounds.privacy.certified import counts_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.release import Release
+from inbounds.record.statistic import Traits, register
+from inbounds.statistics.base import (
+    UNIT_INTERVAL,
+    draft_counts,
+    fields_of_key,
+    fixed_denominator,
+    keep,
+    key_of,
+    list_names,
+    make_draft,
+    refuse_denominator,
+    refuse_with,
+)
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Column, Key, Levels
+
+REPAIRS = ("project", "rescale", "all-but-one", "tree")
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many records have each level, or fall between each two edges."""
+
+    column: str
+    levels: LevelList | None = None
+    edges: Edges | None = None
+    repair: CountRepair | None = None
+    missing: Any = None
+    other: Level | None = None
+    _key: Key = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "histogram"
+    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, whole=True)
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        key = key_of(self.column, self.levels, self.edges, self.missing, self.other)
+        _check_project(self.repair)
+        keep(self, **fields_of_key(key), _key=key)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return (self._key,)
+
+    @property
+    def title(self) -> str:
+        return f"histogram of {self.column}"
+
+    def numbers(self, terms: Terms) -> int:
+        return len(self._key.labels)
+
+    def draft(self, terms: Terms) -> Draft:
+        top, way = None if terms.rows is None else Fraction(terms.rows), _counts_by(self.repair, terms)
+        return draft_counts(self, terms, way, [self._key], top=top, keeps_sum=self.repair == "project")
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Crosstab:
+    """How many records have each combination of levels of several columns."""
+
+    levels: Mapping[str, LevelList] | None = None
+    edges: Mapping[str, Edges] | None = None
+    repair: CountRepair | None = None
+    missing: Mapping[str, Any] | None = None
+    other: Mapping[str, Level] | None = None
+    _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "crosstab"
+    traits: ClassVar[Traits] = Traits(columns="table", counted=True, whole=True)
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        by_level, by_edge = _by_column(self.levels, "levels"), _by_column(self.edges, "edges")
+        fills, others = _by_column(self.missing, "missing"), _by_column(self.other, "other")
+        names = [*by_level, *by_edge]
+        if not names or len(set(names)) < len(names):
+            raise TypeError(
+                "crosstab needs levels={column: [...]} or edges={column: [...]}, one of them for each column"
+            )
+        for rules, word in ((fills, "missing"), (others, "other")):
+            for name in rules:
+                if name not in names:
+                    raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
+        keys = tuple(key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names)
+        _check_project(self.repair)
+        rules = {key.name: fields_of_key(key) for key in keys}
+        for word in ("levels", "edges", "missing", "other"):
+            given = {name: one[word] for name, one in rules.items() if one[word] is not None}
+            keep(self, **{word: FrozenMap(given) if given else None})
+        keep(self, _keys=keys)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._keys
+
+    @property
+    def title(self) -> str:
+        return f"crosstab of {list_names(self._keys)}"
+
+    def numbers(self, terms: Terms) -> int:
+        return prod(len(key.labels) for key in self._keys)
+
+    def draft(self, terms: Terms) -> Draft:
+        top, way = None if terms.rows is None else Fraction(terms.rows), _counts_by(self.repair, terms)
+        return draft_counts(self, terms, way, self._keys, top=top, keeps_sum=self.repair == "project")
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Proportions:
+    """The share of the records that have each level, or fall between each two edges; they sum to one."""
+
+    column: str
+    levels: LevelList | None = None
+    edges: Edges | None = None
+    repair: ShareRepair | None = None
+    derived: Level | None = None
+    tree: Sequence[Any] | None = None
+    missing: Any = None
+    other: Level | None = None
+    denominator: int | None = None
+    _key: Key = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "proportions"
+    traits: ClassVar[Traits] = Traits(columns="cells", counted=True, shares=True)
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        key = key_of(self.column, self.levels, self.edges, self.missing, self.other)
+        denominator = fixed_denominator(self.denominator)
+        tree, derived = self.tree, self.derived
+        if self.repair is not None:
+            _check.choice(self.repair, "repair", REPAIRS)
+        if self.repair == "tree":
+            refuse_with("repair='tree'", derived=derived)
+            tree = _as_text(tree) if tree is not None else balanced(key.labels)
+            grow(tree, key.labels)
+        else:
+            others = None if self.repair == "all-but-one" else derived
+            refuse_with(f"repair={self.repair or 'project'!r}", tree=tree, derived=others)
+        if self.repair == "all-but-one":
+            derived = _known_level(derived, key)
+        keep(self, **fields_of_key(key), denominator=denominator, tree=tree, derived=derived, _key=key)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return (self._key,)
+
+    @property
+    def title(self) -> str:
+        return f"proportions of {self.column}"
+
+    def numbers(self, terms: Terms) -> int:
+        if self.repair == "tree":
+            return count_nodes(tuple(self.tree or ()))
+        return len(self._key.labels) - (self.repair == "all-but-one")
+
+    def draft(self, terms: Terms) -> Draft:
+        refuse_denominator(self.denominator, terms)
+        over = terms.rows or self.denominator
+        if over is None:
+            if self.repair not in (None, "rescale"):
+                raise ValueError(
+                    "where the number of rows is protected shares are noisy counts over their sum: use "
+                    "repair='rescale', or denominator= for a fixed public number to divide by"
+                )
+            return draft_counts(self, terms, Rescaled(counts=True), [self._key], top=Fraction(1))
+        if self.repair == "tree":
+            return self._draft_tree(terms, over)
+        top, keys = Fraction(1), [self._key]
+        if self.repair == "rescale":
+            return draft_counts(self, terms, Rescaled(), keys, over=over, top=top)
+        if self.repair == "all-but-one":
+            place = _place(self.derived, self._key)
+            return draft_counts(self, terms, AllButOne(place), keys, over=over, top=top, left_out=place)
+        return draft_counts(self, terms, Projected(), keys, over=over, top=top, keeps_sum=True)
+
+    def _draft_tree(self, terms: Terms, over: int) -> Draft:
+        """Shares of levels from noisy counts of groups and members, made to agree."""
+        tree, key = grow(tuple(self.tree or ()), self._key.labels), self._key
+        nodes = len(tree.leaves)
+
+        def exact(cells: Cells) -> Exact:
+            sizes = counts_of(cells, (len(key.labels),))
+            return np.array([sizes[list(members)].sum() for members in tree.leaves])
+
+        return make_draft(
+            self,
+            terms,
+            FromTree(tree),
+            counts_law(self.name, terms, tree.depth),
+            Request((key,)),
+            exact,
+            bounds=[UNIT_INTERVAL] * nodes,
+            columns=[key],
+            units=[Fraction(1, over)] * nodes,
+            axes=[key.labels],
+        )
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        maker = intervals.counted if release.size is not None else intervals.shares_of_sum
+        return intervals.interval_by(maker, release, level, kind, variance)
+
+
+def _check_project(repair: Any) -> None:
+    if repair is not None:
+        _check.choice(repair, "repair", ("project",))
+
+
+def _counts_by(repair: str | None, terms: Terms) -> Derivation:
+    if repair is None:
+        return Direct()
+    if terms.protects_rows:
+        raise ValueError("repair='project' needs a public number of rows: neighbours='substitute'")
+    return NearestCounts()
+
+
+def _as_text(groups: Any) -> Any:
+    """Nested groups with levels as the record writes them."""
+    if isinstance(groups, tuple | list):
+        return tuple(_as_text(member) for member in groups)
+    return str(groups).lower() if isinstance(groups, bool) else str(groups)
+
+
+def _known_level(derived: Any, key: Key) -> Any:
+    """The level that is derived from the others."""
+    names = key.levels if isinstance(key, Levels) else key.labels
+    if derived is None or derived not in names:
+        raise ValueError(f"repair='all-but-one' needs derived=<one of the levels>, got {_check.shown(derived)}")
+    if len(names) < 2:
+        raise ValueError("repair='all-but-one' needs two levels or more")
+    return derived.item() if isinstance(derived, np.generic) else derived
+
+
+def _place(derived: Any, key: Key) -> int:
+    return list(key.levels if isinstance(key, Levels) else key.labels).index(derived)
+
+
+def _by_column(rules: Mapping[str, Any] | None, word: str) -> Mapping[str, Any]:
+    if rules is not None and not isinstance(rules, Mapping):
+        raise TypeError(f"{word} must be a dictionary from columns, as in {word}={{'region': ...}}")
+    return rules or {}
