@@ -51,7 +51,7 @@ from inbounds.privacy.certificate import CertificateError
 from inbounds.privacy.ledger import Account, Entry
 from inbounds.record import RecordError, Release
 from inbounds.record_text import parsed
-from tests.releases.cases import every_call, table
+from tests.release.cases import every_call, table
 
 ROWS = 60
 REFUSALS = (RecordError, CertificateError)

@@ -9,7 +9,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.expected import root_error, worst_root_error
-from tests.releases.cases import BOTH, every_call, table
+from tests.release.cases import BOTH, every_call, table
 
 
 @pytest.mark.claim("worst-root")

@@ -11,7 +11,7 @@ import inbounds as ib
 from inbounds import derive, soundness
 from inbounds.privacy.certificate import CertificateError, _digest, verify
 from inbounds.record import RecordError
-from tests.releases.cases import every_call, table
+from tests.release.cases import every_call, table
 
 CALLS = every_call()
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from inbounds.app.preview import STATISTICS, Wanted
-from inbounds.releases.opening import Blank, Drafted
+from inbounds.release.run import Blank, Drafted
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
 

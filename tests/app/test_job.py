@@ -20,7 +20,7 @@ from inbounds.privacy import ledger
 from inbounds.privacy.certificate import certify, compose
 from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Unfinished
 from inbounds.record import RecordError
-from inbounds.releases.opening import DataError
+from inbounds.tables.schema import DataError
 
 
 @pytest.fixture

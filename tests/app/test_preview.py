@@ -122,9 +122,9 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
     def refuse(*_):
         raise AssertionError("a preview touched data or randomness")
 
-    monkeypatch.setattr("inbounds.releases.opening.tally", refuse)
-    monkeypatch.setattr("inbounds.releases.opening.read", refuse)
-    monkeypatch.setattr("inbounds.releases.draw.entropy_source", refuse)
+    monkeypatch.setattr("inbounds.release.run.tally", refuse)
+    monkeypatch.setattr("inbounds.release.run.read", refuse)
+    monkeypatch.setattr("inbounds.release.draw.entropy_source", refuse)
     for one in ALL.values():
         previewed(one.but(epsilon=1))
 

@@ -15,7 +15,7 @@ import inbounds as ib
 from inbounds.inference import difference, interval, naive_wald, p_value
 from inbounds.inference.result import KINDS
 from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix
-from tests.releases import cases
+from tests.release import cases
 
 TABLE = cases.table(400, seed=3)
 

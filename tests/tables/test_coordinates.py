@@ -18,7 +18,7 @@ from inbounds.tables import engine, statistics
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
-from inbounds.tables.statistics import Moments, Unit
+from inbounds.tables.coordinates import Moments, Unit
 
 ONE = Fraction(1)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import inbounds as ib
-from inbounds.releases import draw
+from inbounds.release import draw
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import DataError, Levels, Numeric, quantised, resolution
 from inbounds.tables.sources import guarded, read

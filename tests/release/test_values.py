@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds.releases.opening import DataError
-from tests.releases.cases import ALL, GROUPS, REPAIRED, SPLIT, table
+from inbounds.tables.schema import DataError
+from tests.release.cases import ALL, GROUPS, REPAIRED, SPLIT, table
 
 HUGE = 10**5
 

@@ -12,8 +12,8 @@ from inbounds.grid.entropy import SeededEntropy, SystemEntropy
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import Composition
-from inbounds.releases import draw
-from tests.releases.cases import every_call, table
+from inbounds.release import draw
+from tests.release.cases import every_call, table
 
 CALLS = every_call()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import inbounds as ib
-from inbounds.releases import draw
+from inbounds.release import draw
 from inbounds.tables.schema import DataError
 
 X = [1.0, 2.0, 3.0, 4.0]

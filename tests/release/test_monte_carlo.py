@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.releases import opening
-from tests.releases.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, table
+from inbounds.release import run as opening
+from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, table
 
 RUNS = 10_000
 SIZES = [(50, 0.5), (300, 1.0), (2000, 0.2)]

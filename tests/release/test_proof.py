@@ -15,7 +15,7 @@ from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import CertificateError, certify, compose
 from inbounds.record import RecordError
 from inbounds.releases import proof
-from tests.releases.cases import table
+from tests.release.cases import table
 
 T = table(210)
 

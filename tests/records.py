@@ -1,0 +1,29 @@
+"""Records in tests: the body of a single release, and the text of a record with an edited one.
+
+A careful forger restores every digest; so does this.
+"""
+
+import hashlib
+import json
+
+from inbounds.record import FORMAT
+
+
+def body_of(release):
+    """What the record of one release says, as JSON has it."""
+    (body,) = json.loads(release.to_json())["releases"].values()
+    return body
+
+
+def restored(record):
+    """The record with the digest that fits what it asks for, where that can be made."""
+    asked = [[name, one.get("statistic"), one.get("terms")] for name, one in record["releases"].items()]
+    plain = {"dataset": record["dataset"], "releases": asked}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return record | {"digest": hashlib.sha256(text.encode("ascii")).hexdigest()}
+
+
+def record_with(body, name="r"):
+    """The text of a record of one release that has this body."""
+    record = {"format": FORMAT, "dataset": None, "digest": "", "entry": None, "releases": {name: body}}
+    return json.dumps(restored(record) if isinstance(body, dict) else record)
