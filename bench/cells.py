@@ -103,7 +103,7 @@ def exact_noise(cells: int) -> dict[str, float]:
     import numpy as np
 
     from inbounds.grid.entropy import SYSTEM
-    from inbounds.release.draw import Promise, counts_law
+    from inbounds.road.draw import Promise, counts_law
 
     law = counts_law("histogram", Promise.of(1, "substitute", 1, "bit"), 10**6).mechanism
     law.draw_each(np.zeros(5000, dtype=np.int64), SYSTEM)

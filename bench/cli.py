@@ -33,7 +33,7 @@ OURS = f"{IMPORTS}, inbounds.app.cli, inbounds.app.commands, inbounds.inference.
 RELEASE = """
 import sys, time
 from inbounds.app import cli
-from inbounds.release import run as opening
+from inbounds.road import run as opening
 spent, real = [], opening.tally
 def timed(*args, **kwargs):
     start = time.perf_counter()

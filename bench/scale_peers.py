@@ -46,7 +46,7 @@ def one_pass(where: Path, rows: int) -> Any:
 
     import polars as pl
 
-    from inbounds.release.draw import Promise, counts_law, draw_counts, draw_single, single_law
+    from inbounds.road.draw import Promise, counts_law, draw_counts, draw_single, single_law
     from inbounds.tables.answers import counts_of
     from inbounds.tables.engine import Request, tally
     from inbounds.tables.schema import Levels, Numeric, quantised, resolution

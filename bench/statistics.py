@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from bench.timing import median_time
 
-from inbounds.release.draw import Promise
-from inbounds.release.run import open_table
+from inbounds.road.draw import Promise
+from inbounds.road.run import open_table
 from inbounds.tables.engine import MOST_ROWS, Request, tally
 from inbounds.tables.schema import Levels, Numeric
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 import inbounds as ib
+from inbounds.record import Releases
 
 REGIONS = ["north", "south", "east", "west"]
 
@@ -56,7 +57,7 @@ def main() -> None:
         print(release, end="\n\n")
     arguments.out.mkdir(parents=True, exist_ok=True)
     path = arguments.out / "survey.json"
-    path.write_text("[" + ",\n".join(release.to_json() for release in made) + "]\n", encoding="utf-8")
+    path.write_text(Releases({release.title: release for release in made}).to_json(), encoding="utf-8")
     print(f"{sum(release.certificate.epsilon for release in made)} was spent; records are in {path}")
 
 

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from inbounds.record_text import parsed
 
 import inbounds as ib
 from inbounds import derive, soundness
@@ -50,7 +51,6 @@ from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import CertificateError
 from inbounds.privacy.ledger import Account, Entry
 from inbounds.record import RecordError, Release
-from inbounds.record_text import parsed
 from tests.release.cases import every_call, table
 
 ROWS = 60

@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
-from inbounds import derive
+from inbounds.derivations import Direct, Limits, Matrix, MatrixOfSums, MeanOfSums, Rescaled, SpreadOfSums
 
 OPEN = np.array([-np.inf]), np.array([np.inf])
+
+
+def derive(derivation, noisy, lower, upper, columns):
+    return derivation.values(noisy, Limits(lower, upper, columns))
 
 
 def sums_of(x, bounds):
@@ -28,61 +32,61 @@ BOUNDS = np.array([(10, 60), (0, 60), (-5, 5)], dtype=float)
 
 def test_from_sums_to_moments(data):
     sums = sums_of(data, BOUNDS)
-    covariances = derive.derive(derive.MATRIX_OF_SUMS, sums, *OPEN, BOUNDS)
+    covariances = derive(MatrixOfSums("clip"), sums, *OPEN, BOUNDS)
     assert covariances.reshape(3, 3) == pytest.approx(np.cov(data))
-    correlations = derive.derive(derive.CORRELATION_OF_SUMS, sums, *OPEN, BOUNDS)
+    correlations = derive(MatrixOfSums("clip", unit=True), sums, *OPEN, BOUNDS)
     assert correlations.reshape(3, 3) == pytest.approx(np.corrcoef(data))
     one = sums_of(data[:1], BOUNDS[:1])
     zero, top = np.array([0.0]), np.array([1e9])
-    assert derive.derive(derive.VARIANCE_OF_SUMS, one, zero, top, BOUNDS[:1]) == pytest.approx(data[0].var(ddof=1))
-    assert derive.derive(derive.ROOT_OF_SUMS, one, zero, top, BOUNDS[:1]) == pytest.approx(data[0].std(ddof=1))
-    assert derive.derive(derive.MEAN_OF_SUMS, one[:2], *OPEN, BOUNDS[:1]) == pytest.approx(data[0].mean())
+    assert derive(SpreadOfSums(), one, zero, top, BOUNDS[:1]) == pytest.approx(data[0].var(ddof=1))
+    assert derive(SpreadOfSums(root=True), one, zero, top, BOUNDS[:1]) == pytest.approx(data[0].std(ddof=1))
+    assert derive(MeanOfSums(), one[:2], *OPEN, BOUNDS[:1]) == pytest.approx(data[0].mean())
 
 
 def test_pooling_groups(data):
     halves = data[:, :15], data[:, 15:]
     sums = np.concatenate([sums_of(half, BOUNDS) for half in halves])
     scatter = sum((h - h.mean(axis=1, keepdims=True)) @ (h - h.mean(axis=1, keepdims=True)).T for h in halves)
-    assert derive.derive(derive.POOLED_OF_SUMS, sums, *OPEN, BOUNDS).reshape(3, 3) == pytest.approx(scatter / 38)
+    assert derive(MatrixOfSums("clip", pooled=True), sums, *OPEN, BOUNDS).reshape(3, 3) == pytest.approx(scatter / 38)
 
 
 def test_groups_one_after_another(data):
     groups = np.concatenate([sums_of(data[:1, :10], BOUNDS[:1])[:2], sums_of(data[:1, 10:], BOUNDS[:1])[:2]])
-    means = derive.derive(derive.MEAN_OF_SUMS, groups, *OPEN, BOUNDS[:1])
+    means = derive(MeanOfSums(), groups, *OPEN, BOUNDS[:1])
     assert means == pytest.approx([data[0, :10].mean(), data[0, 10:].mean()])
 
 
 @pytest.mark.parametrize("count", [-50.0, 0.0, 0.3, 1.0])
 def test_empty_groups_give_possible_numbers(count):
-    for method, size in ((derive.MEAN_OF_SUMS, 2), (derive.VARIANCE_OF_SUMS, 3), (derive.ROOT_OF_SUMS, 3)):
+    for method, size in ((MeanOfSums(), 2), (SpreadOfSums(), 3), (SpreadOfSums(root=True), 3)):
         noisy = np.array([count, 7.0, -3.0][:size])
-        value = derive.derive(method, noisy, np.array([0.0]), np.array([60.0]), np.array([[10.0, 60.0]]))
+        value = derive(method, noisy, np.array([0.0]), np.array([60.0]), np.array([[10.0, 60.0]]))
         assert 0 <= value[0] <= 60
-    for method in (derive.MATRIX_OF_SUMS, derive.CORRELATION_OF_SUMS, derive.POOLED_OF_SUMS):
-        value = derive.derive(method, np.array([count, 2.0, -3.0, 4.0, 5.0, 60.0]), *OPEN, BOUNDS[:2])
+    for method in (MatrixOfSums("clip"), MatrixOfSums("clip", unit=True), MatrixOfSums("clip", pooled=True)):
+        value = derive(method, np.array([count, 2.0, -3.0, 4.0, 5.0, 60.0]), *OPEN, BOUNDS[:2])
         assert np.isfinite(value).all()
 
 
 def test_matrices_and_correlations():
     triangle = np.array([4.0, 1.0, -2.0, 9.0, 0.0, 0.0])
-    full = derive.derive(derive.MATRIX, triangle, *OPEN, BOUNDS).reshape(3, 3)
+    full = derive(Matrix("clip"), triangle, *OPEN, BOUNDS).reshape(3, 3)
     assert full.tolist() == [[4, 1, 0], [1, 9, 0], [0, 0, 0]]  # nothing varies with what does not vary
-    r = derive.derive(derive.CORRELATION, triangle, *OPEN, BOUNDS).reshape(3, 3)
+    r = derive(Matrix("clip", unit=True), triangle, *OPEN, BOUNDS).reshape(3, 3)
     assert r.tolist() == [[1, 1 / 6, 0], [1 / 6, 1, 0], [0, 0, 1]]
-    many = derive.derive(derive.CORRELATION, np.array([triangle, triangle * 2]), *OPEN, BOUNDS)
+    many = derive(Matrix("clip", unit=True), np.array([triangle, triangle * 2]), *OPEN, BOUNDS)
     assert many.shape == (2, 9)
     assert (many[0] == many[1]).all()
-    clipped = derive.derive(derive.CORRELATION, np.array([1.0, 5.0, 1.0]), *OPEN, BOUNDS)
+    clipped = derive(Matrix("clip", unit=True), np.array([1.0, 5.0, 1.0]), *OPEN, BOUNDS)
     assert clipped.tolist() == [1, 1, 1, 1]
 
 
 def test_shares_of_nothing_are_equal():
-    assert derive.derive(derive.SHARES, np.array([3.0, 1.0]), *OPEN, BOUNDS).tolist() == [0.75, 0.25]
-    assert derive.derive(derive.SHARES, np.zeros(4), *OPEN, BOUNDS).tolist() == [0.25] * 4
+    assert derive(Rescaled(counts=True), np.array([3.0, 1.0]), *OPEN, BOUNDS).tolist() == [0.75, 0.25]
+    assert derive(Rescaled(counts=True), np.zeros(4), *OPEN, BOUNDS).tolist() == [0.25] * 4
 
 
 def test_direct_and_root_stay_in_bounds():
     low, high = np.array([0.0]), np.array([4.0])
-    assert derive.derive(derive.DIRECT, np.array([9.0]), low, high, BOUNDS).tolist() == [4]
-    assert derive.derive(derive.ROOT, np.array([9.0]), low, high, BOUNDS).tolist() == [2]
-    assert derive.derive(derive.ROOT, np.array([-1.0]), low, high, BOUNDS).tolist() == [0]
+    assert derive(Direct(), np.array([9.0]), low, high, BOUNDS).tolist() == [4]
+    assert derive(Direct(root=True), np.array([9.0]), low, high, BOUNDS).tolist() == [2]
+    assert derive(Direct(root=True), np.array([-1.0]), low, high, BOUNDS).tolist() == [0]

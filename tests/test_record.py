@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds import derive, soundness
 from inbounds.privacy.certificate import CertificateError, _digest, verify
 from inbounds.record import RecordError
+from tests.records import body_of, record_with
 from tests.release.cases import every_call, table
 
 CALLS = every_call()
@@ -30,12 +30,12 @@ def test_every_release_travels_as_text(name):
     assert release.unit == ("person" if "persons" in name else "record")
     assert release.rows == (None if "add-remove" in name else 210)
     assert hash(release) == hash(again)
-    assert release.statistic in str(release)
+    assert release.statistic.name in str(release)
 
 
 @pytest.fixture
 def record():
-    return json.loads(ib.mean(table(210), "income", bounds=(0, 200), epsilon=1).to_json())
+    return body_of(ib.mean(table(210), "income", bounds=(0, 200), epsilon=1))
 
 
 @pytest.mark.parametrize(
@@ -66,13 +66,13 @@ def record():
     ],
 )
 def test_an_edited_record_is_refused(record, edit):
-    assert ib.Release.from_json(json.dumps(record)).statistic == "mean"
+    assert ib.Release.from_json(record_with(record)).statistic.name == "mean"
     with pytest.raises((RecordError, CertificateError)):
-        ib.Release.from_json(json.dumps(record | edit))
+        ib.Release.from_json(record_with(record | edit))
     (name,) = edit
     if name in record:
         with pytest.raises((RecordError, CertificateError)):
-            ib.Release.from_json(json.dumps({key: value for key, value in record.items() if key != name}))
+            ib.Release.from_json(record_with({key: value for key, value in record.items() if key != name}))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{}", "null", '{"format": "inbounds-release/1"}', "[" * 100_000])
@@ -104,7 +104,7 @@ def test_a_record_that_claims_more_than_was_certified_is_refused(record):
     ]
     for false in falsehoods:
         with pytest.raises((RecordError, CertificateError)):
-            ib.Release.from_json(json.dumps(false))
+            ib.Release.from_json(record_with(false))
     # A hundredth of the sensitivity for a hundredth of ε: the same noise, and a certificate that is true in itself.
     part = record["certificate"]
     move = -(-part["move"] // 100)
@@ -116,25 +116,25 @@ def test_a_record_that_claims_more_than_was_certified_is_refused(record):
         loss=str(Fraction(move * part["divisor"], 1 << part["exponent"])),
     )
     assert verify(small["certificate"]).epsilon == Fraction(1, 50)
-    with pytest.raises(RecordError, match="sensitivity is not that of the statistic"):
-        ib.Release.from_json(json.dumps(small))
+    with pytest.raises(RecordError, match="'certificate' does not follow"):
+        ib.Release.from_json(record_with(small))
 
 
 def test_tables_and_matrices_count_every_change():
     t = table(210)
-    histogram = json.loads(ib.histogram(t, "region", levels=["n", "s", "e", "w"], epsilon=1).to_json())
+    histogram = body_of(ib.histogram(t, "region", levels=["n", "s", "e", "w"], epsilon=1))
     half = _resigned(histogram, draws=1, epsilon="1/2", loss=str(Fraction(histogram["certificate"]["loss"]) / 2))
     assert verify(half["certificate"]).draws == 1
-    with pytest.raises(RecordError, match="sensitivity is not that"):
-        ib.Release.from_json(json.dumps(half))
+    with pytest.raises(RecordError, match="does not follow"):
+        ib.Release.from_json(record_with(half))
     bounds = {"age": (0, 100), "weight": (20, 140)}
-    matrix = json.loads(ib.covariance(t, bounds=bounds, epsilon=1).to_json())
+    matrix = body_of(ib.covariance(t, bounds=bounds, epsilon=1))
     for lie in ({"units": [str(Fraction(u) / 2) for u in matrix["units"]]}, {"rows": 100}):
         with pytest.raises(RecordError):
-            ib.Release.from_json(json.dumps(matrix | lie))
-    split = json.loads(ib.covariance(t, bounds=bounds, epsilon=1, method="split").to_json())
+            ib.Release.from_json(record_with(matrix | lie))
+    split = body_of(ib.covariance(t, bounds=bounds, epsilon=1, method="split"))
     with pytest.raises(RecordError):
-        ib.Release.from_json(json.dumps(split | {"rows": 100}))
+        ib.Release.from_json(record_with(split | {"rows": 100}))
     keywords = {"bounds": bounds, "by": "group", "levels": ["a", "b"], "epsilon": 1}
     counts = {g: int((t["group"] == g).sum()) for g in "ab"}
     pooled = ib.pooled_covariance(t, sizes=counts, **keywords)
@@ -143,33 +143,34 @@ def test_tables_and_matrices_count_every_change():
     (note,) = pooled.notes
     assert "not for one that changes its group" in note
     assert note in str(pooled)
-    with pytest.raises(RecordError, match="notes do not follow"):
-        ib.Release.from_json(json.dumps(json.loads(pooled.to_json()) | {"notes": []}))
+    with pytest.raises(RecordError, match="'notes' does not follow"):
+        ib.Release.from_json(record_with(body_of(pooled) | {"notes": []}))
     assert ib.pooled_covariance(t, **keywords).notes == ()
-    secret = json.loads(pooled.to_json())
+    secret = body_of(pooled)
     secret["columns"][-1]["sizes"] = []
-    with pytest.raises(RecordError, match="sensitivity is not that"):
-        ib.Release.from_json(json.dumps(secret))
+    with pytest.raises(RecordError, match="does not follow"):
+        ib.Release.from_json(record_with(secret))
     secret["columns"][-1]["sizes"] = [1, 1]
-    with pytest.raises(RecordError, match="do not add up"):
-        ib.Release.from_json(json.dumps(secret))
-    grouped = json.loads(ib.mean(t, "age", bounds=(0, 100), by="group", levels=["a", "b"], epsilon=1).to_json())
+    with pytest.raises(RecordError, match="does not follow"):
+        ib.Release.from_json(record_with(secret))
+    grouped = body_of(ib.mean(t, "age", bounds=(0, 100), by="group", levels=["a", "b"], epsilon=1))
     once = _resigned(grouped, draws=1, epsilon="1/2", loss=str(Fraction(grouped["certificate"]["loss"]) / 2))
     with pytest.raises(RecordError):
-        ib.Release.from_json(json.dumps(once))
+        ib.Release.from_json(record_with(once))
 
 
 def test_names_that_come_twice(record):
-    text = json.dumps(record)
-    twice = '{"value": 12345, ' + text[1:]
-    with pytest.raises(CertificateError, match="names a field twice"):
+    text = record_with(record)
+    twice = text.replace('"value": ', '"value": 12345, "value": ')
+    assert twice != text
+    with pytest.raises(RecordError, match="names a field twice"):
         ib.Release.from_json(twice)
 
 
 def test_the_certificate_must_be_for_the_statistic(record):
-    other = json.loads(ib.sum(table(210), "income", bounds=(0, 200), epsilon=1).to_json())
-    with pytest.raises(RecordError, match="not the one that its certificate is for"):
-        ib.Release.from_json(json.dumps(record | {"certificate": other["certificate"]}))
+    other = body_of(ib.sum(table(210), "income", bounds=(0, 200), epsilon=1))
+    with pytest.raises(RecordError, match="'certificate' does not follow"):
+        ib.Release.from_json(record_with(record | {"certificate": other["certificate"]}))
 
 
 def test_a_release_shows_what_was_done():
@@ -200,7 +201,7 @@ def test_a_release_shows_what_was_done():
 def test_records_hold_nothing_but_public_numbers():
     """Two tables that differ in every record make records that differ in their noisy numbers alone."""
     made = [ib.mean([x] * 100, bounds=(0, 1), epsilon=1) for x in (0.123456, 0.654321)]
-    texts = [json.loads(release.to_json()) for release in made]
+    texts = [body_of(release) for release in made]
     for text in texts:
         assert "123456" not in json.dumps(text)
         del text["noisy"], text["value"]
@@ -213,7 +214,7 @@ def test_noisy_numbers_lie_on_the_certified_grid(record, noisy):
     """Even where the value was edited to fit: it is clipped to the bounds, so the second and third would look right."""
     value = min(max(float(Fraction(noisy)), 0.0), 200.0)
     with pytest.raises(RecordError, match="not on the grid"):
-        ib.Release.from_json(json.dumps(record | {"noisy": [noisy], "value": value}))
+        ib.Release.from_json(record_with(record | {"noisy": [noisy], "value": value}))
 
 
 def test_large_records_travel_in_pieces():
@@ -225,18 +226,17 @@ def test_large_records_travel_in_pieces():
         ib.crosstab({"a": [1, 2], "b": [1, 1]}, levels={"a": levels[:20], "b": levels[:12]}, epsilon=1),
         ib.mean({"x": [1.0], "g": [5]}, "x", bounds=(0, 2), by="g", levels=levels, epsilon=1),
     ):
-        pieces = list(release.json_pieces())
-        record = json.loads("".join(pieces))
+        record = body_of(release)
         assert record["bounds"].keys() == {"all", "count"}
-        assert ib.Release.from_json("".join(pieces)) == release
+        assert ib.Release.from_json(release.to_json()) == release
         assert release.value.tolist() == record["value"]
         for lie in ({"count": 7}, {"count": 10**12}, {"count": -300}, {"all": ["0", "1/3"]}):
-            if release.statistic == "mean" and "all" in lie:
+            if release.statistic.name == "mean" and "all" in lie:
                 continue
             with pytest.raises(RecordError):
-                ib.Release.from_json(json.dumps(record | {"bounds": record["bounds"] | lie}))
+                ib.Release.from_json(record_with(record | {"bounds": record["bounds"] | lie}))
     # Lists of their own for few numbers: such a record is read by people.
-    few = json.loads(ib.histogram([5], levels=[5, 6], epsilon=1).to_json())
+    few = body_of(ib.histogram([5], levels=[5, 6], epsilon=1))
     assert few["units"] == ["1", "1"]
 
 
@@ -262,33 +262,22 @@ def test_numbers_in_a_finer_unit_than_was_paid_for(kind):
         ib.Release.from_json(forged.to_json())
 
 
-def test_a_statistic_is_made_in_its_own_ways_alone():
-    """A covariance by itself is no correlation, though its sensitivity would do."""
-    made = ib.covariance(table(210), bounds={"age": (0, 100), "weight": (20, 140)}, epsilon=1)
-    assert not soundness.demanded(
-        replace(made._facts(), statistic="correlation", method=derive.DIRECT), made.units, [made.certificate]
-    )
-    assert soundness.demanded(made._facts(), made.units, [made.certificate])
-    unknown = replace(made._facts(), statistic="median")
-    assert not soundness.demanded(unknown, made.units, [made.certificate])
-
-
 def test_last_digits_may_be_rounded_elsewhere():
     """Eigenvalues differ in their last digits from processor to processor; more than that is an edit."""
     t = table(210)
     bounds = {"age": (0, 100), "weight": (20, 140), "income": (0, 200)}
     made = ib.covariance(t, bounds=bounds, epsilon=100)
-    record = json.loads(made.to_json())
+    record = body_of(made)
     for factor, accepted in ((1 + 1e-10, True), (1 + 1e-8, False)):
         other = record | {"value": (factor * np.array(record["value"])).tolist()}
         if accepted:
-            assert ib.Release.from_json(json.dumps(other)) == made
+            assert ib.Release.from_json(record_with(other)) == made
         else:
-            with pytest.raises(RecordError, match="value does not follow"):
-                ib.Release.from_json(json.dumps(other))
+            with pytest.raises(RecordError, match="'value' does not follow"):
+                ib.Release.from_json(record_with(other))
     for value in ("x", [[1]], record["value"][:2], [["x"] * 3] * 3, [[True] * 3] * 3, None):
-        with pytest.raises(RecordError, match="value does not follow"):
-            ib.Release.from_json(json.dumps(record | {"value": value}))
-    single = json.loads(ib.mean(t, "age", bounds=(0, 100), epsilon=1).to_json())
-    with pytest.raises(RecordError, match="value does not follow"):
-        ib.Release.from_json(json.dumps(single | {"value": single["value"] * (1 + 1e-12) + 1e-12}))
+        with pytest.raises(RecordError, match="'value' does not follow"):
+            ib.Release.from_json(record_with(record | {"value": value}))
+    single = body_of(ib.mean(t, "age", bounds=(0, 100), epsilon=1))
+    with pytest.raises(RecordError, match="'value' does not follow"):
+        ib.Release.from_json(record_with(single | {"value": single["value"] * (1 + 1e-12) + 1e-12}))

@@ -1,8 +1,8 @@
 """A share of the forgeries of `tests.record_fuzz`, and that it would notice a door left open."""
 
 import pytest
-
 from inbounds.releases import proof
+
 from tests import record_fuzz
 
 NAMES = [

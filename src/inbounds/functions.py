@@ -27,7 +27,7 @@ from inbounds._types import (
 )
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
-from inbounds.release.run import column_name, release_one
+from inbounds.road.run import column_name, release_one
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum

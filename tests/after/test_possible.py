@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from inbounds import derive
 from inbounds.after.linear import Constraint, System
 from inbounds.after.simplex import all_but_one, project, rescale, whole
 from inbounds.after.tree import balanced, consistent, grow, leaves_of
+from inbounds.derivations import Limits, Matrix
 
 DRAWS = 10_000
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
@@ -61,12 +61,12 @@ def test_matrices(columns, draws):
         count = draws // (4 if columns < 50 else 10)
         radius = rng.gamma(len(rows) + 1, 36 / N / epsilon, (count, 1))
         noisy = true + radius * rng.uniform(-1, 1, (count, len(rows)))
-        for method in (derive.MATRIX, derive.CORRELATION):
-            made = derive.derive(method, noisy, *limits).reshape(-1, columns, columns)
+        for unit in (False, True):
+            made = Matrix("clip", unit=unit).values(noisy, Limits(*limits)).reshape(-1, columns, columns)
             scale = np.maximum(np.trace(made, axis1=1, axis2=2), 1e-9)
             assert (np.linalg.eigvalsh(made)[:, 0] >= -1e-12 * scale).all()
             assert (made == made.transpose(0, 2, 1)).all()
-            if method == derive.CORRELATION:
+            if unit:
                 assert (np.abs(made) <= 1).all()
                 assert (np.diagonal(made, axis1=1, axis2=2) == 1).all()
 

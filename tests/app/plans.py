@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from inbounds.app.preview import STATISTICS, Wanted
-from inbounds.release.run import Blank, Drafted
+import inbounds as ib
+from inbounds.app.preview import Wanted
+from inbounds.road.draw import draw
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
 
@@ -74,24 +75,12 @@ def wanted():
 
 def simulated(one, runs):
     """RMSE and the 0.95 quantile of errors of that many releases, about the value without noise; from the table."""
-    rest = {name: value for name, value in one.keywords.items() if name != "rows"}
-    try:
-        STATISTICS[one.statistic](Blank(one.keywords.get("rows")), **rest)
-    except Drafted as made:
-        draft = made.draft
-    from dataclasses import replace
-
-    t = table()
+    draft, t = one.draft(), table()
     names = {rule.name for rule in draft.record.columns}
     frame = read({name: t[name] for name in t if name in names}, [*draft.request.columns, *draft.request.by])
     (cells,) = tally(frame, [draft.request], most=ROWS)
     quiet = {**one.keywords, "epsilon": 10**6}
-    truth = np.ravel(STATISTICS[one.statistic](t, **quiet).value)
-    values = []
-    for _ in range(runs):
-        drawn = draft.draw(cells)
-        bounds = draft.record.bounds if drawn.bounds is None else tuple(drawn.bounds)
-        certificate = drawn.certificate or draft.record.certificate
-        values.append(np.ravel(replace(draft.record, noisy=drawn.noisy, bounds=bounds, certificate=certificate).value))
+    truth = np.ravel(getattr(ib, one.statistic)(t, **quiet).value)
+    values = [np.ravel(draw(draft, cells).value) for _ in range(runs)]
     errors = np.array(values, float) - truth
     return float(np.sqrt((errors**2).mean())), float(np.quantile(np.abs(errors), 0.95, axis=0).max())

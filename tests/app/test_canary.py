@@ -23,7 +23,7 @@ import pytest
 import inbounds as ib
 from inbounds.app import cli
 from inbounds.app.skeleton import skeleton
-from inbounds.release.run import Place
+from inbounds.road.run import Place
 from inbounds.tables.located import located
 from inbounds.tables.schema import Levels, Numeric
 from tests.engines import places

@@ -207,7 +207,7 @@ from pathlib import Path
 from inbounds.app import commands
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger_file
-from inbounds.release import run as opening
+from inbounds.road import run as opening
 
 at, count = int(sys.argv[2]), 0
 

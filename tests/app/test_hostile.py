@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from inbounds.releases import catalogue, kinds, proof
 
 import inbounds as ib
 from inbounds.after import matrix
@@ -15,7 +16,6 @@ from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan
 from inbounds.privacy.certificate import CertificateError
 from inbounds.record import RecordError
-from inbounds.releases import catalogue, kinds, proof
 
 PATH = Path(__file__).parents[2] / "bench" / "hostile_records.py"
 

@@ -17,6 +17,8 @@ from inbounds.app import job
 from inbounds.app.plan import Plan, PlanError
 from inbounds.privacy import ledger
 from inbounds.privacy.ledger import Account
+from inbounds.record.codec import longest_text
+from inbounds.road.run import request_of
 from tests.app.test_cli import called
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -307,10 +309,10 @@ def test_a_stored_result_that_would_fill_the_memory(plan):
     """With a true hash: no longer than a result of this plan can be."""
     made = job.release(plan)
     drafts = plan.drafts()
-    longest = job.request_of(plan, drafts).longest
+    longest = request_of(drafts, plan.budget.dataset).longest
     assert len(made.to_json().encode()) < longest / 2
     other = plan.model_copy(update={"release": plan.release[:1]})
-    asked = job.request_of(other)
+    asked = request_of(other.drafts(), other.budget.dataset)
     receipt = ledger.charge(other.account, asked)
     ledger.keep(other.account, receipt, "[" + "[]," * 10**6 + "[]]")
     with pytest.raises(ledger.LedgerError, match="longer than a result of this request can be"):
@@ -335,7 +337,7 @@ def test_results_of_all_statistics_are_shorter_than_they_may_be(tmp_path):
     account = Account(tmp_path / "l", "d", 10)
     for ask in asks:
         release = ask(ledger=account)
-        assert len(release.to_json().encode()) < release.longest_text() / 2
+        assert len(release.to_json().encode()) < longest_text(release) / 2
         with pytest.warns(UserWarning, match="is shown again"):
             assert ask(ledger=account) == release
 
@@ -401,15 +403,15 @@ def test_a_record_of_before_keeps_its_name(monkeypatch, tmp_path):
     with monkeypatch.context() as patch:
         patch.setattr("inbounds.privacy.ledger.clean_name", lambda name: name)
         old = job.release(path)
-    assert old.plan.budget.dataset == "survey "
-    assert job.Releases.from_json(old.to_json()).plan.budget.dataset == "survey "
+    assert old.dataset == "survey "
+    assert job.Releases.from_json(old.to_json()).dataset == "survey "
     again = job.release(path)
-    assert (again.stored, again.plan.budget.dataset) == (True, "survey ")
+    assert (again.stored, again.dataset) == (True, "survey ")
     with pytest.raises(ledger.BudgetRefused):
         job.release(path, new=True)
     # In another ledger it is a new name, and a clean one.
     fresh = job.release(path, ledger=tmp_path / "other")
-    assert fresh.plan.budget.dataset == fresh.entry.body["dataset"] == "survey"
+    assert fresh.dataset == fresh.entry.body["dataset"] == "survey"
     assert job.Releases.from_json(fresh.to_json()).is_same(fresh)
 
 

@@ -12,14 +12,14 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds.app import commands, example, job, report, tidy
+from inbounds.app import commands, example, report, tidy
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan, PlanError
 from inbounds.grid.scale import Scale
 from inbounds.privacy import ledger
 from inbounds.privacy.certificate import certify, compose
 from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Unfinished
-from inbounds.record import RecordError
+from inbounds.record import FORMAT, RecordError
 from inbounds.tables.schema import DataError
 
 
@@ -90,16 +90,15 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
 
         monkeypatch.setattr(module, name, wrapped)
 
-    from inbounds.releases import opening, together
+    from inbounds.road import run
 
-    noted(together, "count_rows")
-    noted(together, "complete")
-    noted(opening, "tally")
+    for name in ("count_rows", "count_and_draw", "tally"):
+        noted(run, name)
     noted(ledger, "charge")
     noted(ledger, "keep")
     release(plan)
     # The whole plan is one pass.
-    assert order == ["count_rows", "charge", "complete", "tally", "keep"]
+    assert order == ["count_rows", "charge", "count_and_draw", "tally", "keep"]
 
 
 @pytest.mark.claim("open-source")
@@ -184,18 +183,19 @@ EDITS = {
     "a count": (set_at(R, "smoking by region", "value", 0, 0), 1),
     "noisy numbers": (set_at(R, AGE, "noisy", 0), "40"),
     "ε of a release": (set_at(R, AGE, "certificate", "epsilon"), "1/20"),
-    "ε of the plan": (set_at("request", "budget", "epsilon"), "0.5"),
+    "ε that was asked for": (set_at(R, AGE, "terms", "epsilon"), "1/2"),
     "the scale": (set_at(R, AGE, "certificate", "divisor"), lambda d: 2 * d),
     "the exponent": (set_at(R, AGE, "certificate", "exponent"), lambda e: e - 1),
     "the sensitivity": (set_at(R, AGE, "certificate", "sensitivity"), "1/1000000"),
     "the loss": (set_at(R, AGE, "certificate", "loss"), "1/100"),
     "bounds of the value": (set_at(R, AGE, "bounds"), [["0", "100"]]),
     "bounds of a column": (set_at(R, AGE, "columns", 0, "upper"), "90"),
-    "bounds in the request": (set_at("request", "columns", "age", "bounds"), ["18", "90"]),
-    "rows": (set_at(R, AGE, "rows"), 10_000),
-    "rows in the request": (set_at("request", "data", "rows"), 10_000),
-    "the statistic": (set_at(R, AGE, "statistic"), "sum"),
-    "the unit": (set_at(R, AGE, "contributions"), 2),
+    "bounds that were asked for": (set_at(R, AGE, "statistic", "bounds"), ["18", "90"]),
+    "rows": (set_at(R, AGE, "terms", "rows"), 10_000),
+    "the dataset": (set_at("dataset"), "another"),
+    "the statistic": (set_at(R, AGE, "statistic", "name"), "sum"),
+    "the column": (set_at(R, AGE, "statistic", "column"), "income"),
+    "the unit": (set_at(R, AGE, "terms", "contributions"), 2),
     "a label": (set_at(R, "health", "axes", 0, 0), "excellent"),
     "the neighbours": (set_at(R, AGE, "certificate", "neighbours"), "add-remove"),
     "the digest": (set_at("digest"), "0" * 64),
@@ -204,7 +204,7 @@ EDITS = {
     "the entry's hash": (set_at("entry", "hash"), "0" * 64),
     "the entry's dataset": (set_at("entry", "body", "dataset"), "another"),
     "a release twice": (set_at(R, "smokers"), None),
-    "an unknown field": (set_at("format"), "inbounds-releases/2"),
+    "an unknown field": (set_at("format"), "inbounds-record/2"),
 }
 
 
@@ -382,7 +382,7 @@ def test_releases_taken_out_or_exchanged_are_found(made):
     fewer = body | {"releases": {name: one for name, one in body["releases"].items() if name != "age"}}
     swapped = body | {"releases": body["releases"] | {"age": body["releases"]["blood pressure"]}}
     extra = body | {"more": 1}
-    for lie in (fewer, swapped, extra, [], {}, {"format": job.FORMAT}):
+    for lie in (fewer, swapped, extra, [], {}, {"format": FORMAT}):
         with pytest.raises(RecordError):
             Releases.from_json(json.dumps(lie))
     for text in ("", "{", '{"format": 1, "format": 2}', "[" * 100_000):

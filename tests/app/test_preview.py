@@ -9,8 +9,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.app.forecast import _half_widths
-from inbounds.app.preview import STATISTICS, Wanted, foreseen, previewed
-from inbounds.app.truths import coordinates
+from inbounds.app.preview import Wanted, foreseen, previewed
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
 from tests.app.plans import ROWS, simulated, table, wanted
 from tests.inference.peers import released_pmf
@@ -21,9 +20,9 @@ ALL = wanted()
 @pytest.mark.parametrize("name", ALL)
 def test_a_preview_has_the_very_law_of_the_release(name):
     one = ALL[name].but(epsilon=0.5)
-    draft, released = one.draft().record, STATISTICS[one.statistic](table(), **one.keywords)
+    draft, released = one.draft().record, getattr(ib, one.statistic)(table(), **one.keywords)
     assert draft.noisy == ()
-    fields = ["statistic", "method", "columns", "rows", "unit", "axes", "units", "repair", "tree", "derived"]
+    fields = ["statistic", "terms", "derivation", "columns", "axes", "units"]
     if "truncated" not in name or one.statistic != "correlation":
         # Truncated covariances get their law when variances are released.
         fields += ["certificate", "bounds"]
@@ -37,7 +36,10 @@ def test_the_coordinates_of_a_plausible_truth_give_it_back(name):
     record = one.draft().record
     if record.method in ("direct", "root of a released variance") and not record.axes:
         pytest.skip("one number is its own coordinate")
-    value, truth = replace(record, noisy=coordinates(record, one.plausible, one.size)).value, np.array(one.plausible)
+    value, truth = (
+        replace(record, noisy=record.derivation.plausible(record.situation(one.plausible, one.size))).value,
+        np.array(one.plausible),
+    )
     if one.statistic == "correlation":
         truth = truth / np.sqrt(np.outer(truth.diagonal(), truth.diagonal()))
     assert value == pytest.approx(truth * (ROWS if one.statistic == "histogram" else 1), rel=1e-6)
@@ -122,9 +124,9 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
     def refuse(*_):
         raise AssertionError("a preview touched data or randomness")
 
-    monkeypatch.setattr("inbounds.release.run.tally", refuse)
-    monkeypatch.setattr("inbounds.release.run.read", refuse)
-    monkeypatch.setattr("inbounds.release.draw.entropy_source", refuse)
+    monkeypatch.setattr("inbounds.road.run.tally", refuse)
+    monkeypatch.setattr("inbounds.road.run.read", refuse)
+    monkeypatch.setattr("inbounds.road.draw.entropy_source", refuse)
     for one in ALL.values():
         previewed(one.but(epsilon=1))
 
@@ -132,7 +134,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ({"statistic": "median", "epsilon": 1}, "statistic must be one of 'mean'"),
+        ({"statistic": "median", "epsilon": 1}, "statistic must be one of 'correlation'"),
         ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1)}, "state it, as in rows=1000"),
         ({"statistic": "mean", "epsilon": 0, "bounds": (0, 1), "rows": 9}, "epsilon must be > 0"),
         ({"statistic": "mean", "epsilon": 1, "rows": 9}, "bounds"),

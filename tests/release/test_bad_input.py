@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import inbounds as ib
-from inbounds.release import draw
+from inbounds.road import draw
 from inbounds.tables.schema import DataError
 
 X = [1.0, 2.0, 3.0, 4.0]
@@ -160,7 +160,7 @@ PROMISES = [
     ({"rows": 0}, ValueError, "rows must be >= 1"),
     ({"rows": 4.0}, TypeError, "rows must be an integer"),
     ({"rows": 7}, DataError, "rows=7 was stated"),
-    ({"rows": 4, "neighbours": "add-remove"}, ValueError, "rows= does not go with neighbours='add-remove'"),
+    ({"rows": 4, "neighbours": "add-remove"}, ValueError, "rows= cannot be combined with neighbours='add-remove'"),
 ]
 
 
@@ -199,12 +199,16 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.mean(pd.Series(pd.to_datetime(["2020-01-01"])), bounds=(0, 1), epsilon=1), DataError, "numbers"),
         (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1]), DataError, "a table is needed"),
         (lambda: ib.mean({"x": X, "g": X}, "x", bounds=(0, 1), epsilon=1, by="g"), TypeError, "by='g' .* needs levels"),
-        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]), TypeError, "levels goes not with a single mean"),
+        (
+            lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]),
+            TypeError,
+            "levels cannot be combined with a single mean",
+        ),
         (lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=["g"], levels=[1]), TypeError, "columns go by text"),
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1], denominator=3),
             TypeError,
-            "denominator goes not with by=",
+            "denominator cannot be combined with by=",
         ),
         (lambda: ib.mean(pl.Series("a", X), "b", bounds=(0, 1), epsilon=1), TypeError, "a column called 'a' was given"),
         (lambda: ib.mean({"x": X}, "^x$", bounds=(0, 1), epsilon=1), ValueError, "is a pattern to some engines"),
@@ -222,9 +226,13 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (
             lambda: ib.count({"x": X, "g": X}, "x", level=1, by="g", levels=[1], epsilon=1),
             TypeError,
-            "column, level go not with by=",
+            "column, level cannot be combined with by=",
         ),
-        (lambda: ib.count(X, level=1, levels=[1], epsilon=1), TypeError, "levels goes not with a single count"),
+        (
+            lambda: ib.count(X, level=1, levels=[1], epsilon=1),
+            TypeError,
+            "levels cannot be combined with a single count",
+        ),
         (lambda: ib.count({"x": 3}, epsilon=1, neighbours="add-remove"), TypeError, "must be lists, arrays or Series"),
         (
             lambda: ib.count({"x": X, "y": [1]}, epsilon=1, neighbours="add-remove"),
@@ -283,7 +291,11 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             ValueError,
             "the tree must hold every level exactly once",
         ),
-        (lambda: ib.proportions([1], levels=[1, 2], tree=(1, 2), epsilon=1), TypeError, "tree goes not with repair="),
+        (
+            lambda: ib.proportions([1], levels=[1, 2], tree=(1, 2), epsilon=1),
+            TypeError,
+            "tree cannot be combined with repair=",
+        ),
         (lambda: ib.proportions(X, edges=[0, 1, 2], repair="all-but-one", epsilon=1), ValueError, "needs derived="),
         (
             lambda: ib.proportions([1, 2], levels=[1, 2], repair="all-but-one", derived=3, epsilon=1),
@@ -295,7 +307,11 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             ValueError,
             "two levels or more",
         ),
-        (lambda: ib.proportions([1], levels=[1, 2], derived=1, epsilon=1), TypeError, "derived goes not with repair="),
+        (
+            lambda: ib.proportions([1], levels=[1, 2], derived=1, epsilon=1),
+            TypeError,
+            "derived cannot be combined with repair=",
+        ),
         (
             lambda: ib.proportions([1], levels=[1, 2], repair="project", epsilon=1, neighbours="add-remove"),
             ValueError,
@@ -354,7 +370,11 @@ def test_public_sizes_are_checked(sizes, error, words):
     table = {"x": X, "g": ["a", "a", "b", "b"]}
     with pytest.raises(error, match=words):
         ib.pooled_variance(table, "x", by="g", levels=["a", "b"], sizes=sizes, bounds=(0, 9), epsilon=1)
-    with pytest.raises(ValueError, match="sizes= does not go with"):
+
+
+def test_public_sizes_belong_to_public_rows():
+    table, sizes = {"x": X, "g": ["a", "a", "b", "b"]}, {"a": 2, "b": 2}
+    with pytest.raises(ValueError, match="sizes= cannot be combined with"):
         ib.pooled_variance(
             table, "x", by="g", levels=["a", "b"], sizes=sizes, bounds=(0, 9), epsilon=1, neighbours="add-remove"
         )

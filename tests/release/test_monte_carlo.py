@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.release import run as opening
+from inbounds.road import run as opening
 from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, table
 
 RUNS = 10_000

@@ -1,14 +1,15 @@
 """With next to no noise a release is the statistic: every function, both relations, and odd groups."""
 
 import enum
-import json
 
 import numpy as np
 import polars as pl
 import pytest
 
 import inbounds as ib
+from inbounds.record.codec import digest_of
 from inbounds.tables.schema import DataError
+from tests.records import body_of, record_with
 from tests.release.cases import ALL, GROUPS, REPAIRED, SPLIT, table
 
 HUGE = 10**5
@@ -61,10 +62,11 @@ def test_trees_of_any_levels():
     assert abs(release.value.sum() - 1) < 1e-12
     assert ib.Release.from_json(release.to_json()) == release
     integers = ib.proportions([1, 2, 3], levels=[1, 2, 3], epsilon=1, repair="tree", tree=[[1, 3], 2])
-    assert integers.tree == (("1", "3"), "2")
-    record = json.loads(integers.to_json())
-    with pytest.raises(ValueError, match="sensitivity is not that"):
-        ib.Release.from_json(json.dumps(record | {"tree": [[["1"], "3"], "2"], "noisy": record["noisy"] + ["0"]}))
+    assert integers.statistic.tree == (("1", "3"), "2")
+    record = body_of(integers)
+    asked = record["statistic"] | {"tree": [[["1"], "3"], "2"]}
+    with pytest.raises(ValueError, match="does not follow"):
+        ib.Release.from_json(record_with(record | {"statistic": asked, "noisy": record["noisy"] + ["0"]}))
 
 
 def test_a_single_level():
@@ -157,12 +159,15 @@ def test_names_of_series_and_titles():
         assert title in repr(made)
     person = ib.mean(t, "age", bounds=(0, 100), epsilon=1, contributions=3)
     assert "per person with up to 3 records" in str(person)
-    assert json.loads(person.to_json())["contributions"] == 3
+    assert body_of(person)["terms"]["contributions"] == 3
 
 
 def test_every_function_explains_its_keywords():
     for name in ("mean", "sum", "histogram", "covariance", "pooled_variance"):
-        assert "neighbours\n        'substitute': a record takes another value" in getattr(ib, name).__doc__
+        text = getattr(ib, name).__doc__
+        assert 'neighbours\n    `"substitute"`: a record takes another value' in text
+        assert all(f"\n{head}\n{'-' * len(head)}\n" in text for head in ("Parameters", "Returns", "Raises"))
+        assert all(f"\n{word}\n    " in text for word in inspect.signature(getattr(ib, name)).parameters)
 
 
 @pytest.mark.parametrize("size", [2, 5, 50])
@@ -313,6 +318,6 @@ def test_requests_have_digests_of_their_own():
         lambda: ib.count(table, "g", level="a", epsilon=1),
         lambda: ib.count(table, "g", level="b", epsilon=1),
     ]
-    digests = [call().request_digest() for call in calls]
+    digests = [digest_of(None, {"r": call()}) for call in calls]
     assert len(set(digests)) == len(calls)
-    assert [call().request_digest() for call in calls] == digests
+    assert [digest_of(None, {"r": call()}) for call in calls] == digests

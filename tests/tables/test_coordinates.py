@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from sklearn import datasets
 
 from inbounds.privacy import sensitivity
-from inbounds.tables import engine, statistics
+from inbounds.privacy.terms import Unit
+from inbounds.tables import coordinates, engine
+from inbounds.tables.coordinates import Moments
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
-from inbounds.tables.coordinates import Moments, Unit
 
 ONE = Fraction(1)
 
@@ -31,13 +32,13 @@ def statistics_of(columns, key, unit, rows):
     """Every statistic for a public n, with what the engine must count for it."""
     both, groups = tuple(columns), len(key.labels)
     plain, alone = Request((), both, True), Request((), both[:1])
-    names = [statistics.standard_deviation(statistics.covariances(columns, unit, rows)[0])]
-    names += statistics.covariances(columns, unit, rows)
+    names = [coordinates.standard_deviation(coordinates.covariances(columns, unit, rows)[0])]
+    names += coordinates.covariances(columns, unit, rows)
     found = [(one, plain) for one in names]
-    found += [(maker(columns[0], unit, rows), alone) for maker in (statistics.mean, statistics.total)]
-    found += [(one, Request((key,), both, True)) for one in statistics.pooled(columns, unit, rows, groups)]
-    found += [(statistics.count((0,), unit, rows), Request((key,)))]
-    return [*found, (statistics.share((0,), unit, rows), Request((key,)))]
+    found += [(maker(columns[0], unit, rows), alone) for maker in (coordinates.mean, coordinates.total)]
+    found += [(one, Request((key,), both, True)) for one in coordinates.pooled(columns, unit, rows, groups)]
+    found += [(coordinates.count((0,), unit, rows), Request((key,)))]
+    return [*found, (coordinates.share((0,), unit, rows), Request((key,)))]
 
 
 def values(found, table):
@@ -50,7 +51,7 @@ def distance(one, a, b):
     if not one.root:
         return abs(a - b)
     low, high = sorted([a, b])
-    return statistics._root(high, up=True) - statistics._root(low, up=False)
+    return coordinates._root(high, up=True) - coordinates._root(low, up=False)
 
 
 KEY = Levels("g", ("a", "b"))
@@ -132,7 +133,7 @@ def test_rounded_products_need_their_slack(count, monkeypatch):
         return {(): (len(records), sums, tuple(sum(r) for r in zip(*pairs, strict=True)))}
 
     rows = 2
-    for one in statistics.covariances(columns, Unit(), rows):
+    for one in coordinates.covariances(columns, Unit(), rows):
         unclipped = replace(one, lower=None, upper=None)
         values_ = {records: unclipped(cells(records)) for records in product(points, repeat=rows)}
         worst = max(
@@ -149,7 +150,7 @@ def test_rounded_products_need_their_slack(count, monkeypatch):
 def test_pooled_with_public_sizes(sizes):
     """A record keeps its group: the declared sensitivity is attained."""
     rows = sum(sizes)
-    found = statistics.pooled(TINY, Unit(), rows, 2, sizes=sizes)
+    found = coordinates.pooled(TINY, Unit(), rows, 2, sizes=sizes)
     request = Request((KEY,), tuple(TINY), True)
     groups = "a" * sizes[0] + "b" * sizes[1]
     points = list(product((0, 2), repeat=2))
@@ -199,7 +200,7 @@ def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
 def test_a_record_that_comes_or_goes(records, bits):
     columns = tuple(quantised(column, resolution=1 << bits) for column in COLUMNS)
     moments, unit = Moments(columns, products=True), Unit("add-remove")
-    scalars = [statistics.centred_mean(columns[0], unit, 50), statistics.total(columns[0], unit, None)]
+    scalars = [coordinates.centred_mean(columns[0], unit, 50), coordinates.total(columns[0], unit, None)]
     with_, without = (cells_of(as_table(t), moments.request) if t else {} for t in (records, records[1:]))
     for a, b in zip(moments(with_[()]), moments(without.get(())), strict=True):
         assert abs(a - b) <= moments.sensitivity
@@ -226,13 +227,13 @@ def test_the_centred_mean_is_the_mean_of_a_table_of_that_size():
     column = quantised(Numeric.of("x", (20, 30)), resolution=1 << 20)
     table = {"x": [20.0, 22.5, 30.0, 27.5]}
     cells = cells_of(table, Request((), (column,)))
-    one = statistics.centred_mean(column, Unit("add-remove"), 4)
+    one = coordinates.centred_mean(column, Unit("add-remove"), 4)
     assert float(one(cells)) == 25.0
     assert one.sensitivity == Fraction(10, 8)
     # Attained by a record at a bound.
     assert one(cells) - one(cells_of({"x": [20.0, 22.5, 27.5]}, Request((), (column,)))) == one.sensitivity
     # Half as many rows: halfway to the middle of the bounds.
-    far = statistics.centred_mean(column, Unit("add-remove"), 8)
+    far = coordinates.centred_mean(column, Unit("add-remove"), 8)
     assert float(far(cells_of({"x": [20.0] * 4}, Request((), (column,))))) == 22.5
 
 
@@ -242,8 +243,8 @@ def test_where_floating_point_libraries_fail():
         column = quantised(Numeric.of("x", (base, base + 1), integer=True), resolution=1)
         rows, unit = 1024, Unit()
         request = Request((), (column,), True)
-        (variance,) = statistics.covariances([column], unit, rows)
-        total = statistics.total(column, unit, rows)
+        (variance,) = coordinates.covariances([column], unit, rows)
+        total = coordinates.total(column, unit, rows)
         low = {"x": np.full(rows, base)}
         high = {"x": np.where(np.arange(rows) == 0, base + 1, base)}
         for one in (variance, total):
@@ -295,16 +296,16 @@ def test_real_data_agree_with_numpy_and_pandas(load):
     for one, width, name, step in zip(columns, widths, names, fine, strict=True):
         place = columns.index(one)
         alone = {(): (cells[()][0], (cells[()][1][place],), ())}
-        mean, total = statistics.mean(one, unit, rows), statistics.total(one, unit, rows)
+        mean, total = coordinates.mean(one, unit, rows), coordinates.total(one, unit, rows)
         assert float(mean(alone)) == pytest.approx(data[name].mean(), abs=width * step / 2 + 1e-12 * width)
         assert float(total(alone)) == pytest.approx(data[name].sum(), abs=rows * width * step / 2 + 1e-9 * width)
 
     pairs = list(combinations_with_replacement(range(4), 2))
     matrix, correlations = data[names].cov().to_numpy(), data[names].corr().to_numpy()
-    found = [float(one(cells)) for one in statistics.covariances(columns, unit, rows)]
+    found = [float(one(cells)) for one in coordinates.covariances(columns, unit, rows)]
     residuals = data[names] - data.groupby("group")[names].transform("mean")
     within = (residuals.T @ residuals).to_numpy() / (rows - 3)
-    pooled = [float(one(by_group)) for one in statistics.pooled(columns, unit, rows, 3)]
+    pooled = [float(one(by_group)) for one in coordinates.pooled(columns, unit, rows, 3)]
     diagonal = {i: value for (i, j), value in zip(pairs, found, strict=True) if i == j}
     for (i, j), value, pool in zip(pairs, found, pooled, strict=True):
         near = widths[i] * widths[j] * (fine[i] + fine[j] + 1e-12)
@@ -313,14 +314,14 @@ def test_real_data_agree_with_numpy_and_pandas(load):
         correlation = value / np.sqrt(diagonal[i] * diagonal[j])
         assert correlation == pytest.approx(correlations[i, j], abs=4 * near / np.sqrt(matrix[i, i] * matrix[j, j]))
         if i == j:
-            root = statistics.standard_deviation(statistics.covariances([columns[i]], unit, rows)[0])
+            root = coordinates.standard_deviation(coordinates.covariances([columns[i]], unit, rows)[0])
             square = {(): (cells[()][0], (cells[()][1][i],), (cells[()][2][pairs.index((i, i))],))}
             assert float(root(square)) ** 0.5 == pytest.approx(data[names[i]].std(), abs=near / data[names[i]].std())
 
     counts = data["group"].value_counts()
     for place, label in enumerate(key.levels):
-        assert statistics.count((place,), unit, rows)(by_group) == counts[label]
-    assert statistics.share((0,), unit, rows)(by_group) == Fraction(int(counts["low"]), rows)
+        assert coordinates.count((place,), unit, rows)(by_group) == counts[label]
+    assert coordinates.share((0,), unit, rows)(by_group) == Fraction(int(counts["low"]), rows)
     edges = np.quantile(data[names[2]], [0, 0.2, 0.5, 1])
     histogram, _ = np.histogram(data[names[2]], edges)
     binned = cells_of({"v": data[names[2]].to_numpy()}, Request((Edges.of("v", edges),)))
@@ -346,6 +347,6 @@ def test_units_and_places():
 
 @pytest.mark.parametrize("square", [Fraction(2), Fraction(1, 3), Fraction(10**40), Fraction(1, 10**40), Fraction(0)])
 def test_roots_are_rounded_as_said(square):
-    low, high = statistics._root(square, up=False), statistics._root(square, up=True)
+    low, high = coordinates._root(square, up=False), coordinates._root(square, up=True)
     assert low**2 <= square < high**2
     assert (high - low) <= (low / (1 << 60) if square else Fraction(1, 1 << 60))

@@ -1,7 +1,6 @@
 """Tables of every kind: types made from values decide nothing, and complaints of engines are kept back."""
 
 import decimal
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -11,17 +10,18 @@ import pyarrow as pa
 import pytest
 
 import inbounds as ib
-from inbounds.release import draw
+from inbounds.road import draw
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import DataError, Levels, Numeric, quantised, resolution
 from inbounds.tables.sources import guarded, read
+from tests.records import body_of
 
 ROWS = 40
 
 
 def public(release):
     """Everything in a record but its noisy numbers."""
-    record = json.loads(release.to_json())
+    record = body_of(release)
     del record["noisy"], record["value"]
     return record
 

@@ -14,7 +14,7 @@ from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger as ledgers
 from inbounds.record import RecordError
-from inbounds.release.run import open_source, request_of
+from inbounds.road.run import open_source, request_of
 
 Say = Callable[[str], None]
 FILES = ("release.json", "values.csv", "report.html", "report.md")

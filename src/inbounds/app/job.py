@@ -8,7 +8,7 @@ from typing import Any
 from inbounds.app.plan import Plan, PlanError
 from inbounds.privacy.ledger import Account
 from inbounds.record.record import Releases as Releases
-from inbounds.release.run import open_source, walk
+from inbounds.road.run import open_source, walk
 
 
 def release(

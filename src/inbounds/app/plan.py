@@ -45,7 +45,7 @@ from inbounds.privacy.ledger import Account, name_in
 from inbounds.record import codec
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic, find_statistic, registered
-from inbounds.release.run import Place
+from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Plan(Part):
     budget: Budget
     columns: dict[str, Column] = Field(default_factory=dict)
     release: list[Item] = Field(min_length=1, max_length=_MOST_RELEASES)
-    _drafts: dict[str, Draft] = PrivateAttr(default_factory=dict)
+    _drafts: dict[str, tuple[Any, Draft]] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
@@ -201,15 +201,27 @@ class Plan(Part):
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once, for good; what a release itself refuses is told."""
-        drafts, epsilons = {}, self.epsilons
+        epsilons = self.epsilons
         for item in self.release:
             if item.name in wrong:
                 continue
             try:
-                drafts[item.name] = self.wanted_of(item, epsilons[item.name]).draft()
+                self._draft(item, epsilons[item.name])
             except (ValueError, TypeError) as error:
                 yield item.name, f"release.{item.name}: {error}"
-        self._drafts.update(drafts)
+
+    def _draft(self, item: Item, epsilon: Fraction) -> Draft:
+        """A release before the data; made once, and again only for a copy of the plan that asks for something else."""
+        asked = (
+            item,
+            epsilon,
+            self.data,
+            [self.columns[name] for name in (*item.columns, item.by) if name is not None],
+        )
+        before = self._drafts.get(item.name)
+        if before is None or before[0] != asked:
+            self._drafts[item.name] = before = asked, self.wanted_of(item, epsilon).draft()
+        return before[1]
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
@@ -250,7 +262,8 @@ class Plan(Part):
 
     def drafts(self) -> dict[str, Draft]:
         """Each release before the data; made once, when the plan was checked."""
-        return dict(self._drafts)
+        epsilons = self.epsilons
+        return {item.name: self._draft(item, epsilons[item.name]) for item in self.release}
 
     def preview(self) -> "Outlook":
         """What each release would cost and how far off it would be. Reads no data and spends nothing."""
@@ -276,7 +289,7 @@ class Plan(Part):
     @property
     def digest(self) -> str:
         """The identity of the request: the same for the same releases of the same dataset."""
-        return codec.digest_of(self.budget.dataset, {name: draft.record for name, draft in self._drafts.items()})
+        return codec.digest_of(self.budget.dataset, {name: draft.record for name, draft in self.drafts().items()})
 
     def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
         """The keywords of the release function."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from inbounds._text import is_unseen
-from inbounds.release.run import Place, columns_of
+from inbounds.road.run import Place, columns_of
 
 _RULES = {
     "integer": "bounds = [LOWER, UPPER]",

@@ -24,6 +24,7 @@ from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record.in_turn import laws_in_turn
 from inbounds.record.statistic import describe, parse_statistic
+from inbounds.tables.request import MOST_ROWS
 
 if TYPE_CHECKING:
     from inbounds.record.release import ColumnRule, Release
@@ -217,8 +218,7 @@ def read_record(text: str) -> Proved:
                 raise RecordError("its name is too long")
             releases[name] = _read_release(one)
         except (RecordError, CertificateError) as error:
-            where = f"release {name[:200]!r}: " if len(body["releases"]) > 1 else ""
-            raise type(error)(f"{where}{error}") from None
+            raise type(error)(f"release {name[:200]!r}: {error}") from None
     if len({release.terms.unit for release in releases.values()}) > 1:
         raise RecordError("the releases of a record have one neighbour relation and one unit")
     if digest_of(dataset, releases) != body["digest"]:
@@ -255,6 +255,8 @@ def _read_release(body: Any) -> "Release":
             statistic, terms = parse_statistic(body["statistic"]), Terms.from_dict(body["terms"])
         except (ValueError, TypeError) as error:
             raise RecordError(f"it is of no statistic that can be released: {error}") from None
+        if terms.rows is not None and not statistic.least_rows <= terms.rows <= MOST_ROWS:
+            raise RecordError(f"no {statistic.name} is released of so few or so many rows")
         # What it asks for may be far more than the record holds: that is known before it is drafted.
         if not isinstance(body["noisy"], list) or len(body["noisy"]) != statistic.numbers(terms):
             raise RecordError("its numbers are not as many as its statistic has")
@@ -272,11 +274,8 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
     read = cache(lambda text: parse_fraction(text, "noisy"))
     numbers = tuple(read(text) for text in noisy)
     certificate, bounds = draft.certificate, draft.bounds
-    if isinstance(certificate, Composition):
-        if not all(map(_is_on_grid, numbers, certificate.parts)):
-            raise RecordError("its noisy values are not on the grid of its certificate")
-        if draft.bounding == "truncated":
-            certificate, bounds = laws_in_turn(certificate, bounds, numbers)
+    if isinstance(certificate, Composition) and draft.bounding == "truncated":
+        certificate, bounds = laws_in_turn(certificate, bounds, numbers)
     made = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
     known: dict[tuple[int, int], bool] = {}
     for number, law in zip(numbers, made.parts, strict=True):
@@ -301,7 +300,7 @@ def _compare(release: "Release", body: Mapping[str, Any]) -> "Release":
     for name in _RELEASE_FIELDS:
         same = again[name] == body[name] or (name == "value" and _is_rounded(release, again[name], body[name]))
         if not same:
-            raise RecordError(f"its {name} does not follow from the rest of it")
+            raise RecordError(f"its field {name!r} does not follow from the rest of it")
     return release
 
 

@@ -134,6 +134,11 @@ class Release:
         return getattr(self.statistic, "denominator", None)
 
     @property
+    def repair(self) -> str | None:
+        """How noisy numbers were made possible ones, where that was chosen."""
+        return getattr(self.statistic, "repair", None)
+
+    @property
     def parts(self) -> tuple[Certificate, ...]:
         """The certificate of each noisy coordinate."""
         if isinstance(self.certificate, Composition):

@@ -98,12 +98,12 @@ def register(made: _Class) -> _Class:
 
 def registered() -> Mapping[str, type[Statistic]]:
     """All statistics by their names."""
-    return dict(_REGISTER)
+    return {name: _REGISTER[name] for name in sorted(_REGISTER)}
 
 
 def find_statistic(name: object) -> type[Statistic]:
     """The class of that name; `ValueError` for a name that is none."""
-    return _REGISTER[_check.choice(name, "statistic", tuple(_REGISTER))]
+    return _REGISTER[_check.choice(name, "statistic", tuple(sorted(_REGISTER)))]
 
 
 def describe(statistic: Statistic) -> dict[str, Any]:

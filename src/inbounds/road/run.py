@@ -18,7 +18,7 @@ from inbounds.record.draft import Draft
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, describe, parse_statistic
-from inbounds.release.draw import draw
+from inbounds.road.draw import draw
 from inbounds.tables.answers import records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
 from inbounds.tables.located import located
