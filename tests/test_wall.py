@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 # Room or module -> what of ours it may import. "laws" allows everything below inbounds.laws.
 ALLOWED = {
     "_check": set(),
+    "_files": set(),
     "_text": set(),
     "laws": {"_check", "laws"},
     "grid": {"_check", "laws", "grid"},
@@ -52,6 +53,7 @@ ALLOWED = {
     # What a steward touches: previews run the release functions, without data; plans hand them the data unseen.
     "app": {
         "_check",
+        "_files",
         "_text",
         "app",
         "audit",
@@ -66,7 +68,7 @@ ALLOWED = {
         "studies",
     },
     # Simulations with known truth: no table, no record, no release.
-    "studies": {"_check", "after", "grid", "inference", "laws", "privacy", "studies"},
+    "studies": {"_check", "_files", "after", "grid", "inference", "laws", "privacy", "studies"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"app", "laws", "privacy", "record", "releases"},
 }

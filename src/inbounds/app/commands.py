@@ -1,14 +1,14 @@
 """What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.app.cli`."""
 
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from inbounds._files import write_atomically
 from inbounds._text import csv_cell, to_json, visible
 from inbounds.app import report, tidy
 from inbounds.app.job import Releases, release, request_of
@@ -88,24 +88,10 @@ def write(made: Releases, folder: Path) -> None:
     """Record, values and reports; each file is there whole or as it was."""
     rows = tidy.shown(made)
     folder.mkdir(parents=True, exist_ok=True)
-    _replaced(folder / "release.json", made.json_pieces())
-    _replaced(folder / "values.csv", tidy.to_csv(rows))
-    _replaced(folder / "report.html", [report.to_html(made, rows)])
-    _replaced(folder / "report.md", [report.to_markdown(made, rows)])
-
-
-def _replaced(path: Path, pieces: Iterable[str]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
-            file.writelines(pieces)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomically(folder / "release.json", made.json_pieces())
+    write_atomically(folder / "values.csv", tidy.to_csv(rows))
+    write_atomically(folder / "report.html", report.to_html(made, rows))
+    write_atomically(folder / "report.md", report.to_markdown(made, rows))
 
 
 def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:

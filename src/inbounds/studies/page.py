@@ -6,8 +6,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from inbounds._files import write_atomically
 from inbounds.studies.evidence import CLEAR
-from inbounds.studies.keep import replace_text
 
 # Words say what colours say; contrast is 7 : 1 or more.
 _STYLE = """
@@ -50,7 +50,7 @@ scale.</p>
 {"<h2>Figures</h2>" if shown else ""}{shown}
 </body></html>
 """
-    replace_text(path, text)
+    write_atomically(path, text)
 
 
 _HEADS = ("id", "finding", "verdict", "deciding figure (s.e.)", "conditions", "honest scale", "reference")
