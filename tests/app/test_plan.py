@@ -243,7 +243,7 @@ def test_the_preview_of_a_plan(tmp_path):
     # Twice the budget halves the error of a mean.
     half, double = made.prospects[1].errors[1], made.prospects[1].errors[3]
     assert half / double == pytest.approx(4, rel=0.02)
-    assert "<th scope='row'>age: mean of age</th>" in made._repr_html_()
+    assert '<th scope="row">age: mean of age</th>' in made._repr_html_()
     assert json.dumps(made.to_dict())
     assert len(json.loads(made.plot().to_json())["datasets"]) == 1
 

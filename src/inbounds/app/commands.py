@@ -10,11 +10,13 @@ from typing import Any
 
 from inbounds._files import write_atomically
 from inbounds._text import csv_cell, to_json, visible
-from inbounds.app import report, tidy
 from inbounds.app.job import Releases, release, request_of
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger as ledgers
 from inbounds.record import RecordError
+from inbounds.report.html import to_html
+from inbounds.report.markdown import to_markdown
+from inbounds.report.rows import collect_sections, to_csv
 
 Say = Callable[[str], None]
 FILES = ("release.json", "values.csv", "report.html", "report.md")
@@ -86,12 +88,12 @@ def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, 
 
 def write(made: Releases, folder: Path) -> None:
     """Record, values and reports; each file is there whole or as it was."""
-    rows = tidy.shown(made)
+    sections = collect_sections(made)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "release.json", made.json_pieces())
-    write_atomically(folder / "values.csv", tidy.to_csv(rows))
-    write_atomically(folder / "report.html", report.to_html(made, rows))
-    write_atomically(folder / "report.md", report.to_markdown(made, rows))
+    write_atomically(folder / "values.csv", to_csv(sections))
+    write_atomically(folder / "report.html", to_html(made, sections))
+    write_atomically(folder / "report.md", to_markdown(made, sections))
 
 
 def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:

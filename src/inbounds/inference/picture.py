@@ -1,13 +1,12 @@
 """A release as it shows itself: an HTML table for notebooks, and a chart of values with their intervals."""
 
-from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inbounds import _check
-from inbounds._text import visible
+from inbounds._html import render
 from inbounds.inference.intervals import interval
 
 if TYPE_CHECKING:
@@ -15,22 +14,64 @@ if TYPE_CHECKING:
 
     from inbounds.record import Release
 
-# Rows of a table that a notebook shows.
-_MOST_ROWS = 50
+# Rows and columns of a table that a notebook shows.
+_MOST_ROWS, _MOST_COLUMNS = 50, 20
 
 
 def to_html(release: "Release") -> str:
-    """Title, cost and error, and a row for each number."""
-    cost = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}; {release.error}"
-    values = np.ravel(release.value).tolist()
-    labels = [visible(", ".join(one)) for one in product(*release.axes)] if release.axes else [release.statistic]
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(label)}</th><td>{value if isinstance(value, int) else f'{value:.6g}'}</td></tr>"
-        for label, value in list(zip(labels, values, strict=True))[:_MOST_ROWS]
+    """Write a release as a table for a notebook.
+
+    A single number or a list of them has a row for each number. Tables of two columns or more and matrices are two-way
+    tables: the last axis runs across, all others run down.
+
+    Parameters
+    ----------
+    release
+        A release that holds numbers.
+
+    Returns
+    -------
+    str
+        An HTML table. The caption has the title, the cost and the error; what is too much to show is counted.
+    """
+    caption = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}; {release.error}"
+    if len(release.axes) > 1:
+        return _write_two_way(release, caption)
+    values = np.ravel(release.value)
+    labels = release.axes[0] if release.axes else (release.statistic,)
+    rows = [(label, [_format_value(x)]) for label, x in zip(labels, values[:_MOST_ROWS].tolist(), strict=False)]
+    rest = _describe_rest({"": len(values) - _MOST_ROWS})
+    return render("list", caption=caption, heads=[], rows=rows, rest=rest)
+
+
+def _write_two_way(release: "Release", caption: str) -> str:
+    *outer, across = release.axes
+    values = np.asarray(release.value).reshape(-1, len(across))
+    shown = values[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
+    keys = [rule.name for rule in release.columns if rule.cells]
+    # Of a matrix the axes are its columns, and have no names of their own.
+    *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
+    return render(
+        "two_way",
+        caption=caption,
+        row_names=row_names,
+        column_name=column_name,
+        columns=across[:_MOST_COLUMNS],
+        rows=[(labels, map(_format_value, cells)) for labels, cells in zip(product(*outer), shown, strict=False)],
+        rest=_describe_rest({"row": len(values) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
-    more = len(values) - _MOST_ROWS
-    rest = f"<tr><td colspan='2'>and {more:,} more</td></tr>" if more > 0 else ""
-    return f"<table><caption>{escape(visible(cost))}</caption><tbody>{rows}{rest}</tbody></table>"
+
+
+def _describe_rest(left: dict[str, int]) -> str:
+    """How many rows or columns are not shown; empty text if all of them are."""
+    parts = [
+        f"{count:,} more {what}{'s' * (what != '' and count > 1)}".strip() for what, count in left.items() if count > 0
+    ]
+    return f"and {' and '.join(parts)}" if parts else ""
+
+
+def _format_value(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def plot(release: "Release", level: float, kind: str) -> "altair.Chart | altair.LayerChart":
