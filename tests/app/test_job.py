@@ -416,6 +416,17 @@ def test_one_liner_surface(plan):
     assert releases.epsilon == Fraction(1)
 
 
+def test_a_folder_that_cannot_be_written_to_is_called_by_its_argument(tmp_path, made):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"^folder '.*/file/x' cannot be written to: "):
+        made.write(tmp_path / "file" / "x")
+    book = Plan.load(example.write(tmp_path / "own"))
+    budget = book.budget.model_copy(update={"ledger": str(tmp_path / "own" / "values.csv")})
+    own = replace(made, plan=book.model_copy(update={"budget": budget}))
+    with pytest.raises(ValueError, match=r"^folder '.*/own': values.csv there is"):
+        own.write(tmp_path / "own")
+
+
 def test_an_account_is_taken_as_a_ledger(tmp_path):
     """As by every other function; not for the name of a file."""
     plan = Plan.load(example.write(tmp_path))

@@ -20,12 +20,17 @@ from inbounds.report.rows import collect_sections, to_csv
 
 Say = Callable[[str], None]
 FILES = ("release.json", "values.csv", "report.html", "report.md")
+# The folder of these files, as the command line calls it.
+_OUT = "--out"
 
 
 @contextmanager
-def ready(folder: Path) -> Iterator[None]:
-    """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it."""
-    made = _made(folder)
+def ready(folder: Path, argument: str) -> Iterator[None]:
+    """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it.
+
+    ``argument`` is what whoever gave the folder calls it, for messages.
+    """
+    made = _made(folder, argument)
     try:
         yield
     except BaseException:
@@ -33,7 +38,7 @@ def ready(folder: Path) -> Iterator[None]:
         raise
 
 
-def _made(folder: Path) -> list[Path]:
+def _made(folder: Path, argument: str) -> list[Path]:
     """The folders that had to be made for it, once it can be written to."""
     made: list[Path] = []
     try:
@@ -46,12 +51,15 @@ def _made(folder: Path) -> list[Path]:
     except (OSError, ValueError) as error:
         _unmade(made)
         why = getattr(error, "strerror", None) or "no name of a folder"
-        raise ValueError(f"--out {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
+        raise ValueError(f"{argument} {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
     return made
 
 
-def apart(plan: Plan, folder: Path) -> None:
-    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger."""
+def apart(plan: Plan, folder: Path, argument: str) -> None:
+    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger.
+
+    ``argument`` is what whoever gave the folder calls it, for messages.
+    """
     files = [folder.resolve() / name for name in FILES]
     taken = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
     source = plan.data.source
@@ -61,8 +69,8 @@ def apart(plan: Plan, folder: Path) -> None:
     for file in files:
         if file in taken:
             raise ValueError(
-                f"--out {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or ledger; "
-                "choose another folder. Nothing was spent"
+                f"{argument} {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or "
+                "ledger; choose another folder. Nothing was spent"
             )
 
 
@@ -75,8 +83,8 @@ def _unmade(made: list[Path]) -> None:
 
 def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
     """The main job, with its files."""
-    apart(plan, folder)
-    with ready(folder):
+    apart(plan, folder, _OUT)
+    with ready(folder, _OUT):
         made = release(plan, new=new, who=who, say=say)
         # A stored result knows the request; where the table and the ledger are is in the plan at hand.
         made = replace(made, plan=plan) if made.stored else made
@@ -100,8 +108,8 @@ def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
     """All that a release checks before it charges, the budget included."""
     from inbounds.releases.together import open_source
 
-    apart(plan, folder)
-    _unmade(_made(folder))
+    apart(plan, folder, _OUT)
+    _unmade(_made(folder, _OUT))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(plan, drafts)
     if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:

@@ -64,8 +64,8 @@ class Releases(Mapping[str, Release]):
         """The files of the command: release.json, values.csv, report.html and report.md."""
         from inbounds.app import commands
 
-        commands.apart(self.plan, Path(folder))
-        with commands.ready(Path(folder)):
+        commands.apart(self.plan, Path(folder), "folder")
+        with commands.ready(Path(folder), "folder"):
             commands.write(self, Path(folder))
 
     def is_same(self, other: "Releases") -> bool:
