@@ -12,6 +12,7 @@ ALLOWED = {
     "_check": set(),
     "_files": set(),
     "_html": {"_text"},
+    "_mistakes": {"_text"},
     "_text": set(),
     "laws": {"_check", "_html", "laws"},
     "grid": {"_check", "laws", "grid"},
@@ -57,6 +58,7 @@ ALLOWED = {
         "_check",
         "_files",
         "_html",
+        "_mistakes",
         "_text",
         "app",
         "audit",
@@ -74,7 +76,7 @@ ALLOWED = {
     # What is shown of a release: its record, what was asked for and who paid, and no table.
     "report": {"_html", "_text", "app.job", "derive", "expected", "inference", "privacy", "record", "report"},
     # Simulations with known truth: no table, no record, no release.
-    "studies": {"_check", "_files", "_html", "after", "grid", "inference", "laws", "privacy", "studies"},
+    "studies": {"_check", "_files", "_html", "_mistakes", "after", "grid", "inference", "laws", "privacy", "studies"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"app", "laws", "privacy", "record", "releases"},
 }

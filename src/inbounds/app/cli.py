@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from inbounds._check import choice
+from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
 from inbounds.app.terminal import announced, progress_bar, say, show, steps, whole
 from inbounds.audit.command import audit
@@ -354,8 +355,8 @@ def main() -> None:
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
         from inbounds.privacy.ledger import BudgetRefused
 
-        # The mistakes of a plan are a line each; anything else is one line, whatever names are in it.
-        say(f"inbounds: {error if hasattr(error, 'problems') else visible(str(error))}")
+        # The mistakes of a file are a line each; anything else is one line, whatever names are in it.
+        say(f"inbounds: {error if isinstance(error, FileError) else visible(str(error))}")
         sys.exit(_REFUSED if isinstance(error, BudgetRefused) else 2)
     except Exception as error:
         # Click's own usage errors know their exit status and how to show themselves.
