@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 
 from inbounds.audit import audit
-from inbounds.audit.__main__ import leaking, shipped
+from inbounds.audit.sources import build_leaking, build_shipped
 
 N, EPSILON = 100, 1
 
@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=40_000)
     options = parser.parse_args()
-    sources = shipped(N, Fraction(EPSILON)) | leaking(N, EPSILON)
+    sources = build_shipped(N, Fraction(EPSILON)) | build_leaking(N, EPSILON)
     for library, make in (("diffprivlib", diffprivlib_sources), ("opendp", opendp_sources)):
         if importlib.util.find_spec(library):
             sources |= make()

@@ -52,6 +52,7 @@ def test_importing_leaves_the_heavy_modules_alone():
         "scipy.optimize",
         "scipy.special",
         "altair",
+        "jinja2",
         "narwhals",
         "pandas",
         "polars",

@@ -10,8 +10,11 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 # Room or module -> what of ours it may import. "laws" allows everything below inbounds.laws.
 ALLOWED = {
     "_check": set(),
+    "_files": set(),
+    "_html": {"_text"},
+    "_mistakes": {"_text"},
     "_text": set(),
-    "laws": {"_check", "laws"},
+    "laws": {"_check", "_html", "laws"},
     "grid": {"_check", "laws", "grid"},
     "privacy": {"_check", "_text", "laws", "grid", "privacy"},
     "tables": {"_check", "privacy.sensitivity", "privacy.guarantee", "tables"},
@@ -35,6 +38,7 @@ ALLOWED = {
     # What is concluded from records: it sees them and the laws, and no table.
     "inference": {
         "_check",
+        "_html",
         "_text",
         "derive",
         "expected",
@@ -52,6 +56,9 @@ ALLOWED = {
     # What a steward touches: previews run the release functions, without data; plans hand them the data unseen.
     "app": {
         "_check",
+        "_files",
+        "_html",
+        "_mistakes",
         "_text",
         "app",
         "audit",
@@ -63,10 +70,13 @@ ALLOWED = {
         "privacy",
         "record",
         "releases",
+        "report",
         "studies",
     },
+    # What is shown of a release: its record, what was asked for and who paid, and no table.
+    "report": {"_html", "_text", "app.job", "derive", "expected", "inference", "privacy", "record", "report"},
     # Simulations with known truth: no table, no record, no release.
-    "studies": {"_check", "after", "grid", "inference", "laws", "privacy", "studies"},
+    "studies": {"_check", "_files", "_html", "_mistakes", "after", "grid", "inference", "laws", "privacy", "studies"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
     "__init__": {"app", "laws", "privacy", "record", "releases"},
 }

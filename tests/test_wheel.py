@@ -17,7 +17,9 @@ def test_the_wheel_holds_everything_and_runs(tmp_path):
     names = set(zipfile.ZipFile(wheel).namelist())
     source = HERE / "src"
     modules = {str(path.relative_to(source)) for path in source.rglob("*.py")}
-    assert modules <= names
+    templates = {str(path.relative_to(source)) for path in source.rglob("*.jinja")}
+    assert templates
+    assert modules | templates <= names
     assert any(name.endswith("entry_points.txt") for name in names)
     where = tmp_path / "installed"
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", where, wheel], **run)

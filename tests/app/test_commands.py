@@ -223,7 +223,8 @@ def connect(*args, **kwargs):
     made.set_trace_callback(step)
     return made
 ledger_file.sqlite3.connect = connect
-for module, name in ((opening, "tally"), (opening, "_drawn"), (ledger_file, "_note_head"), (commands, "_replaced")):
+steps = (opening, "tally"), (opening, "_drawn"), (ledger_file, "_note_head"), (commands, "write_atomically")
+for module, name in steps:
     def wrapped(*args, _real=getattr(module, name), **kwargs):
         step()
         result = _real(*args, **kwargs)

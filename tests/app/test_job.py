@@ -1,10 +1,7 @@
 """The main job: order of things, stored results, records that prove themselves."""
 
-import csv
 import hashlib
-import io
 import json
-import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,7 +9,7 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds.app import commands, example, report, tidy
+from inbounds.app import commands, example
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan, PlanError
 from inbounds.grid.scale import Scale
@@ -411,71 +408,18 @@ def test_the_ledger_knows_the_result(plan, tmp_path):
         commands.verified(record, tmp_path / "none")
 
 
-def test_values_in_tidy_rows(made):
-    rows = list(csv.DictReader(io.StringIO("".join(tidy.to_csv(tidy.shown(made))))))
-    assert tuple(rows[0]) == tidy.HEADS
-    assert len(rows) == 1 + 1 + 1 + 1 + 16 + 4 + 8 + 4
-    (age,) = [row for row in rows if row["release"] == "age"]
-    assert float(age["value"]) == made["age"].value
-    lower, upper = made["age"].interval(0.95)
-    assert (float(age["lower"]), float(age["upper"])) == (lower, upper)
-    cells = [row["cell"] for row in rows if row["release"] == "smoking by region"]
-    assert cells[:2] == ["north, yes", "north, no"]
-    # The variance of the same column shortens the interval of a mean.
-    (pressure,) = [row for row in rows if row["release"] == "blood pressure"]
-    alone = made["blood pressure"].interval(0.95)
-    assert float(pressure["upper"]) - float(pressure["lower"]) < 0.5 * alone.width
-
-
-def test_the_report_says_it_all_and_loads_nothing(made):
-    rows = tidy.shown(made)
-    page, text = report.to_html(made, rows), report.to_markdown(made, rows)
-    assert len(page) < 200_000
-    assert not re.search(r"(src|href)\s*=|https?://|url\(|@import|<script", page)
-    for word in ("smokers", "0.95".replace("0.", ""), made.entry.hash, "inbounds verify release.json", "substitute"):
-        assert word in page
-        assert word in text
-    assert page.count("<section>") == len(made)
-    assert page.count('role="img" aria-label=') == 7 + 1
-    assert "P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q)" in text
-    assert "= 1." in text
-
-
-@pytest.mark.parametrize("public", [True, False])
-def test_the_report_says_that_groups_are_not_protected(tmp_path, public):
-    """Where their sizes were declared public, everything on the page is for records that keep their group."""
-    text = NUMBERS.format(rule="bounds = [0, 9]", release="", epsilon="1").split("[[release]]")[0]
-    text += 'g = { levels = ["a", "b"] }\n[[release]]\nname = "spread"\nstatistic = "pooled_variance"\n'
-    text += 'columns = ["x"]\nby = "g"\n' + ("sizes = { a = 2, b = 2 }\n" if public else "")
-    (tmp_path / "p.toml").write_text(text)
-    made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4], "g": ["a", "a", "b", "b"]})
-    for page in (report.to_html(made, tidy.shown(made)), report.to_markdown(made, tidy.shown(made))):
-        said = ("declared public for spread", "which group it is in is not protected", "1 substituted row, each in its")
-        assert [words in page for words in said] == [public] * 3
-        assert ("not for one that changes its group." in page) is public
-
-
-def test_names_are_escaped(tmp_path):
-    path = example.write(tmp_path)
-    evil = (
-        path.read_text().replace('name = "age"', 'name = "<script>alert(1)</script>"').replace("survey-2026", "a<b&c")
-    )
-    path.write_text(evil.replace('"very good"', '"<b>|good"'))
-    table = example.survey().with_columns(pl.col("health").replace(["very good"], ["<b>|good"]))
-    made = release(path, table)
-    page = report.to_html(made, tidy.shown(made))
-    assert "<script" not in page
-    assert "<b>" not in page
-    assert "a&lt;b&amp;c" in page
-    assert "\\<b\\>\\|good" in report.to_markdown(made, tidy.shown(made))
-
-
 def test_one_liner_surface(plan):
     """As the contract has it."""
     assert ib.Plan is Plan
     releases = ib.release(ib.Plan.load(plan.account.ledger.parent / "plan.toml"), data=None, ledger=None)
     assert releases["age"].epsilon == pytest.approx(0.1)
     assert releases.epsilon == Fraction(1)
+
+
+def test_a_folder_that_cannot_be_written_to_is_called_by_its_argument(tmp_path, made):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match=r"^folder '.*/file/x' cannot be written to: "):
+        made.write(tmp_path / "file" / "x")
 
 
 def test_an_account_is_taken_as_a_ledger(tmp_path):
@@ -529,29 +473,3 @@ def test_another_law_of_truncated_covariances_is_found(tmp_path, how):
     lie = replace(made, records={"c": forged})
     with pytest.raises(RecordError, match="'c'"):
         Releases.from_json(lie.to_json())
-
-
-def test_the_report_does_not_speak_of_a_ledger_that_is_not_there(tmp_path, made):
-    text = NUMBERS.format(rule="bounds = [0, 9]", release='statistic = "mean"\ncolumns = ["x"]', epsilon="1").replace(
-        'ledger = "l"\nlimit = 9\n', ""
-    )
-    (tmp_path / "p.toml").write_text(text)
-    without = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4]})
-    words = "the ledger has those that were charged to it"
-    assert words not in report.to_markdown(without, tidy.shown(without))
-    assert words in report.to_markdown(made, tidy.shown(made))
-
-
-def test_intervals_of_standard_deviations_are_judged_by_their_own_bounds(tmp_path):
-    """Bounds in the record are those of the variance that was drawn."""
-    text = NUMBERS.format(
-        rule="bounds = [0, 100]", release='statistic = "standard_deviation"\ncolumns = ["x"]', epsilon="0.001"
-    )
-    (tmp_path / "p.toml").write_text(text)
-    made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4]})
-    assert made["r"].method == "root of a released variance"
-    (shown,) = tidy.shown(made)
-    lower, upper = (float(end) for end in (shown.interval.lower, shown.interval.upper))
-    largest = (100**2 / 4 * 4 / 3) ** 0.5
-    idle = "1 of 1 intervals cover all that is possible" in report.to_markdown(made, [shown])
-    assert idle == (lower <= 0 and upper >= largest)

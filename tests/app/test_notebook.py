@@ -1,6 +1,7 @@
 """Objects as a notebook shows them: tables that say what they are, and charts of the same numbers."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -38,6 +39,45 @@ def test_releases_show_themselves():
     assert "<b>" not in evil
     blank = ib.preview("mean", bounds=(0, 1), epsilon=1, rows=10).asked.record
     assert blank._repr_html_() == "<p>mean of x: not released</p>"
+
+
+def read_table(page):
+    """The cells of a table, line by line, and its heads with the room that they take."""
+    lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in re.findall(r"<tr>(.*?)</tr>", page)]
+    return lines, re.findall(r'<th scope="(\w+)" (?:row|col)span="(\d+)">(.*?)</th>', page)
+
+
+def test_tables_of_two_columns_are_shown_in_two_ways():
+    table = {"region": ["north", "south", "south"], "smoker": ["no", "yes", "no"], "age": ["<b>", "old", "old"]}
+    levels = {"region": ["north", "south"], "smoker": ["yes", "no"]}
+    two = ib.crosstab(table, levels=levels, epsilon=1)
+    lines, heads = read_table(two._repr_html_())
+    assert heads == [("col", "2", "region"), ("colgroup", "2", "smoker")]
+    counts = [[str(x) for x in row] for row in two.value.tolist()]
+    assert lines == [["region", "smoker"], ["yes", "no"], ["north", *counts[0]], ["south", *counts[1]]]
+    three = ib.crosstab(table, levels=levels | {"age": ["<b>", "old"]}, epsilon=1)
+    lines, heads = read_table(three._repr_html_())
+    assert heads == [("col", "2", "region"), ("col", "2", "smoker"), ("colgroup", "2", "age")]
+    assert lines[1] == ["&lt;b&gt;", "old"]
+    assert [line[:2] for line in lines[2:]] == [["north", "yes"], ["north", "no"], ["south", "yes"], ["south", "no"]]
+    assert [int(x) for line in lines[2:] for x in line[2:]] == three.value.ravel().tolist()
+
+
+def test_matrices_are_shown_as_matrices():
+    bounds = {"x": (0, 1), "y": (0, 10)}
+    matrix = ib.correlation({"x": [0.1, 0.4, 0.8], "y": [1.0, 6.0, 2.0]}, bounds=bounds, epsilon=1)
+    lines, heads = read_table(matrix._repr_html_())
+    values = [[f"{x:.6g}" for x in row] for row in matrix.value.tolist()]
+    assert (lines, heads) == ([["", "x", "y"], ["x", *values[0]], ["y", *values[1]]], [])
+
+
+def test_of_large_tables_a_part_is_shown():
+    levels = {"a": list(range(52)), "b": list(range(21))}
+    page = ib.crosstab({"a": [1], "b": [1]}, levels=levels, epsilon=1)._repr_html_()
+    lines, _ = read_table(page)
+    assert [len(line) for line in lines] == [2, 20, *[21] * 50, 1]
+    assert lines[-1] == ["and 2 more rows and 1 more column"]
+    assert '<td colspan="21">and 2 more' in page
 
 
 @pytest.mark.parametrize(

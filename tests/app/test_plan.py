@@ -123,12 +123,12 @@ MISTAKES = [
         [('columns = ["smoker"]', 'columns = ["smokr"]')],
         ["release.smokers: columns.smokr: no such column; did you mean smoker?"],
     ),
-    ([("dataset =", "datset =")], ["budget.datset: no such key; did you mean dataset?"]),
-    ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: no such key; did you mean budget?"]),
+    ([("dataset =", "datset =")], ["budget.datset: is not a known key; did you mean dataset?"]),
+    ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: is not a known key; did you mean budget?"]),
     ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a whole number, as in 20000, got 'many'"]),
-    ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got '0'"]),
+    ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got 0"]),
     ([("rows = 20000", "")], ["data.rows: needed under neighbours = 'substitute', where the number of rows is public"]),
-    ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got '-1'"]),
+    ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got -1"]),
     ([("epsilon = 1.0", "epsilon = nan")], ["budget.epsilon: must be a finite number"]),
     ([("epsilon = 1.0", "epsilon = inf")], ["budget.epsilon: must be a finite number"]),
     ([('statistic = "variance"', 'statistic = "varaince"')], ["did you mean variance?"]),
@@ -138,11 +138,14 @@ MISTAKES = [
     ),
     ([("age = { bounds = [18, 100] }", "age = { bounds = [100, 18] }")], ["must satisfy lower < upper"]),
     ([("age = { bounds = [18, 100] }", "age = { bounds = [18] }")], ["columns.age.bounds"]),
-    ([("health = { levels", "health = { lvels")], ["columns.health.lvels: no such key; did you mean levels?"]),
+    ([("health = { levels", "health = { lvels")], ["columns.health.lvels: is not a known key; did you mean levels?"]),
     ([('name = "age"', 'name = "smokers"')], ["release.smokers: the name is taken"]),
     ([('columns = ["health"]', 'columns = ["health", "region"]')], ["proportions is of one column"]),
     ([('by = "region"', 'by = "age"')], ["columns.age: levels = [...] are needed, the groups of"]),
-    ([('level = "yes"', "level = 1.5")], ["level"]),
+    (
+        [('level = "yes"', "level = 1.5")],
+        ["release.smokers.level: must be true or false, a whole number or text, got 1.5"],
+    ),
     ([('neighbours = "substitute"', 'neighbours = "add_remove"')], ["did you mean add-remove?"]),
     ([("share = 2", "share = 0")], ["share: must be greater than 0"]),
     (
@@ -151,7 +154,10 @@ MISTAKES = [
     ),
     ([('level = "yes"', 'level = "ja"')], ["release.smokers.level: must be one of 'yes', 'no', got 'ja'"]),
     ([('level = "yes"', "")], ["release.smokers.level: needed, one of 'yes', 'no'"]),
-    ([('columns = ["age"]', 'columns = "age"')], ["release.age.columns: must be a list: write a list, as in columns"]),
+    (
+        [('columns = ["age"]', 'columns = "age"')],
+        ["release.age.columns: must be a list, got 'age'; write a list, as in columns"],
+    ),
     ([("[[release]]", "[release]")], ["is not TOML"]),
     ([("rows = 20000", "rows = ROWS")], ["line 4: ROWS is still to be filled in"]),
     ([("age = {", "Größe = {")], ["names with spaces or umlauts are quoted"]),
@@ -246,7 +252,7 @@ def test_the_preview_of_a_plan(tmp_path):
     # Twice the budget halves the error of a mean.
     half, double = made.prospects[1].errors[1], made.prospects[1].errors[3]
     assert half / double == pytest.approx(4, rel=0.02)
-    assert "<th scope='row'>age: mean of age</th>" in made._repr_html_()
+    assert '<th scope="row">age: mean of age</th>' in made._repr_html_()
     assert json.dumps(made.to_dict())
     assert len(json.loads(made.plot().to_json())["datasets"]) == 1
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from inbounds.audit import audit, replay
-from inbounds.audit.__main__ import leaking, shipped
 from inbounds.audit.events import _certified, granularity
 from inbounds.audit.replay import trace
+from inbounds.audit.sources import build_leaking, build_shipped
 from inbounds.grid.entropy import SeededEntropy, words
 from inbounds.grid.joint import supnorm
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 
-SHIPPED = shipped(100, Fraction(1), SeededEntropy(2026))
+SHIPPED = build_shipped(100, Fraction(1), SeededEntropy(2026))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -31,7 +31,7 @@ def test_nothing_we_ship_is_certified_above_its_claim(name):
 
 @pytest.mark.parametrize("name", ["NumPy Laplace", "NumPy Laplace, clamped"])
 def test_floating_point_noise_is_caught(name):
-    finding = audit(*leaking(100, 1.0)[name], draws=40_000)
+    finding = audit(*build_leaking(100, 1.0)[name], draws=40_000)
     assert finding.epsilon > 3
     assert "2^" in finding.event
     assert "certified" in str(finding)
@@ -146,7 +146,28 @@ def test_the_command():
     assert len(lines) == 8
     bad = subprocess.run([*command, "--epsilon", "zero"], capture_output=True, text=True, check=False)
     assert bad.returncode == 2
+    assert "--epsilon must be a finite number, got 'zero'" in bad.stderr
     assert "Traceback" not in bad.stderr
+
+
+def test_both_commands_are_one(monkeypatch, capsys):
+    """`inbounds audit` has the options of `python -m inbounds.audit`, and says with its exit status who was caught."""
+    from typer.main import get_command
+
+    from inbounds.app import cli
+    from inbounds.audit import __main__ as module
+    from inbounds.audit import sources
+
+    commands = get_command(module.app), get_command(cli.app).commands["audit"]
+    flags = [{flag for one in command.params for flag in one.opts} for command in commands]
+    assert flags[0] - flags[1] <= {"--help"}
+    assert {"--quick", "--n", "--epsilon"} <= flags[1]
+    monkeypatch.setattr(sources, "build_shipped", lambda n, epsilon: build_leaking(n, float(epsilon)))
+    monkeypatch.setattr("sys.argv", ["inbounds", "audit", "--quick", "--n", "50"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err == "caught: NumPy Laplace, NumPy Laplace, clamped\n"
 
 
 @pytest.mark.parametrize(

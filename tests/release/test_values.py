@@ -1,6 +1,7 @@
 """With next to no noise a release is the statistic: every function, both relations, and odd groups."""
 
 import enum
+import inspect
 
 import numpy as np
 import polars as pl

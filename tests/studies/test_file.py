@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from inbounds.studies import file, keep
-from inbounds.studies.file import load, study
+from inbounds.studies.file import load, parse
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SHARES = {"kind": "proportions", "n": [50], "epsilon": [1.0], "scenario": [{"shares": [0.25, 0.75]}]}
@@ -31,7 +31,7 @@ def test_the_example_is_a_study_of_five_groups():
 
 @pytest.mark.claim("study-file")
 def test_a_file_means_what_it_says():
-    made = study(
+    made = parse(
         SHARES
         | {
             "n": [50, 100],
@@ -48,7 +48,7 @@ def test_a_file_means_what_it_says():
     assert len(made.settings) == 2 + 96
     copies = {s.simulate.copies for s in made.settings if dict(s.labels)["estimator"] == "synthesis"}
     assert copies == {3}
-    matrix = study(MATRIX | {"mechanisms": ["bit", "truncated", "joint"], "undefined": "zero"})
+    matrix = parse(MATRIX | {"mechanisms": ["bit", "truncated", "joint"], "undefined": "zero"})
     assert len(matrix.settings) == 3
     assert matrix.settings[0].quantities == ("S11", "S22", "S12", "r")
     assert {s.simulate.undefined for s in matrix.settings} == {"zero"}
@@ -57,7 +57,7 @@ def test_a_file_means_what_it_says():
 def test_matrices_of_two_columns_need_no_repair():
     two = {"name": "two", "matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2}
     three = {"name": "three", "matrix": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], "bounds": [[-3, 3]] * 3}
-    made = study(MATRIX | {"scenario": [two, three], "repairs": ["clip", "newton"]})
+    made = parse(MATRIX | {"scenario": [two, three], "repairs": ["clip", "newton"]})
     assert [dict(s.labels)["repair"] for s in made.settings] == ["none", "clip", "newton"]
 
 
@@ -69,7 +69,7 @@ def test_matrices_of_three_columns_are_repaired():
         "bounds": [[-3, 3]] * 3,
         "columns": ["age", "bmi", "pulse"],
     }
-    made = study(MATRIX | {"scenario": [scenario], "mechanisms": ["bit", "joint"], "repairs": ["clip", "newton"]})
+    made = parse(MATRIX | {"scenario": [scenario], "mechanisms": ["bit", "joint"], "repairs": ["clip", "newton"]})
     assert len(made.settings) == 4
     assert made.settings[0].quantities[3:7] == ("S(age, bmi)", "S(age, pulse)", "S(bmi, pulse)", "r(age, bmi)")
     rng = np.random.default_rng(0)
@@ -84,16 +84,16 @@ BAD = [
     ({"kind": "means"}, "kind must be one of 'proportions', 'covariance'; got 'means' of type str"),
     ({"kind": None}, "kind must be one of"),
     ({"kind": ["proportions"]}, "kind must be one of"),
-    ({"epsilons": [1]}, "epsilons is not a key of a study; did you mean 'epsilon'?"),
-    ({"wibble": 1}, "wibble is not a key of a study; use name, kind,"),
-    ({"n": []}, "n must be a list with an entry or more, got an empty one"),
-    ({"n": 50}, "n must be a list, got 50 of type int"),
+    ({"epsilons": [1]}, "epsilons is not a known key; did you mean epsilon?"),
+    ({"wibble": 1}, "wibble is not a known key; there are name, kind,"),
+    ({"n": []}, "n must have 1 or more entries; write n = [100, 500]"),
+    ({"n": 50}, "n must be a list, got 50; write n = [100, 500]"),
     ({"n": [10**30]}, "n[0] must be at most 10,000,000"),
-    ({"epsilon": [10**400]}, "epsilon[0] must fit a double"),
+    ({"epsilon": [10**400]}, "epsilon[0] must be a number, got a longer one"),
     ({"epsilon": [1e-300]}, "epsilon[0] must lie between 1e-9 and 1e6"),
     ({"epsilon": [1e300]}, "epsilon[0] must lie between"),
     ({"copies": 10**400}, "copies must be at most 1,000"),
-    ({"a\nb" * 50: 1}, "is not a key of a study"),
+    ({"a\nb" * 50: 1}, "is not a known key"),
     ({"name": "covariance"}, "no name of the paper's files"),
     ({"name": "claims"}, "no name of the paper's files"),
     ({"name": "ours-2"}, "no name of the paper's files"),
@@ -106,20 +106,20 @@ BAD = [
     ),
     ({"scenario": [{"shares": [0.3, 0.7], "sums": [["p1", "p2"]] * 2}]}, "quantities must differ in name"),
     ({"scenario": [{"shares": [0.1, 0.2, 0.7], "labels": ["a", "b", "a+b"], "sums": [["a", "b"]]}]}, "quantities must"),
-    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[["p1"]]]}]}, "scenario[0].sums must be lists of labels"),
-    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[{"a": 1}]]}]}, "scenario[0].sums must be a text"),
-    ({"scenario": [{"shares": [0.3, 0.7], "groups": [{"a": 1}]}]}, "scenario[0].groups must be a text"),
+    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[["p1"]]]}]}, "scenario[0].sums[0][0] must be text"),
+    ({"scenario": [{"shares": [0.3, 0.7], "sums": [[{"a": 1}]]}]}, "scenario[0].sums[0][0] must be text"),
+    ({"scenario": [{"shares": [0.3, 0.7], "groups": [{"a": 1}]}]}, "scenario[0].groups must be labels in nested lists"),
     ({"scenario": [{"shares": [0.3, 0.7], "groups": "x"}]}, "scenario[0].groups must be a list"),
     ({"scenario": [{"shares": [1 / 1001] * 1001}]}, "scenario[0].shares must be at most 1,000 numbers"),
     ({"n": list(range(1, 1500)), "epsilon": [float(x) for x in range(1, 1000)]}, "a study may have 20,000 settings"),
     ({"n": [0]}, "n[0] must be >= 1, got 0"),
-    ({"n": [50.5]}, "n[0] must be an integer"),
+    ({"n": [50.5]}, "n[0] must be a whole number, as in 20000, got 50.5"),
     ({"n": [50, 50]}, "n must not have one entry twice"),
     ({"n": None}, "n must be a list"),
     ({"epsilon": [0.0]}, "epsilon[0] must be finite and > 0, got 0.0"),
     ({"epsilon": [1.0, -1.0]}, "epsilon[1] must be finite and > 0"),
-    ({"epsilon": ["one"]}, "epsilon[0] must be a real number"),
-    ({"epsilon": [True]}, "epsilon[0] must be a real number"),
+    ({"epsilon": ["one"]}, "epsilon[0] must be a number, got 'one'"),
+    ({"epsilon": [True]}, "epsilon[0] must be a number, got true"),
     (
         {"mechanisms": ["laplace"]},
         "mechanisms[0] must be one of 'truncated', 'bit', 'unbounded', 'joint'; got 'laplace'",
@@ -133,20 +133,24 @@ BAD = [
     ({"copies": 1}, "copies must be >= 2"),
     ({"repetitions": 1}, "repetitions must be >= 2, got 1"),
     ({"repetitions": 10**7}, "repetitions must be at most 1,000,000"),
-    ({"seed": -1}, "seed must be >= 0"),
+    ({"seed": -1}, "seed must be greater than or equal to 0, got -1"),
     ({"name": "../x"}, "name must be letters, digits"),
-    ({"name": 3}, "name must be a text"),
-    ({"undefined": "zero"}, "undefined is not a key of a study"),
+    ({"name": 3}, "name must be text, got 3"),
+    ({"undefined": "zero"}, "undefined is not a known key; there are"),
     ({"n": list(range(1, 20_002))}, "a study may have 20,000 settings"),
-    ({"scenario": []}, "scenario is missing; write a [[scenario]] section"),
-    ({"scenario": {"shares": [0.5, 0.5]}}, "scenario must be a section in double brackets"),
+    ({"scenario": []}, "scenario must have 1 or more entries; write a [[scenario]] section"),
+    ({"scenario": {"shares": [0.5, 0.5]}}, "scenario must be a list; write a [[scenario]] section, in double brackets"),
     ({"scenario": [{"shares": [0.5, 0.4]}]}, "scenario[0].shares must be >= 0 and sum to 1, got a sum of 0.9"),
     ({"scenario": [{"shares": [1.5, -0.5]}]}, "scenario[0].shares must be >= 0, got one below 0"),
     ({"scenario": [{"shares": [1.0]}]}, "scenario[0].shares must be two numbers or more"),
-    ({"scenario": [{"shares": [0.5, "x"]}]}, "scenario[0].shares[1] must be a real number"),
-    ({"scenario": [{"shares": [0.5, float("nan")]}]}, "scenario[0].shares[1] must be a number, got nan"),
-    ({"scenario": [{}]}, "scenario[0].shares is missing; write shares = [0.2, 0.3, 0.5]"),
-    ({"scenario": [{"share": [0.5, 0.5]}]}, "scenario[0].share is not a key of a study; did you mean 'shares'?"),
+    ({"scenario": [{"shares": [0.5, "x"]}]}, "scenario[0].shares[1] must be a number, got 'x'"),
+    ({"scenario": [{"shares": [0.5, float("nan")]}]}, "scenario[0].shares[1] must be a finite number, got nan"),
+    ({"scenario": [{}]}, "scenario[0].shares must be given; write shares = [0.2, 0.3, 0.5]"),
+    (
+        {"scenario": [{"shares": [0.5, 0.5], "label": ["a", "b"]}]},
+        "scenario[0].label is not a known key; did you mean labels?",
+    ),
+    ({"scenario": [3]}, "scenario[0] must be a table of keys, got 3"),
     ({"scenario": [{"shares": [0.5, 0.5], "labels": ["a"]}]}, "scenario[0].labels must name each of the 2 shares once"),
     ({"scenario": [{"shares": [0.5, 0.5], "labels": ["a", "a"]}]}, "scenario[0].labels must name each"),
     (
@@ -160,10 +164,10 @@ BAD = [
         "scenario[0].groups must be nested lists that hold every",
     ),
     ({"scenario": [{"name": "a", "shares": [0.5, 0.5]}] * 2}, "scenario names must differ"),
-    ({"scenario": [{"name": "", "shares": [0.5, 0.5]}]}, "scenario[0].name must be a text"),
+    ({"scenario": [{"name": "", "shares": [0.5, 0.5]}]}, "scenario[0].name must be text that can be seen"),
 ]
 BAD_MATRIX = [
-    ({"estimators": ["wald"]}, "estimators is not a key of a study"),
+    ({"estimators": ["wald"]}, "estimators is not a known key; there are"),
     ({"mechanisms": ["unbounded"]}, "mechanisms[0] must be one of 'truncated', 'bit', 'joint'"),
     ({"n": [1]}, "n[0] must be >= 2"),
     ({"undefined": "one"}, "undefined must be one of 'omit', 'zero'"),
@@ -186,17 +190,17 @@ BAD_MATRIX = [
         "scenario[0].bounds[0] must satisfy",
     ),
     ({"scenario": [{"matrix": [[9.5, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix[0][0]"),
-    ({"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]]}]}, "scenario[0].bounds is missing; write bounds ="),
+    ({"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]]}]}, "scenario[0].bounds must be given; write bounds ="),
     ({"scenario": [{"matrix": [[1e-300, 0.0], [0.0, 1.0]], "bounds": [[-3, 3]] * 2}]}, "use other units"),
     ({"scenario": [{"matrix": [[1.0, 0.0], [0.0, 1.0]], "bounds": [[-1e101, 3], [-3, 3]]}]}, "use other units"),
-    ({"scenario": [{"bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix is missing; write matrix ="),
+    ({"scenario": [{"bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix must be given; write matrix ="),
     ({"scenario": [{"matrix": 3, "bounds": [[-3, 3]] * 2}]}, "scenario[0].matrix must be a list"),
     (
         {"scenario": [{"matrix": [[1.0, 0.5], [0.5, 1.0]], "bounds": [[-3, 3]] * 2, "columns": ["a"]}]},
         "scenario[0].columns must name each of the 2 columns once",
     ),
     ({"scenario": [MATRIX["scenario"][0] | {"columns": False}]}, "scenario[0].columns must be a list"),
-    ({"scenario": [MATRIX["scenario"][0] | {"columns": []}]}, "scenario[0].columns must be a list with an entry"),
+    ({"scenario": [MATRIX["scenario"][0] | {"columns": []}]}, "scenario[0].columns must have 1 or more entries"),
     ({"n": [10**400]}, "n[0] must be at most"),
 ]
 
@@ -207,21 +211,34 @@ BAD_MATRIX = [
 )
 def test_every_mistake_is_one_line_that_names_the_key(change, words):
     with pytest.raises((ValueError, TypeError)) as caught:
-        study(change)
+        parse(change)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_all_mistakes_of_the_form_are_told_at_once():
+    with pytest.raises(file.StudyError) as caught:
+        parse(SHARES | {"n": "many", "seed": -1, "scenario": [{"share": [0.5, 0.5]}, {"shares": [0.5, "x"]}]})
+    assert caught.value.problems == (
+        "seed must be greater than or equal to 0, got -1",
+        "n must be a list, got 'many'; write n = [100, 500]",
+        "scenario[0].shares must be given; write shares = [0.2, 0.3, 0.5]",
+        "scenario[0].share is not a known key; did you mean shares?",
+        "scenario[1].shares[1] must be a number, got 'x'",
+    )
+    assert str(caught.value).startswith("the study: 5 mistakes:\n  seed must be")
 
 
 @pytest.mark.parametrize("missing", ["n", "epsilon"])
 def test_what_is_missing_is_said_with_an_example(missing):
     content = {key: value for key, value in SHARES.items() if key != missing}
-    with pytest.raises(ValueError, match=f"{missing} is missing; write {missing} = "):
-        study(content)
+    with pytest.raises(ValueError, match=f"{missing} must be given; write {missing} = "):
+        parse(content)
 
 
 def test_a_missing_kind_and_a_name_from_the_file(tmp_path):
     with pytest.raises(ValueError, match='kind is missing; write kind = "proportions"'):
-        study({})
+        parse({})
     odd = tmp_path / "my study (final).toml"
     odd.write_text('kind = "proportions"\nn = [50]\nepsilon = [1.0]\n[[scenario]]\nshares = [0.5, 0.5]\n')
     with pytest.raises(ValueError, match=r'got .my study \(final\). from the file.s; write name = "\.\.\."'):
@@ -235,9 +252,9 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path):
 
 
 def test_the_command_overrules_what_undefined_means():
-    assert {s.simulate.undefined for s in study(MATRIX, undefined="zero").settings} == {"zero"}
-    with pytest.raises(ValueError, match="--undefined is for studies of covariance matrices"):
-        study(SHARES, undefined="zero")
+    assert {s.simulate.undefined for s in parse(MATRIX, undefined="zero").settings} == {"zero"}
+    with pytest.raises(ValueError, match="the study: undefined is for studies of covariance matrices"):
+        parse(SHARES, undefined="zero")
 
 
 def test_files_that_cannot_be_read(tmp_path):

@@ -1,8 +1,8 @@
 """The command ``inbounds``.
 
 Results go to files and, with ``--json``, to standard output; messages and progress go to standard error, progress only
-on a terminal. Exit status: 0 done, 2 bad input (one clear message), 3 refused by the budget, 130 or 143
-interrupted.
+on a terminal. Exit status: 0 done, 1 an audit caught a mechanism of ours, 2 bad input (one clear message), 3 refused by
+the budget, 130 or 143 interrupted.
 """
 
 import signal
@@ -13,8 +13,10 @@ from typing import Annotated
 import typer
 
 from inbounds._check import choice
+from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
 from inbounds.app.terminal import announced, progress_bar, say, show, steps, whole
+from inbounds.audit.command import audit
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -133,6 +135,7 @@ def release(
     from inbounds.app import commands
     from inbounds.app.plan import Plan
     from inbounds.privacy.ledger import shown
+    from inbounds.report.files import FILES
 
     loaded = Plan.load(plan)
     if dry_run:
@@ -152,7 +155,7 @@ def release(
         entry = None if made.entry is None else made.entry.sequence
         left = None if made.left is None else shown(made.left)
         body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": left}
-        show(to_json(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
+        show(to_json(body | {"values": values, "files": [str(out / name) for name in FILES]}))
         return
     show(made)
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
@@ -285,14 +288,7 @@ def demo(
         say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
 
 
-@app.command(short_help="try to catch the library")
-def audit(
-    quick: Annotated[bool, typer.Option("--quick", help="fewer draws: seconds instead of a minute")] = False,
-) -> None:
-    """Try to catch the library: a certified lower bound on ε for every mechanism, from draws alone."""
-    from inbounds.audit.__main__ import main as audited
-
-    raise typer.Exit(audited(["--quick"] if quick else []))
+app.command(short_help="try to catch the library")(audit)
 
 
 @app.command(short_help="the paper's studies, or your own")
@@ -358,9 +354,11 @@ def main() -> None:
             say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
-        # The mistakes of a plan are a line each; anything else is one line, whatever names are in it.
-        say(f"inbounds: {error if hasattr(error, 'problems') else visible(str(error))}")
-        sys.exit(_REFUSED if type(error).__name__ == "BudgetRefused" else 2)
+        from inbounds.privacy.ledger import BudgetRefused
+
+        # The mistakes of a file are a line each; anything else is one line, whatever names are in it.
+        say(f"inbounds: {error if isinstance(error, FileError) else visible(str(error))}")
+        sys.exit(_REFUSED if isinstance(error, BudgetRefused) else 2)
     except Exception as error:
         # Click's own usage errors know their exit status and how to show themselves.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):

@@ -1,55 +1,28 @@
 """What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.app.cli`."""
 
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from inbounds._text import csv_cell, to_json, visible
-from inbounds.app import report, tidy
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan
 from inbounds.privacy import ledger as ledgers
 from inbounds.record import RecordError
+from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.road.run import open_source, request_of
 
 Say = Callable[[str], None]
-FILES = ("release.json", "values.csv", "report.html", "report.md")
+# The folder of these files, as the command line calls it.
+_OUT = "--out"
 
 
-@contextmanager
-def ready(folder: Path) -> Iterator[None]:
-    """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it."""
-    made = _made(folder)
-    try:
-        yield
-    except BaseException:
-        _unmade(made)
-        raise
+def apart(plan: Plan, folder: Path, argument: str) -> None:
+    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger.
 
-
-def _made(folder: Path) -> list[Path]:
-    """The folders that had to be made for it, once it can be written to."""
-    made: list[Path] = []
-    try:
-        for one in reversed([folder, *folder.parents]):
-            with suppress(FileExistsError):
-                one.mkdir()
-                made.append(one)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except (OSError, ValueError) as error:
-        _unmade(made)
-        why = getattr(error, "strerror", None) or "no name of a folder"
-        raise ValueError(f"--out {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
-    return made
-
-
-def apart(plan: Plan, folder: Path) -> None:
-    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger."""
+    ``argument`` is what whoever gave the folder calls it, for messages.
+    """
     files = [folder.resolve() / name for name in FILES]
     taken = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
     source = plan.data.source
@@ -59,57 +32,26 @@ def apart(plan: Plan, folder: Path) -> None:
     for file in files:
         if file in taken:
             raise ValueError(
-                f"--out {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or ledger; "
-                "choose another folder. Nothing was spent"
+                f"{argument} {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or "
+                "ledger; choose another folder. Nothing was spent"
             )
-
-
-def _unmade(made: list[Path]) -> None:
-    for one in reversed(made):
-        # Only what is empty can be removed.
-        with suppress(OSError):
-            one.rmdir()
 
 
 def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
     """The main job, with its files."""
-    apart(plan, folder)
-    with ready(folder):
+    apart(plan, folder, _OUT)
+    with prepare_folder(folder, _OUT):
         made = release(plan, new=new, who=who, say=say)
         if say is not None:
             say("writing the report")
-        write(made, folder)
+        write_files(made, folder)
     return made
-
-
-def write(made: Releases, folder: Path) -> None:
-    """Record, values and reports; each file is there whole or as it was."""
-    rows = tidy.shown(made)
-    folder.mkdir(parents=True, exist_ok=True)
-    _replaced(folder / "release.json", made.json_pieces())
-    _replaced(folder / "values.csv", tidy.to_csv(rows))
-    _replaced(folder / "report.html", [report.to_html(made, rows)])
-    _replaced(folder / "report.md", [report.to_markdown(made, rows)])
-
-
-def _replaced(path: Path, pieces: Iterable[str]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123
-            file.writelines(pieces)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
     """All that a release checks before it charges, the budget included."""
-    apart(plan, folder)
-    _unmade(_made(folder))
+    apart(plan, folder, _OUT)
+    remove_empty(make_folders(folder, _OUT))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(drafts, plan.budget.dataset)
     if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from inbounds._files import write_atomically
+
 ROWS = 20_000
 REGIONS = ("north", "south", "east", "west")
 HEALTH = ("very good", "good", "fair", "poor")
@@ -110,5 +112,5 @@ def write(folder: Path) -> Path:
             )
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
-        path.write_bytes(text.encode())
+        write_atomically(path, text)
     return folder / "plan.toml"

@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inbounds._files import write_atomically
 from inbounds.studies import file, keep, paper
 from inbounds.studies.engine import Setting, require_repetitions
 
@@ -152,7 +153,7 @@ def write_claims(folder: Path) -> dict[str, int]:
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    keep.replace_text(folder / "claims.csv", text.getvalue())
+    write_atomically(folder / "claims.csv", text.getvalue())
     page.write(rows, _figures_of(folder), _how(folder), folder / "claims.html")
     verdicts: dict[str, int] = {}
     for row in rows:

@@ -1,11 +1,11 @@
 """What a whole plan would cost and how far off its releases would be: no data are read and nothing is spent."""
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from inbounds._html import render
 from inbounds._text import visible
 from inbounds.app.forecast import foreseen, typical_error
 from inbounds.app.plan import Plan
@@ -141,14 +141,8 @@ class Outlook:
         return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th scope='col'>{html.escape(one)}</th>" for one in _HEADS)
-        rows = "".join(
-            f"<tr><th scope='row'>{html.escape(row[0])}</th>"
-            + "".join(f"<td>{html.escape(one)}</td>" for one in row[1:])
-            + "</tr>"
-            for row in self.rows()
-        )
-        return f"<table><caption>{html.escape(self.summary)}</caption><thead><tr>{head}</tr></thead>{rows}</table>"
+        rows = [(name, figures) for name, *figures in self.rows()]
+        return render("list", caption=self.summary, heads=_HEADS, rows=rows, rest="")
 
     def plot(self) -> "altair.Chart":
         """Typical errors over the budget, each as a multiple of what it is at the budget asked for."""

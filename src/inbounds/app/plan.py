@@ -38,7 +38,7 @@ from pydantic import Field, PrivateAttr, ValidationError
 from inbounds._text import visible
 from inbounds.app.columns import WAYS
 from inbounds.app.mistakes import PlanError as PlanError
-from inbounds.app.mistakes import explained, hint, near, unfilled
+from inbounds.app.mistakes import explain_plan, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
 from inbounds.app.wanted import Wanted
 from inbounds.privacy.ledger import Account, name_in
@@ -129,7 +129,7 @@ class Plan(Part):
         try:
             plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
-            raise PlanError([explained(one, content, cls, PARTS) for one in error.errors()], name) from None
+            raise PlanError(explain_plan(error, content, cls, PARTS), name) from None
         problems = list(plan._problems())
         if not any(where == "data" for where, _ in problems):
             # Releases that are wrong already are not asked what else there is.

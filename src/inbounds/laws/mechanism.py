@@ -6,13 +6,13 @@ a grid, in exact integers.
 
 import math
 from dataclasses import dataclass, replace
-from html import escape
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from inbounds import _check
 from inbounds._check import Array, Bounds
+from inbounds._html import render
 from inbounds.laws.bounding import (
     BIT,
     BOUNDINGS,
@@ -93,8 +93,8 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         figures = {"largest bias": self.worst_bias(), "largest RMSE": math.sqrt(self.worst_mse())}
-        rows = "".join(f"<tr><th scope='row'>{name}</th><td>{x:.6g}</td></tr>" for name, x in figures.items())
-        return f"<table><caption>{escape(repr(self))}</caption><tbody>{rows}</tbody></table>"
+        rows = [(name, [f"{x:.6g}"]) for name, x in figures.items()]
+        return render("list", caption=repr(self), heads=[], rows=rows, rest="")
 
     @property
     def width(self) -> float:

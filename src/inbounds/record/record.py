@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from pathlib import Path
 
 from inbounds._text import visible
 from inbounds.privacy.chain import Entry
@@ -71,6 +72,14 @@ class Releases(Mapping[str, Release]):
     def digest(self) -> str:
         """The identity of what was asked for: the same for the same releases of the same dataset."""
         return codec.digest_of(self.dataset, self.records)
+
+    def write(self, folder: str | Path) -> None:
+        """Write release.json, values.csv, report.html and report.md to a folder, which is made where there is none."""
+        # The report, with its templates and charts, is loaded when one is written.
+        from inbounds.report.files import prepare_folder, write_files
+
+        with prepare_folder(Path(folder), "folder"):
+            write_files(self, Path(folder))
 
     def is_same(self, other: "Releases") -> bool:
         """Whether both are the same draws of the same request, paid for by the same entry."""

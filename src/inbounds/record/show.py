@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
-from inbounds._text import visible
+from inbounds._html import render
 
 if TYPE_CHECKING:
     import altair
@@ -46,45 +46,53 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
 
 
 def to_html(release: "Release") -> str:
-    """Title and cost, and a row for each number, or a two-way table for several axes."""
+    """A release as a table for a notebook.
+
+    A single number or a list of them has a row for each number. Tables of two columns or more and matrices are two-way
+    tables: the last axis runs across, all others run down. The caption has the title and the cost, and the error where
+    that is known without simulation; what is too much to show is counted.
+    """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
     caption = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
     if release.derivation.single:
         caption += f"; {release.error}"
-    body = _two_way(release) if len(release.axes) > 1 else _list(release)
-    return f"<table><caption>{escape(visible(caption))}</caption>{body}</table>"
+    if len(release.axes) > 1:
+        return _write_two_way(release, caption)
+    values, labels = release.flat_values(), [label for (label,) in labels_of(release)]
+    rows = [(label, [_format_value(x)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
+    rest = _describe_rest({"": len(values) - _MOST_ROWS})
+    return render("list", caption=caption, heads=[], rows=rows, rest=rest)
 
 
-def _list(release: "Release") -> str:
-    texts, labels = _texts(release.flat_values()[:_MOST_ROWS]), labels_of(release)
-    rows = "".join(
-        f"<tr><th scope='row'>{escape(visible(', '.join(label)))}</th><td>{text}</td></tr>"
-        for label, text in zip(labels, texts, strict=False)
+def _write_two_way(release: "Release", caption: str) -> str:
+    *outer, across = release.axes
+    values = np.asarray(release.value).reshape(-1, len(across))
+    shown = values[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
+    keys = [rule.name for rule in release.columns if rule.cells]
+    # Of a matrix the axes are its columns, and have no names of their own.
+    *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
+    return render(
+        "two_way",
+        caption=caption,
+        row_names=row_names,
+        column_name=column_name,
+        columns=across[:_MOST_COLUMNS],
+        rows=[(labels, map(_format_value, cells)) for labels, cells in zip(product(*outer), shown, strict=False)],
+        rest=_describe_rest({"row": len(values) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
-    return f"<tbody>{rows}{_rest(len(labels) - _MOST_ROWS, 2)}</tbody>"
 
 
-def _two_way(release: "Release") -> str:
-    *outer, last = release.axes
-    shown, values = last[:_MOST_COLUMNS], release.flat_values()
-    head = "".join(f"<th scope='col'>{escape(visible(label))}</th>" for label in shown)
-    head += "<th scope='col'>…</th>" if len(last) > len(shown) else ""
-    heads, rows = list(product(*outer)), []
-    for i, label in enumerate(heads[:_MOST_ROWS]):
-        texts = _texts(values[i * len(last) : i * len(last) + len(shown)])
-        cells = "".join(f"<td>{text}</td>" for text in texts) + ("<td>…</td>" if len(last) > len(shown) else "")
-        rows.append(f"<tr><th scope='row'>{escape(visible(', '.join(label)))}</th>{cells}</tr>")
-    rest = _rest(len(heads) - _MOST_ROWS, len(shown) + 1)
-    return f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}{rest}</tbody>"
+def _describe_rest(left: dict[str, int]) -> str:
+    """How many rows or columns are not shown; empty text if all of them are."""
+    parts = [
+        f"{count:,} more {what}{'s' * (what != '' and count > 1)}".strip() for what, count in left.items() if count > 0
+    ]
+    return f"and {' and '.join(parts)}" if parts else ""
 
 
-def _texts(values: Any) -> list[str]:
-    return [str(value) if isinstance(value, int) else f"{value:.6g}" for value in values]
-
-
-def _rest(more: int, width: int) -> str:
-    return f"<tr><td colspan='{width}'>and {more:,} more</td></tr>" if more > 0 else ""
+def _format_value(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | altair.LayerChart":

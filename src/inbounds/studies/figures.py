@@ -12,6 +12,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from inbounds._files import write_atomically
+
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 _MEASURES = {"bias": "bias", "rmse": "RMSE", "coverage": "coverage of 95% intervals"}
@@ -39,9 +41,7 @@ def save(figure: Figure, folder: Path) -> tuple[Path, Path]:
     svg = vl_convert.vegalite_to_svg(figure.chart.to_json())
     paths = folder / f"{figure.name}.svg", folder / f"{figure.name}.png"
     for path, content in zip(paths, (svg.encode(), vl_convert.svg_to_png(svg, scale=2)), strict=True):
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(content)
-        part.replace(path)
+        write_atomically(path, content)
     return paths
 
 

@@ -16,29 +16,34 @@
     name = "skewed"
     shares = [0.05, 0.1, 0.15, 0.2, 0.5]
 
-Every mistake is one line that names the key, the rule and what to write instead.
+All mistakes of its form are found at once; each is a line that names the key, the rule and what to write instead.
 """
 
-import difflib
 import math
 import re
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from inbounds import _check
+from inbounds._mistakes import FileError, explain, write_place
+from inbounds.after.tree import Groups
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shortened
 from inbounds.studies.proportions import Proportions, Shares
 
-KINDS = ("proportions", "covariance")
 # More settings than this are a slip of the pen: hours of work and a table of millions of rows.
 MOST_SETTINGS = 20_000
 # Beginnings of names that the paper's studies give to files.
 _RESERVED = ("covariance", "proportions", "paper", "claims", "ours", "fig")
-_GENERAL = ("name", "kind", "repetitions", "seed", "scenario")
+
+
+class StudyError(FileError):
+    """A study with mistakes; ``problems`` has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,148 +57,251 @@ class StudyFile:
     seed: int | None
 
 
-def load(path: Path, *, undefined: str | None = None) -> StudyFile:
-    """claim:study-file. Read and check a study file; mistakes are ValueErrors of one line that begin with its name.
+# The form of a file: which keys there are, and what kind of thing each is. What the values must be, such as shares that
+# sum to one, is known to the designs and scenarios that are made of them.
 
-    ``undefined`` overrules the key of that name, which is one of covariance studies.
+
+def _refuse_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must be text that can be seen")
+    return text
+
+
+def _refuse_repeats(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(entries)) < len(entries):
+        raise ValueError("must not have one entry twice")
+    return entries
+
+
+def _refuse_all_but_labels(groups: tuple[Any, ...]) -> Groups:
+    """Labels in nested groups, as tuples."""
+    made: list[Any] = []
+    for one in groups:
+        if isinstance(one, list | tuple) and one:
+            made.append(_refuse_all_but_labels(tuple(one)))
+        elif isinstance(one, str) and one.strip():
+            made.append(one)
+        else:
+            raise ValueError("must be labels in nested lists, none of them empty")
+    return tuple(made)
+
+
+Text: TypeAlias = Annotated[StrictStr, AfterValidator(_refuse_blank)]
+Number: TypeAlias = Annotated[StrictFloat, Field(allow_inf_nan=False)]
+Texts: TypeAlias = Annotated[tuple[Text, ...], Field(min_length=1)]
+Words: TypeAlias = Annotated[tuple[Text, ...], Field(min_length=1), AfterValidator(_refuse_repeats)]
+Sizes: TypeAlias = Annotated[tuple[StrictInt, ...], Field(min_length=1), AfterValidator(_refuse_repeats)]
+Losses: TypeAlias = Annotated[tuple[Number, ...], Field(min_length=1), AfterValidator(_refuse_repeats)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def _given(self, *names: str) -> dict[str, Any]:
+        """The keys of these that the file has."""
+        return {name: getattr(self, name) for name in names if name in self.model_fields_set}
+
+
+class SharesSection(_Section):
+    """A scenario of shares."""
+
+    name: Text | None = None
+    shares: Annotated[tuple[Number, ...], Field(min_length=1)]
+    labels: Texts = ()
+    groups: Annotated[tuple[Any, ...], Field(min_length=1), AfterValidator(_refuse_all_but_labels)] = ()
+    sums: Annotated[tuple[Texts, ...], Field(min_length=1)] = ()
+
+    def build(self, name: str) -> Shares:
+        """The scenario; ``name`` is its name if it has none."""
+        return Shares(self.name or name, self.shares, self.labels, self.groups, self.sums)
+
+
+class MatrixSection(_Section):
+    """A scenario of a covariance matrix."""
+
+    name: Text | None = None
+    matrix: Annotated[tuple[tuple[Number, ...], ...], Field(min_length=1)]
+    bounds: Annotated[tuple[tuple[Number, Number], ...], Field(min_length=1)]
+    columns: Texts = ()
+
+    def build(self, name: str) -> Matrix:
+        """The scenario; ``name`` is its name if it has none."""
+        return Matrix(self.name or name, self.matrix, self.bounds, self.columns)
+
+
+class ProportionsKeys(_Section):
+    """The keys of a study of shares."""
+
+    name: Text | None = None
+    kind: Literal["proportions"]
+    repetitions: StrictInt | None = None
+    seed: Annotated[StrictInt, Field(ge=0)] | None = None
+    n: Sizes
+    epsilon: Losses
+    mechanisms: Words = ()
+    repairs: Words = ()
+    estimators: Words = ()
+    calibrations: Words = ()
+    neighbours: Text = ""
+    copies: StrictInt = 0
+    scenario: Annotated[tuple[SharesSection, ...], Field(min_length=1)]
+
+    def design(self, scenarios: tuple[Any, ...]) -> Proportions:
+        """The design; what the file does not say is left to it."""
+        words = "mechanisms", "repairs", "estimators", "calibrations", "neighbours", "copies"
+        return Proportions(scenarios, self.n, self.epsilon, **self._given(*words))
+
+
+class CovarianceKeys(_Section):
+    """The keys of a study of covariance matrices."""
+
+    name: Text | None = None
+    kind: Literal["covariance"]
+    repetitions: StrictInt | None = None
+    seed: Annotated[StrictInt, Field(ge=0)] | None = None
+    n: Sizes
+    epsilon: Losses
+    mechanisms: Words = ()
+    repairs: Words = ()
+    calibrations: Words = ()
+    undefined: Text = ""
+    scenario: Annotated[tuple[MatrixSection, ...], Field(min_length=1)]
+
+    def design(self, scenarios: tuple[Any, ...]) -> Covariance:
+        """The design; what the file does not say is left to it."""
+        words = "mechanisms", "repairs", "calibrations", "undefined"
+        return Covariance(scenarios, self.n, self.epsilon, **self._given(*words))
+
+
+Keys: TypeAlias = ProportionsKeys | CovarianceKeys
+_KEYS: dict[str, type[Keys]] = {"proportions": ProportionsKeys, "covariance": CovarianceKeys}
+_SCENARIOS: dict[str, type[BaseModel]] = {"proportions": SharesSection, "covariance": MatrixSection}
+_REMEDIES = {
+    "n": "write n = [100, 500]",
+    "epsilon": "write epsilon = [0.1, 1.0]",
+    "scenario": "write a [[scenario]] section, in double brackets, with the truth to simulate from",
+    "shares": "write shares = [0.2, 0.3, 0.5]",
+    "matrix": "write matrix = [[1.0, 0.5], [0.5, 1.0]]",
+    "bounds": "write bounds = [[-3, 3], [-3, 3]]",
+}
+
+
+def load(path: Path, *, undefined: str | None = None) -> StudyFile:
+    """claim:study-file. Read and check a study file.
+
+    Parameters
+    ----------
+    path
+        The file, in TOML.
+    undefined
+        Overrules the key of that name, which is one of covariance studies.
+
+    Returns
+    -------
+    StudyFile
+        What it says.
+
+    Raises
+    ------
+    StudyError
+        With all mistakes that were found, after the name of the file.
     """
     try:
         content = tomllib.loads(path.read_text("utf-8-sig"))
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+        raise StudyError([f"cannot be read ({error.strerror})"], str(path)) from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8 text") from None
+        raise StudyError(["is not UTF-8 text"], str(path)) from None
     except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path}: is not valid TOML: {error}") from None
+        raise StudyError([f"is not valid TOML: {error}"], str(path)) from None
     except (ValueError, RecursionError):
-        raise ValueError(f"{path}: is not valid TOML: a number is too long, or lists are too deep") from None
+        problem = "is not valid TOML: a number is too long, or lists are too deep"
+        raise StudyError([problem], str(path)) from None
     try:
-        return study(content, path.stem, undefined=undefined)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
+        return parse(content, path.stem, undefined=undefined)
+    except StudyError as error:
+        raise StudyError(error.problems, str(path)) from None
 
 
-def study(content: Mapping[str, Any], name: str = "study", *, undefined: str | None = None) -> StudyFile:
-    """A study from the keys of a file, as a dictionary.
+def parse(content: Mapping[str, Any], name: str = "study", *, undefined: str | None = None) -> StudyFile:
+    """Check the content of a study file and make its settings.
 
-    >>> made = study({"kind": "proportions", "n": [50], "epsilon": [1], "scenario": [{"shares": [0.5, 0.5]}]})
+    Parameters
+    ----------
+    content
+        The keys of the file.
+    name
+        The name of the study if it has no key ``name``.
+    undefined
+        Overrules the key of that name, which is one of covariance studies.
+
+    Returns
+    -------
+    StudyFile
+        What it says.
+
+    Raises
+    ------
+    StudyError
+        With all mistakes of its form or, if there are none, the first value that is not possible.
+
+    Examples
+    --------
+    >>> made = parse({"kind": "proportions", "n": [50], "epsilon": [1], "scenario": [{"shares": [0.5, 0.5]}]})
     >>> made.name, len(made.settings)
     ('study', 2)
     """
     if "kind" not in content:
-        raise ValueError('kind is missing; write kind = "proportions" or kind = "covariance"')
-    kind = _check.choice(content["kind"], "kind", KINDS)
-    if undefined is not None:
-        if kind != "covariance":
-            raise ValueError("--undefined is for studies of covariance matrices")
-        content = {**content, "undefined": undefined}
-    design: Any = Proportions if kind == "proportions" else Covariance
-    keys = [field.name for field in fields(design) if field.name != "scenarios"]
-    _known(content, (*_GENERAL, *keys), "")
-    own = "name" in content
-    name = _named(content["name"], "name") if own else name
-    if not re.fullmatch(r"\w([\w. -]{0,98}\w)?", name) or name.lower().startswith(_RESERVED):
-        rule = "name must be letters, digits, spaces, '.', '-' and '_', at most 100, and no name of the paper's files"
-        hint = f"got {shortened(name)}" + ("" if own else ' from the file\'s; write name = "..."')
-        raise ValueError(f"{rule}: it names files; {hint}")
-    make = _shares if kind == "proportions" else _matrix
-    given = {key: _value(key, content[key]) for key in keys if key in content}
-    for key in ("n", "epsilon"):
-        if not given.get(key):
-            raise ValueError(f"{key} is missing; write {key} = [{'100, 500' if key == 'n' else '0.1, 1'}]")
-    scenarios = _scenarios(content.get("scenario"), make)
-    count = math.prod(len(value) for value in given.values() if isinstance(value, tuple)) * len(scenarios)
+        raise StudyError(['kind is missing; write kind = "proportions" or kind = "covariance"'], _UNNAMED)
+    try:
+        kind = _check.choice(content["kind"], "kind", tuple(_KEYS))
+        if undefined is not None:
+            if kind != "covariance":
+                raise ValueError("undefined is for studies of covariance matrices")
+            content = {**content, "undefined": undefined}
+        return _build(_KEYS[kind].model_validate(content), name)
+    except ValidationError as error:
+        mistakes = explain(error, content, _KEYS[kind], {"scenario": _SCENARIOS[kind]}, _REMEDIES)
+        raise StudyError([f"{write_place(one.place)} {one.rule}" for one in mistakes], _UNNAMED) from None
+    except (TypeError, ValueError) as error:
+        raise StudyError([str(error)], _UNNAMED) from None
+
+
+# A study that did not come from a file.
+_UNNAMED = "the study"
+
+
+def _build(keys: Keys, name: str) -> StudyFile:
+    """The settings of a study whose form is right; a ValueError or TypeError for a value that is not possible."""
+    name = _check_name(keys, name)
+    scenarios = _build_scenarios(keys)
+    count = math.prod(len(value) for key in keys.model_fields_set if isinstance(value := getattr(keys, key), tuple))
     if count > MOST_SETTINGS:
         raise ValueError(f"a study may have {MOST_SETTINGS:,} settings, this one has {count:,}; shorten its lists")
-    settings = tuple(design(scenarios=scenarios, **given).settings(name))
+    settings = tuple(keys.design(scenarios).settings(name))
     require_distinct(settings)
-    repetitions = content.get("repetitions")
-    repetitions = None if repetitions is None else require_repetitions(repetitions)
-    seed = None if "seed" not in content else _check.integer(content["seed"], "seed", least=0)
-    return StudyFile(name, kind, settings, repetitions, seed)
+    repetitions = None if keys.repetitions is None else require_repetitions(keys.repetitions)
+    return StudyFile(name, keys.kind, settings, repetitions, keys.seed)
 
 
-def _known(content: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    for key in content:
-        if key not in keys:
-            near = difflib.get_close_matches(key, keys, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"use {', '.join(keys)}"
-            shown = key if key.isidentifier() and len(key) < 60 else shortened(key)
-            raise ValueError(f"{where}{shown} is not a key of a study; {hint}")
+def _check_name(keys: Keys, name: str) -> str:
+    """The name of the study, which names files."""
+    name, origin = (name, ' from the file\'s; write name = "..."') if keys.name is None else (keys.name, "")
+    if not re.fullmatch(r"\w([\w. -]{0,98}\w)?", name) or name.lower().startswith(_RESERVED):
+        rule = "name must be letters, digits, spaces, '.', '-' and '_', at most 100, and no name of the paper's files"
+        raise ValueError(f"{rule}: it names files; got {shortened(name)}{origin}")
+    return name
 
 
-def _named(value: Any, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise TypeError(f"{name} must be a text, got {_check.shown(value)}")
-    return value
-
-
-def _value(key: str, value: Any) -> Any:
-    """Lists as tuples; single words and numbers as they are."""
-    if key in ("neighbours", "copies", "undefined"):
-        return value
-    values = _listed(value, key)
-    if len(set(map(repr, values))) < len(values):
-        raise ValueError(f"{key} must not have one entry twice")
-    if key != "epsilon":
-        return tuple(values)
-    return tuple(_check.real(x, f"epsilon[{i}]") for i, x in enumerate(values))
-
-
-def _listed(value: Any, name: str) -> list[Any]:
-    if isinstance(value, list) and not value:
-        raise ValueError(f"{name} must be a list with an entry or more, got an empty one")
-    if not isinstance(value, list):
-        raise TypeError(f"{name} must be a list, got {_check.shown(value)}")
-    return value
-
-
-def _words(value: Any, name: str) -> Any:
-    """Lists within lists of text, as tuples."""
-    if isinstance(value, list):
-        return tuple(_words(member, name) for member in _listed(value, name))
-    return _named(value, name)
-
-
-def _scenarios(entries: Any, make: Callable[[Mapping[str, Any], str, str], Any]) -> tuple[Any, ...]:
-    if isinstance(entries, dict):
-        raise ValueError("scenario must be a section in double brackets, [[scenario]]")
-    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError("scenario is missing; write a [[scenario]] section with the truth to simulate from")
-    made = []
-    for i, entry in enumerate(entries):
-        where = f"scenario[{i}]."
+def _build_scenarios(keys: Keys) -> tuple[Any, ...]:
+    scenarios = []
+    sections: tuple[SharesSection | MatrixSection, ...] = keys.scenario
+    for i, section in enumerate(sections):
         try:
-            made.append(make(entry, _named(entry.get("name", f"scenario {i + 1}"), "name"), where))
+            scenarios.append(section.build(f"scenario {i + 1}"))
         except (TypeError, ValueError) as error:
-            text = str(error)
-            raise ValueError(text if text.startswith("scenario[") else where + text) from None
-    names = [scenario.name for scenario in made]
+            raise ValueError(f"scenario[{i}].{error}") from None
+    names = [scenario.name for scenario in scenarios]
     if len(set(names)) < len(names):
         raise ValueError("scenario names must differ from each other")
-    return tuple(made)
-
-
-def _shares(entry: Mapping[str, Any], name: str, where: str) -> Shares:
-    _known(entry, ("name", "shares", "labels", "groups", "sums"), where)
-    if "shares" not in entry:
-        raise ValueError("shares is missing; write shares = [0.2, 0.3, 0.5]")
-    labels = tuple(_named(label, "labels") for label in _listed(entry["labels"], "labels")) if "labels" in entry else ()
-    sums = (
-        [_words(_listed(total, "sums"), "sums") for total in _listed(entry["sums"], "sums")] if "sums" in entry else []
-    )
-    groups = _words(_listed(entry["groups"], "groups"), "groups") if "groups" in entry else ()
-    return Shares(name, tuple(_listed(entry["shares"], "shares")), labels, groups, tuple(sums))
-
-
-def _matrix(entry: Mapping[str, Any], name: str, where: str) -> Matrix:
-    _known(entry, ("name", "matrix", "bounds", "columns"), where)
-    for key, example in (("matrix", "[[1.0, 0.5], [0.5, 1.0]]"), ("bounds", "[[-3, 3], [-3, 3]]")):
-        if key not in entry:
-            raise ValueError(f"{key} is missing; write {key} = {example}")
-    rows = tuple(tuple(_listed(row, "matrix")) for row in _listed(entry["matrix"], "matrix"))
-    bounds = tuple(_listed(pair, "bounds") for pair in _listed(entry["bounds"], "bounds"))
-    columns = (
-        tuple(_named(one, "columns") for one in _listed(entry["columns"], "columns")) if "columns" in entry else ()
-    )
-    return Matrix(name, rows, bounds, columns)  # type: ignore[arg-type]
+    return tuple(scenarios)

@@ -5,6 +5,7 @@ when the same study is run into the same folder again, and gives the same table,
 """
 
 import hashlib
+import io
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inbounds._files import write_atomically
 from inbounds.studies.engine import Progress, Setting, columns, require_order, run
 from inbounds.studies.measures import MEASURES, Summary
 
@@ -158,7 +160,7 @@ def conduct(
         raise
     table = frame(settings, summaries, repetitions)
     write(table, folder, name)
-    replace_text(folder / f"{name}.json", json.dumps(made, indent=1) + "\n")
+    write_atomically(folder / f"{name}.json", json.dumps(made, indent=1) + "\n")
     journal.close(done=True)
     return table
 
@@ -173,13 +175,6 @@ def _finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataF
     return read(folder, name) if said == made and (folder / f"{name}.csv").exists() else None
 
 
-def replace_text(path: Path, text: str) -> None:
-    """The whole file or nothing."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, "utf-8")
-    part.replace(path)
-
-
 def frame(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions: int) -> "polars.DataFrame":
     """The tidy table."""
     import polars as pl
@@ -189,14 +184,10 @@ def frame(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions
 
 def write(table: "polars.DataFrame", folder: Path, name: str) -> None:
     """NAME.csv and NAME.parquet; no file is ever seen half written."""
-    for suffix, save in (("csv", table.write_csv), ("parquet", table.write_parquet)):
-        part = folder / f"{name}.{suffix}.part"
-        try:
-            save(part)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise OSError(f"{part} cannot be written: {error}") from None
-        part.replace(folder / f"{name}.{suffix}")
+    write_atomically(folder / f"{name}.csv", table.write_csv())
+    parquet = io.BytesIO()
+    table.write_parquet(parquet)
+    write_atomically(folder / f"{name}.parquet", parquet.getvalue())
 
 
 def read(folder: Path, name: str) -> "polars.DataFrame | None":

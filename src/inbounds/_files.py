@@ -1,0 +1,53 @@
+"""One way to write a file: whole, or not at all."""
+
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
+    """Write a file so that nobody ever sees half of it.
+
+    The content goes to a hidden file in the same folder, which takes the place of ``path`` once it is on the disk. If
+    anything fails on the way, also in the middle of the pieces, ``path`` is as it was and the hidden file is removed.
+
+    Parameters
+    ----------
+    path
+        The file to write. The folder must exist; a file of that name is replaced.
+    content
+        Bytes, text, or text in pieces, which are written as they come. Text is written in UTF-8, with the line ends
+        that it has.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; ``filename`` is ``path``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder) / "a.txt", ["one\\n", "two\\n"])
+    ...     (Path(folder) / "a.txt").read_text()
+    'one\\ntwo\\n'
+    """
+    pieces = [content] if isinstance(content, str | bytes) else content
+    part = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        # Not `tempfile`, whose files only their owner may read.
+        with part.open("xb") as file:
+            for piece in pieces:
+                file.write(piece.encode("utf-8") if isinstance(piece, str) else piece)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,236 @@
+"""Mistakes in files that people write, in words: where, which rule, and what to write instead.
+
+Pydantic finds the mistakes of plans and of studies. What it says is put in plain sentences here, by the documented
+codes of its errors (``error["type"]``); an error with a code that is not here is told in pydantic's own words.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from inbounds._text import visible
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+Place: TypeAlias = tuple[str | int, ...]
+
+# By the code of an error: what the value must be. Of several for one value, any will do.
+KINDS = {
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_parsing_size": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "decimal_type": "a number",
+    "decimal_parsing": "a number",
+    "string_type": "text",
+    "string_unicode": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a table of keys",
+    "model_type": "a table of keys",
+    "none_required": "left out",
+}
+# By the code of an error: the rule, with figures from the error's context.
+RULES = {
+    "missing": "must be given",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be greater than or equal to {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be less than or equal to {le}",
+    "decimal_max_digits": "must have at most {max_digits} digits",
+    "string_too_short": "must have {min_length} or more characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have {min_length} or more entries",
+    "too_long": "must have at most {max_length} entries, got {actual_length}",
+    "literal_error": "must be {expected}",
+    "invalid_key": "must have text as its keys",
+    "value_error": "{error}",
+    "extra_forbidden": "is not a known key",
+}
+# What is said of these is more than the value.
+_WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too_long", "string_too_short")
+# Where these are wrong it may help to see how the thing is written.
+_WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
+_LONGEST_NAME, _LONGEST_VALUE = 60, 40
+
+
+class FileError(ValueError):
+    """A file with mistakes; ``problems`` has them all, a line each.
+
+    Parameters
+    ----------
+    problems
+        The mistakes.
+    name
+        What is wrong: a file's name.
+    """
+
+    def __init__(self, problems: Iterable[str], name: str) -> None:
+        self.problems = tuple(visible(problem) for problem in problems)
+        name = visible(name)
+        lines = [f"{name}: {len(self.problems)} mistakes:", *(f"  {problem}" for problem in self.problems)]
+        super().__init__(f"{name}: {self.problems[0]}" if len(self.problems) == 1 else "\n".join(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake: the place in the file, as keys and numbers of entries, and the rule that is not kept."""
+
+    place: Place
+    rule: str
+
+
+def explain(
+    error: "ValidationError",
+    content: Any,
+    whole: "type[BaseModel]",
+    parts: "Mapping[str, type[BaseModel]]",
+    remedies: Mapping[str, str],
+) -> list[Mistake]:
+    """Put the errors that pydantic found in plain sentences.
+
+    Parameters
+    ----------
+    error
+        What ``whole.model_validate(content)`` raised.
+    content
+        The content of the file.
+    whole
+        The model of the file.
+    parts
+        The models of its tables, by their keys.
+    remedies
+        What to write, by the key that is missing or is no list.
+
+    Returns
+    -------
+    list of Mistake
+        One for each place that is wrong, in the order of the file. Where a value may be of several kinds and is of
+        none, that is one mistake.
+    """
+    kinds: dict[Place, dict[str, str]] = {}
+    rules: dict[Place, list[str]] = {}
+    errors = [(one, _locate(one, content)) for one in error.errors(include_url=False)]
+    for one, place in errors:
+        code = one["type"]
+        if code == "too_short" and any(len(other) > len(place) == _count_shared(place, other) for _, other in errors):
+            # Entries that are wrong are not counted: to have too few of the others is no mistake of its own.
+            continue
+        if place and code == "missing" and isinstance(place[-1], int):
+            place = place[:-1]
+            rules[place] = ["has too few entries"]
+        elif code in KINDS:
+            kinds.setdefault(place, {})[KINDS[code]] = _show(one["input"])
+        else:
+            rules.setdefault(place, []).append(_state(one, place, whole, parts))
+        if place and code in _WITH_REMEDY and (remedy := remedies.get(str(place[-1]))):
+            # A list that is missing or is none is wrong in one way.
+            rules[place] = [f"{(rules.get(place) or [_state_kinds(kinds[place])])[0]}; {remedy}"]
+        kinds.setdefault(place, {})
+    return [
+        Mistake(place, rule) for place, names in kinds.items() for rule in rules.get(place) or [_state_kinds(names)]
+    ]
+
+
+def _state_kinds(kinds: Mapping[str, str]) -> str:
+    """What a value must be, which may be one of several kinds; by kind, what to say of the value that is there."""
+    *others, last = kinds
+    names = f"{', '.join(others)} or {last}" if others else last
+    example = ", as in 20000" if names == "a whole number" else ""
+    return f"must be {names}{example}{kinds[last]}"
+
+
+def _count_shared(one: Place, other: Place) -> int:
+    """How many parts two places share from their beginning."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _locate(error: Any, content: Any) -> Place:
+    """The place of an error in the content: pydantic adds which of several types it tried, which is no part of it."""
+    place: list[str | int] = []
+    here = content
+    for number, part in enumerate(error["loc"], 1):
+        if (isinstance(here, Mapping) and part in here) or (
+            isinstance(here, list | tuple) and isinstance(part, int) and 0 <= part < len(here)
+        ):
+            here = here[part]
+        elif error["type"] != "missing" or number < len(error["loc"]):
+            continue
+        place.append(part)
+    return tuple(place)
+
+
+def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[str, type[BaseModel]]") -> str:
+    """The rule that is not kept, with what was given and what may have been meant."""
+    code = error["type"]
+    try:
+        rule = RULES[code].format(**error.get("ctx", {}))
+    except KeyError:
+        return f"is not valid: {error['msg']}"
+    if code == "extra_forbidden":
+        model = parts[str(place[0])] if len(place) > 1 and place[0] in parts else whole
+        return rule + suggest(str(place[-1]), list(model.model_fields), otherwise="there are")
+    got = "" if code in _WITHOUT_VALUE else _show(error["input"])
+    if code == "literal_error":
+        words = re.findall(r"'([^']*)'", rule)
+        return f"{rule}{got}{suggest(str(error['input']), words, cutoff=0.7)}"
+    return f"{rule}{got}"
+
+
+def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:
+    """What somebody may have meant, to be put after a message.
+
+    Parameters
+    ----------
+    name
+        What was written.
+    names
+        What could have been written.
+    cutoff
+        How near a name must be, from 0 to 1.
+    otherwise
+        What to say before all names if none is near; empty text says nothing then.
+
+    Examples
+    --------
+    >>> suggest("epsilons", ["n", "epsilon"])
+    '; did you mean epsilon?'
+    >>> suggest("wibble", ["n", "epsilon"], otherwise="there are")
+    '; there are n, epsilon'
+    """
+    if near := difflib.get_close_matches(name, names, n=1, cutoff=cutoff):
+        return f"; did you mean {near[0]}?"
+    return f"; {otherwise} {', '.join(names)}" if otherwise else ""
+
+
+def write_place(place: Place) -> str:
+    """Write a place as people would: ``release.age.columns[0]``.
+
+    >>> write_place(("scenario", 0, "shares", 1))
+    'scenario[0].shares[1]'
+    """
+    text = ""
+    for part in place:
+        name = str(part) if len(str(part)) <= _LONGEST_NAME else f"{str(part)[: _LONGEST_NAME - 1]}…"
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
+    return text
+
+
+def _show(value: Any) -> str:
+    """A value to be put after a message; lists and tables are too long for one."""
+    if isinstance(value, bool):
+        return f", got {str(value).lower()}"
+    if isinstance(value, str):
+        return f", got {value[:_LONGEST_VALUE]!r}"
+    if isinstance(value, int) and abs(value) >= 10**_LONGEST_VALUE:
+        return ", got a longer one"
+    return f", got {value}" if isinstance(value, int | float | Decimal) and len(str(value)) <= _LONGEST_VALUE else ""

@@ -1,0 +1,216 @@
+"""What a report says in words and figures, whether it is a page or Markdown: plain text, for the caller to escape."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from inbounds.derivations import Direct
+from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.ledger import shown as amount
+from inbounds.record import Releases
+from inbounds.report.rows import LEVEL, Section
+
+# Cells that a report shows of one release; the others are in values.csv.
+MOST_ROWS = 200
+# ε above which a report calls the promise weak.
+_WEAK = 5
+
+HOW_TO_READ = (
+    "Noise was added to every number, so that what it tells about any one person is limited. The interval beside it "
+    "says where the truth lies, noise included, for records as they were counted (the notes say what was clipped or "
+    f"filled in): intervals made this way hold it {LEVEL:.0%} of the time, each on its own. The expected error is that "
+    "of the noise alone."
+)
+
+
+def list_facts(releases: Releases) -> list[tuple[str, str]]:
+    """The facts at the top of the report: name and figure."""
+    data = releases.terms
+    unit = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records"
+    facts = [
+        ("privacy loss, ε", format_figure(float(releases.epsilon))),
+        ("protects", unit),
+        ("neighbours", data.neighbours),
+    ]
+    facts.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
+    if releases.left is not None:
+        facts.append(("ε left after this release", amount(releases.left)))
+    if releases.entry is not None:
+        facts.append(("charged", str(releases.entry.body["when"])[:10]))
+    return facts
+
+
+def list_heads(section: Section) -> list[str]:
+    """The heads of a release's table."""
+    keys = [rule.name for rule in section.release.columns if rule.cells]
+    first = ", ".join(keys) if section.release.axes and keys else "statistic"
+    return [first, "value", *(["from", "to"] if section.interval is not None else []), "expected error"]
+
+
+def list_lines(section: Section) -> list[tuple[str, list[str]]]:
+    """The lines of a release's table, as many as are shown: the name of the cell and its figures."""
+    lines = []
+    for cell, value, lower, upper, rmse, _ in section.distinct_rows()[:MOST_ROWS]:
+        ends = [] if lower is None or upper is None else [format_figure(lower), format_figure(upper)]
+        lines.append((cell or section.release.title, [format_figure(value), *ends, format_figure(rmse)]))
+    return lines
+
+
+def describe_rest(section: Section) -> str:
+    """How many cells are not shown; empty text if all of them are."""
+    more = len(section.cells) - MOST_ROWS
+    return f"{more:,} more cells are in values.csv." if more > 0 else ""
+
+
+def describe_release(section: Section) -> str:
+    """What was released, and at what ε."""
+    return f"{section.release.title}; ε = {format_figure(section.release.epsilon)}"
+
+
+def list_notes(section: Section) -> list[str]:
+    """The interval's assumption, the price of bounding, repairs, and what was done to the records."""
+    release, notes = section.release, []
+    if section.interval is not None:
+        place = "the population" if section.interval.kind == "population" else "this table"
+        notes.append(f"Interval for {place}: {section.interval.method}; assumes {section.interval.assumption}.")
+    idle = _count_idle(section)
+    if idle:
+        count = len(section.distinct_rows())
+        notes.append(f"{idle} of {count} intervals cover all that is possible: these numbers tell nothing.")
+    bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
+    rmse = float(np.max(section.error.rmse) or 1)
+    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
+    how = "clamped to" if release.bounding == "bit" else "drawn within"
+    least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
+    notes.append(f"Price of staying in bounds ({how} them): bias {size} here, {format_figure(worst)} at worst{least}.")
+    if not release.derivation.plain:
+        notes.append(f"Made from the noisy numbers by: {release.method}.")
+    if release.statistic.traits.matrix:
+        notes.append(f"Repaired to a possible matrix: {release.repair}.")
+    rules = [
+        f"{rule.name} clipped to {format_figure(float(rule.lower or 0))} to {format_figure(float(rule.upper or 0))}"
+        for rule in release.columns
+        if rule.step is not None
+    ]
+    rules += [f"missing {rule.name} counted as {rule.missing}" for rule in release.columns if rule.missing is not None]
+    rules += [
+        f"other values of {rule.name} counted as {rule.other}" for rule in release.columns if rule.other is not None
+    ]
+    if rules:
+        notes.append(f"Records: {'; '.join(rules)}.")
+    notes += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
+    return notes
+
+
+def _count_idle(section: Section) -> int:
+    """How many intervals are as wide as the bounds."""
+    release = section.release
+    if section.interval is None:
+        return 0
+    if release.statistic.traits.unit_diagonal:
+        low, high = -1.0, 1.0
+    else:
+        limits = release.limits_of_coordinates()
+        if len(set(limits)) != 1:
+            return 0
+        ((low, high),) = set(limits)
+        if isinstance(release.derivation, Direct) and release.derivation.root:
+            # Bounds are those of the variance that was drawn.
+            low, high = low**0.5, high**0.5
+    ends = [(row.lower, row.upper) for row in section.distinct_rows()]
+    return sum(lower <= low and upper >= high for lower, upper in ends if lower is not None and upper is not None)
+
+
+def explain_promise(releases: Releases) -> list[str]:
+    """What is promised to everybody in the data, in words."""
+    data, epsilon = releases.terms, float(releases.epsilon)
+    who = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records,"
+    change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
+    factor = float(np.exp(epsilon))
+    odds = f"{factor:.3g}" if factor < 1e6 else f"e^{epsilon:g}"
+    sentences = [
+        f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
+        f"(e to the {format_figure(epsilon)}). {_weigh(epsilon)}",
+        f"The releases share the {format_figure(epsilon)}: losses add up, and each has its own part. Other releases of "
+        "the same data add to it"
+        + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
+    ]
+    if data.neighbours == "substitute":
+        sentences.append("The number of rows is public and is not protected.")
+    kept = [name for name, release in releases.items() if release.keeps_groups]
+    if kept:
+        sentences.append(
+            f"The sizes of groups were declared public for {', '.join(kept)}. All of this then holds for a change of "
+            "what a record says within its group; which group it is in is not protected."
+        )
+    return sentences
+
+
+def _weigh(epsilon: float) -> str:
+    """How strong a promise of that ε is."""
+    if epsilon <= 1:
+        return (
+            "Whatever somebody concludes about a person, they could have concluded nearly as well without their data."
+        )
+    if epsilon <= _WEAK:
+        return "The nearer this factor is to one, the less anybody learns about a person from their data being here."
+    return "That is a weak promise: somebody may learn a good deal about a person from their data being here."
+
+
+def write_symbols(releases: Releases) -> str:
+    """The same promise in symbols."""
+    data = releases.terms
+    change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
+    rows = "row" if data.contributions == 1 else "rows"
+    rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
+    parts = " + ".join(_format_exact(one.certificate.epsilon) for one in list(releases.values())[:12])
+    more = " + …" if len(releases) > 12 else ""
+    return (
+        f"P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q and all x, x' with {change.format(data.contributions)} {rows}; "
+        f"ε = {parts}{more} = {_format_exact(releases.epsilon)}."
+    )
+
+
+CERTIFICATE_HEADS = ("release", "noise", "scale", "sensitivity", "loss, exact", "ε")
+
+
+def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
+    """The certificate of every release: its name, and what `CERTIFICATE_HEADS` says."""
+    lines = []
+    for section in sections:
+        whole = section.release.certificate
+        part = whole if isinstance(whole, Certificate) else whole.parts[0]
+        loss = whole.loss if isinstance(whole, Certificate) else sum((one.loss for one in whole.parts), Fraction(0))
+        noise = {"unbounded": "discrete Laplace"}.get(part.bounding, f"discrete Laplace, {part.bounding}")
+        figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
+        lines.append((section.name, [*figures, f"{float(loss):.9g}", _format_exact(whole.epsilon)]))
+    return lines
+
+
+def describe_payment(releases: Releases) -> str:
+    """Which entry of the ledger paid for the releases."""
+    if releases.entry is None:
+        return "No ledger was kept: nothing here says what else was released of these data."
+    left = "" if releases.left is None else f" {amount(releases.left)} was left after it."
+    return (
+        f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: "
+        f"{amount(releases.entry.body['cost'])}.{left} Its hash is {releases.entry.hash}; inbounds ledger verify finds "
+        "a ledger that was changed or put back since."
+    )
+
+
+def format_figure(x: float) -> str:
+    """Write a number as people do: whole numbers as they are, others with five digits or more, few exponents.
+
+    >>> format_figure(20000), format_figure(20000.0), format_figure(0.123456)
+    ('20,000', '20,000.0', '0.12346')
+    """
+    if isinstance(x, int):
+        return f"{x:,}"
+    if 1000 <= abs(x) < 1e15:
+        return f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.1f}"
+    return f"{x:.5g}"
+
+
+def _format_exact(x: Fraction) -> str:
+    return str(x) if len(str(x)) <= 12 else f"{float(x):.6g}"
