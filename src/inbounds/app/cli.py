@@ -132,7 +132,6 @@ def release(
     """
     from inbounds.app import commands
     from inbounds.app.plan import Plan
-    from inbounds.privacy.ledger import shown
 
     loaded = Plan.load(plan)
     if dry_run:
@@ -150,8 +149,7 @@ def release(
     if as_json:
         values = {name: one.value.tolist() if one.axes else one.value for name, one in made.items()}
         entry = None if made.entry is None else made.entry.sequence
-        left = None if made.left is None else shown(made.left)
-        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": left}
+        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": made.left}
         show(to_json(body | {"values": values, "files": [str(out / name) for name in commands.FILES]}))
         return
     show(made)
@@ -188,12 +186,11 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
 
     Example: inbounds ledger show survey.ledger
     """
-    from inbounds.app import commands
-    from inbounds.privacy import ledger as ledgers
+    from inbounds import ledger as ledgers
 
     for told in ledgers.similar(ledgers.read(path)):
         say(f"inbounds: {visible(told)}")
-    show(to_json(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
+    show(to_json(ledgers.summarize(path)) if as_json else "\n".join(ledgers.show(path)))
 
 
 @ledger.command("verify", short_help="whether it was changed or put back")
@@ -212,8 +209,8 @@ def ledger_verify(
 
     Example: inbounds ledger verify survey.ledger --record results/release.json
     """
+    from inbounds import ledger as ledgers
     from inbounds.app import commands
-    from inbounds.privacy import ledger as ledgers
 
     chain = ledgers.verify(path)
     for record in records or []:
@@ -237,7 +234,7 @@ def ledger_raise(
     Example: inbounds ledger raise survey.ledger --dataset survey-2026 --limit 4 --why "second wave, board of 3 May"
     """
     from inbounds import _check
-    from inbounds.privacy.ledger import Account, raise_limit
+    from inbounds.ledger import Account, raise_limit
 
     show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
@@ -254,9 +251,9 @@ def ledger_export(
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """
-    from inbounds.app import commands
+    from inbounds.ledger import export
 
-    text = commands.exported(path, kind)
+    text = export(path, kind)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

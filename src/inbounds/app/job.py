@@ -12,12 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from inbounds import ledger as ledgers
 from inbounds._text import visible
 from inbounds.app.parts import Item
 from inbounds.app.plan import Plan, PlanError, digest
-from inbounds.privacy import ledger as ledgers
+from inbounds.ledger import Account, Entry, LedgerError
 from inbounds.privacy.certificate import CertificateError, without_repeats
-from inbounds.privacy.ledger import Account, Entry, LedgerError
+from inbounds.privacy.guarantee import Pure
 from inbounds.record import RecordError, Release
 from inbounds.releases.opening import Draft
 from inbounds.releases.proof import difference
@@ -30,13 +31,14 @@ FORMAT = "inbounds-releases/1"
 class Releases(Mapping[str, Release]):
     """What came of a plan: its releases by name, what was asked for, and the ledger's entry that paid for them.
 
-    ``stored`` says that they were drawn before and are shown again.
+    ``left`` is what was left of the limit after it, in words; ``stored`` says that they were drawn before and are shown
+    again.
     """
 
     plan: Plan
     records: Mapping[str, Release]
     entry: Entry | None = None
-    left: int | None = None
+    left: str | None = None
     stored: bool = False
 
     def __getitem__(self, name: str) -> Release:
@@ -153,13 +155,10 @@ def _proved(plain: Any, made: Releases) -> Entry | None:
         return None
     try:
         entry = Entry.from_dict(plain)
-        body = entry.body
-        paid = body["dataset"], body["request"], body["epsilon"], body["cost"], tuple(body["what"])
-    except (LedgerError, KeyError, TypeError) as error:
+    except (LedgerError, TypeError) as error:
         raise RecordError(f"the ledger's entry: {error}") from None
-    asked = request_of(made.plan)
-    own = made.plan.budget.dataset, asked.digest, str(made.epsilon), asked.cost, asked.what
-    if entry.kind != "charge" or paid != own:
+    own = {"dataset": made.plan.budget.dataset} | request_of(made.plan).to_dict()
+    if entry.kind != "charge" or {name: entry.body.get(name) for name in own} != own:
         raise RecordError("the ledger's entry is not the charge of these releases")
     return entry
 
@@ -172,7 +171,7 @@ def request_of(plan: Plan, drafts: Mapping[str, Draft] | None = None) -> ledgers
     if drafts is not None:
         longest = sum(draft.record.longest_text() for draft in drafts.values())
         longest += 10_000 + 8 * len(json.dumps(plan.request(), indent=1))
-    promise = Fraction(plan.budget.epsilon), data.neighbours, data.contributions
+    promise = Pure(plan.budget.epsilon), data.neighbours, data.contributions
     return ledgers.Request(plan.digest, *promise, what, longest)
 
 
@@ -229,7 +228,7 @@ def release(
         return Releases(plan, dict(zip(drafts, source.release(), strict=True)))
     with ledgers.standing_charge(account, receipt):
         records = dict(zip(drafts, source.release(), strict=True))
-    made = Releases(plan, records, receipt.entry, receipt.left)
+    made = Releases(plan, records, receipt.entry, ledgers.spell_amount(receipt.left))
     tell("keeping the result")
     ledgers.keep(account, receipt, made.to_json())
     return made
@@ -256,4 +255,4 @@ def _again(receipt: ledgers.Receipt, drafts: Mapping[str, Draft]) -> Releases:
     made = Releases.from_json(receipt.stored or "")
     if any(difference(made[name], draft.record) for name, draft in drafts.items()):
         raise LedgerError("the ledger has another result for this request; it was changed")
-    return replace(made, left=receipt.left, stored=True)
+    return replace(made, left=ledgers.spell_amount(receipt.left), stored=True)

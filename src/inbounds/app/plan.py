@@ -43,7 +43,7 @@ from inbounds.app.mistakes import PlanError as PlanError
 from inbounds.app.mistakes import explained, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
 from inbounds.app.wanted import STATISTICS, Wanted
-from inbounds.privacy.ledger import Account, name_in
+from inbounds.ledger import Account, name_in
 from inbounds.releases.matrices import MOST_COLUMNS
 from inbounds.releases.opening import Draft
 from inbounds.releases.together import Place

@@ -14,8 +14,8 @@ from inbounds import derive
 from inbounds._text import markdown, visible
 from inbounds.app.job import Releases
 from inbounds.app.tidy import LEVEL, Shown
+from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
-from inbounds.privacy.ledger import shown as amount
 
 # Cells that a page shows of one release; the others are in values.csv.
 MOST_ROWS, _MOST_DRAWN = 200, 40
@@ -81,7 +81,7 @@ def _facts(made: Releases) -> list[tuple[str, str]]:
     found = [("privacy loss, ε", _figure(float(made.epsilon))), ("protects", unit), ("neighbours", data.neighbours)]
     found.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
     if made.left is not None:
-        found.append(("ε left after this release", amount(made.left)))
+        found.append(("ε left after this release", made.left))
     if made.entry is not None:
         found.append(("charged", str(made.entry.body["when"])[:10]))
     return found
@@ -287,11 +287,12 @@ def _certificates(rows: list[Shown]) -> str:
 def _ledger(made: Releases) -> str:
     if made.entry is None:
         return "No ledger was kept: nothing here says what else was released of these data."
-    left = "" if made.left is None else f" {amount(made.left)} was left after it."
+    cost = spell_amount(made.entry.guarantee.round_up())
+    left = "" if made.left is None else f" {made.left} was left after it."
     return (
-        f"Paid for by entry {made.entry.sequence} of the ledger, on the account {made.plan.budget.dataset}: "
-        f"{amount(made.entry.body['cost'])}.{left} Its hash is {made.entry.hash}; inbounds ledger verify finds a "
-        "ledger that was changed or put back since."
+        f"Paid for by entry {made.entry.sequence} of the ledger, on the account {made.plan.budget.dataset}: {cost}."
+        f"{left} Its hash is {made.entry.hash}; inbounds ledger verify finds a ledger that was changed or put back "
+        "since."
     )
 
 

@@ -24,7 +24,7 @@ _MEANINGS = {
     "record comes or goes, and the number of rows is protected.",
     "contributions": "How many records one person may have; then the guarantee is for persons.",
     "rows": "States the public number of rows; a table of another size is refused.",
-    "ledger": "Where it is accounted for: a ledger's file, or inbounds.privacy.ledger.Account to name the dataset. "
+    "ledger": "Where it is accounted for: a ledger's file, or inbounds.ledger.Account to name the dataset. "
     "The charge is made before the data are read; the same release again is the stored one, free of charge.",
     "denominator": "A fixed public number to divide by, for 'add-remove'.",
 }

@@ -130,19 +130,19 @@ def complete(frame: Frame, drafts: Sequence[Draft]) -> list[Release]:
 def _paid(frame: Frame, draft: Draft) -> Release:
     """claim:paid. A release that is accounted for: charged before the data are read, kept before it is shown."""
     # SQLite is loaded where there is a ledger.
-    from inbounds.privacy import ledger
+    from inbounds import ledger
 
     record, columns = draft.record, draft.request.columns
     if any(isinstance(column.name, _Unnamed) for column in columns):
         raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
-    account = ledger.account(draft.ledger)
+    account = ledger.find_account(draft.ledger)
     # What is public is found out before it costs anything.
     check_types(frame, columns)
     if record.rows is not None and count_rows(frame) != record.rows:
         raise other_size(record.rows)
     # Levels with their types, and where others go, which the record has as text.
     digest = hashlib.sha256(f"{record.request_digest()} {draft.request!r}".encode()).hexdigest()
-    promise = record.certificate.epsilon, record.neighbours, record.contributions
+    promise = ledger.Pure(record.certificate.epsilon), record.neighbours, record.contributions
     receipt = ledger.charge(account, ledger.Request(digest, *promise, (record.title,), record.longest_text()))
     if receipt.stored is not None:
         told = f"{record.title} was released from {account.dataset!r} before and is shown again; the table was not read"

@@ -7,25 +7,22 @@ Sizes are checked before anything is computed, so that no entry can fill the mem
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from inbounds._text import visible
-from inbounds.privacy.guarantee import NEIGHBOURS
+from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
+from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
 FORMAT = "inbounds-ledger/1"
-# One ε.
-UNIT = 10**9
 START = "0" * 64
 # Characters of an entry: a thousand releases with the longest names fit several times.
 LONGEST = 2**21
 # A limit as large as any argument can state has fewer digits.
 _MOST_DIGITS = 1500
-# ε as `str(Fraction)` writes it, with no more digits than Python reads.
-_EPSILON = re.compile(r"([1-9][0-9]{0,4299})(?:/([1-9][0-9]{0,4299}))?", re.ASCII)
+# An entry as a store keeps it: number, kind, body, hash of the one before, own hash. Read back, it may be anything.
+Row: TypeAlias = tuple[Any, Any, Any, Any, Any]
 
 
 class LedgerError(ValueError):
@@ -54,14 +51,30 @@ class Entry:
         return _text(self.body)
 
     @property
-    def well_formed(self) -> bool:
+    def row(self) -> Row:
+        """The entry as a store keeps it."""
+        return self.sequence, self.kind, self.text, self.previous, self.hash
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a charge is for, exactly: the fields that make a guarantee. `ValueError` where there are none."""
+        return parse_guarantee({name: text for name, text in self.body.items() if name not in _CHARGE})
+
+    @property
+    def is_well_formed(self) -> bool:
         """Whether it says what its kind says, and no more."""
-        says = _SAYS.get(self.kind, {}) | {"when": str, "who": str}
-        if self.kind not in _SAYS or set(self.body) != set(says):
+        says = _SAYS.get(self.kind)
+        if says is None or not set(says) <= set(self.body):
             return False
-        if not all(type(self.body[name]) is kind for name, kind in says.items()):
+        if not all(type(self.body[name]) in kinds for name, kinds in says.items()):
             return False
-        return all(type(text) is str for text in self.body.get("what", ()))
+        if self.kind != "charge":
+            return set(self.body) == set(says)
+        try:
+            _ = self.guarantee
+        except ValueError:
+            return False
+        return all(type(text) is str for text in self.body["what"])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a record."""
@@ -73,7 +86,7 @@ class Entry:
         try:
             entry = cls(**plain)
             own = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
-            good = type(entry.sequence) is int and entry.sequence >= 0 and entry.well_formed
+            good = type(entry.sequence) is int and entry.sequence >= 0 and entry.is_well_formed
         except (TypeError, ValueError, RecursionError):
             good = False
         if not good:
@@ -83,14 +96,22 @@ class Entry:
         return entry
 
 
-# What each kind of entry says, besides when and who, and its type.
-_SAYS: dict[str, dict[str, type]] = {
-    "ledger": {"format": str, "id": str},
-    "dataset": {"dataset": str, "limit": int, "neighbours": str, "contributions": int},
-    "limit": {"dataset": str, "limit": int, "before": int, "why": str},
-    "charge": {"dataset": str, "request": str, "cost": int, "epsilon": str, "what": list},
-    "result": {"charge": int, "digest": str},
-    "failure": {"charge": int, "why": str},
+_Types: TypeAlias = tuple[type, ...]
+_TEXT: _Types = (str,)
+_NUMBER: _Types = (int,)
+_LIST: _Types = (list,)
+_AMOUNT: _Types = (int, dict)
+_ACT = {"when": _TEXT, "who": _TEXT}
+# What a charge says besides its guarantee.
+_CHARGE = _ACT | {"dataset": _TEXT, "request": _TEXT, "cost": _AMOUNT, "what": _LIST}
+# What each kind of entry says, and the types it may have.
+_SAYS: dict[str, dict[str, _Types]] = {
+    "ledger": _ACT | {"format": _TEXT, "id": _TEXT},
+    "dataset": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "neighbours": _TEXT, "contributions": _NUMBER},
+    "limit": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "before": _AMOUNT, "why": _TEXT},
+    "charge": _CHARGE,
+    "result": _ACT | {"charge": _NUMBER, "digest": _TEXT},
+    "failure": _ACT | {"charge": _NUMBER, "why": _TEXT},
 }
 
 
@@ -104,44 +125,59 @@ def _hash(sequence: int, kind: str, text: str, previous: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a dataset stands: limit and spending in billionths of ε, under one promise."""
+    """How a dataset stands: its limit and what was spent of it, under one promise. None is nothing."""
 
     dataset: str
-    limit: int
-    spent: int
+    limit: Guarantee
+    spent: Guarantee | None
     neighbours: str
     contributions: int
     charges: int
 
     @property
-    def left(self) -> int:
-        return self.limit - self.spent
+    def left(self) -> Guarantee | None:
+        """What may still be spent; None where that is nothing."""
+        return self.limit if self.spent is None else self.limit.minus(self.spent)
+
+    def allows(self, cost: Guarantee) -> bool:
+        """Whether a charge is within the limit. One of another kind never is."""
+        return cost.kind == self.limit.kind and self.limit.covers(self._total(cost))
+
+    def after(self, cost: Guarantee) -> "Standing":
+        """How the dataset stands after a charge."""
+        return replace(self, spent=self._total(cost), charges=self.charges + 1)
+
+    def _total(self, cost: Guarantee) -> Guarantee:
+        return cost if self.spent is None else self.spent.plus(cost)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values. Amounts are written as in entries: those of pure ε are billionths."""
+        amounts = {"limit": self.limit, "spent": self.spent, "left": self.left}
+        return {
+            "dataset": self.dataset,
+            **{name: write_amount(amount) for name, amount in amounts.items()},
+            "neighbours": self.neighbours,
+            "contributions": self.contributions,
+            "charges": self.charges,
+        }
 
     def __str__(self) -> str:
-        share = f"{shown(self.spent)} of {shown(self.limit)} spent, {shown(self.left)} left"
+        spent, limit, left = map(spell_amount, (self.spent, self.limit, self.left))
         times = "1 charge" if self.charges == 1 else f"{self.charges} charges"
-        return f"{visible(self.dataset)}: {share} ({times}; {self.neighbours})"
-
-
-def shown(amount: int) -> str:
-    """Billionths as a decimal number."""
-    whole, rest = divmod(abs(amount), UNIT)
-    digits = f"{rest:09d}".rstrip("0")
-    return f"{'-' if amount < 0 else ''}{whole}{'.' if digits else ''}{digits}"
-
-
-def cost_of(epsilon: Fraction) -> int:
-    """ε in billionths, rounded up."""
-    return -(-epsilon * UNIT // 1)
+        return f"{visible(self.dataset)}: {spent} of {limit} spent, {left} left ({times}; {self.neighbours})"
 
 
 @dataclass(slots=True)
 class Chain:
-    """Entries one after another, with what follows from them: how datasets stand, what was charged, what came of it."""
+    """Entries one after another, with what follows from them: how datasets stand, what was charged, what came of it.
+
+    ``left`` is what was left of the limit right after each charge, whatever came later.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     datasets: dict[str, Standing] = field(default_factory=dict)
     charges: dict[int, Entry] = field(default_factory=dict)
+    left: dict[int, Guarantee | None] = field(default_factory=dict)
     kept: dict[int, Entry] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
 
@@ -156,18 +192,22 @@ class Chain:
 
     def add(self, entry: Entry) -> None:
         """Take an entry in; `LedgerError` for one that cannot follow those that are there."""
-        if not self._fits(entry):
+        try:
+            good = self._fits(entry)
+        except ValueError:
+            good = False
+        if not good:
             raise LedgerError(f"the ledger was changed: entry {len(self.entries)} says what cannot be")
         body, standing = entry.body, self.datasets.get(entry.body.get("dataset", ""))
         if entry.kind == "dataset":
             promise = body["neighbours"], body["contributions"]
-            self.datasets[body["dataset"]] = Standing(body["dataset"], body["limit"], 0, *promise, 0)
+            self.datasets[body["dataset"]] = Standing(body["dataset"], read_amount(body["limit"]), None, *promise, 0)
         elif entry.kind == "limit" and standing is not None:
-            self.datasets[standing.dataset] = replace(standing, limit=body["limit"])
+            self.datasets[standing.dataset] = replace(standing, limit=read_amount(body["limit"]))
         elif entry.kind == "charge" and standing is not None:
-            spent, times = standing.spent + body["cost"], standing.charges + 1
-            self.datasets[standing.dataset] = replace(standing, spent=spent, charges=times)
-            self.charges[entry.sequence] = entry
+            after = standing.after(read_amount(body["cost"]))
+            self.datasets[standing.dataset] = after
+            self.charges[entry.sequence], self.left[entry.sequence] = entry, after.left
         elif entry.kind == "result":
             self.kept[body["charge"]] = entry
         elif entry.kind == "failure":
@@ -175,8 +215,9 @@ class Chain:
         self.entries.append(entry)
 
     def _fits(self, entry: Entry) -> bool:
+        """Whether an entry can follow; `ValueError` where an amount in it is none."""
         body, first = entry.body, not self.entries
-        if not entry.well_formed or entry.sequence != len(self.entries) or (entry.kind == "ledger") != first:
+        if not entry.is_well_formed or entry.sequence != len(self.entries) or (entry.kind == "ledger") != first:
             return False
         if first:
             return bool(body["format"] == FORMAT)
@@ -187,29 +228,20 @@ class Chain:
             )
         standing = self.datasets.get(body["dataset"])
         if entry.kind == "dataset":
-            known = body["neighbours"] in NEIGHBOURS and body["contributions"] >= 1
-            return standing is None and known and body["limit"] >= 0
+            read_amount(body["limit"])
+            return standing is None and body["neighbours"] in NEIGHBOURS and bool(body["contributions"] >= 1)
         if standing is None:
             return False
         if entry.kind == "limit":
-            return bool(body["before"] == standing.limit and body["limit"] >= standing.spent and body["why"].strip())
-        return bool(_least_cost(body["epsilon"]) == body["cost"] <= standing.left)
+            limit = read_amount(body["limit"])
+            enough = limit.kind == standing.limit.kind and (standing.spent is None or limit.covers(standing.spent))
+            return enough and body["before"] == write_amount(standing.limit) and bool(body["why"].strip())
+        cost = read_amount(body["cost"])
+        return cost == entry.guarantee.round_up() and standing.allows(cost)
 
 
-def _least_cost(epsilon: str) -> int | None:
-    """What an ε of a charge costs, in billionths; None for text that is no ε as it is written here.
-
-    It is not made a `Fraction`, which would take ``"1e-999999999"`` and fill the memory with it.
-    """
-    found = _EPSILON.fullmatch(epsilon)
-    try:
-        return None if found is None else -(-int(found[1]) * UNIT // int(found[2] or 1))
-    except ValueError:
-        return None
-
-
-def parsed(rows: Iterable[tuple[Any, Any, Any, Any, Any]]) -> Chain:
-    """The chain in the rows of a ledger: number, kind, body, hash of the one before, own hash."""
+def parse_rows(rows: Iterable[Row]) -> Chain:
+    """The chain in the rows of a ledger; `LedgerError` at the first one that cannot be where it is."""
     chain, before = Chain(), START
     for sequence, kind, text, previous, hash_ in rows:
         broken = LedgerError(f"the ledger was changed: entry {len(chain.entries)} does not follow from those before it")
