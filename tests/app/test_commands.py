@@ -385,10 +385,10 @@ def test_a_ledger_that_cannot_be_written(tmp_path, monkeypatch, capsys):
         made.execute(f"PRAGMA max_page_count = {pages}")
         return made
 
-    monkeypatch.setattr(ledger.sqlite3, "connect", full)
+    monkeypatch.setattr(sqlite3, "connect", full)
     statuses = [called(monkeypatch, capsys, "release", plan, "--out", out, "--new") for _ in range(12)]
     assert all(status in (0, 2, 3) for status, _, _ in statuses)
-    monkeypatch.setattr(ledger.sqlite3, "connect", real)
+    monkeypatch.setattr(sqlite3, "connect", real)
     (standing,) = ledger.standings(ledger.verify(tmp_path / "a" / "l"))
     assert standing.limit.covers(standing.spent)
 
