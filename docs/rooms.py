@@ -26,13 +26,14 @@ DATA, WALL, PUBLIC, LAWS, TESTS = "#fde7e0", "#f6c9ba", "#e2f0e6", "#e3eaf7", "#
 ROOMS = {
     "tables": Room(40, 120, ("any frame, any engine:", "exact sums of integers"), DATA),
     "releases": Room(230, 96, ("a function for a statistic:", "read once, draw, write", "the record"), WALL, 166, 170),
-    "record": Room(450, 120, ("what passes the wall;", "checks itself"), PUBLIC, 124),
+    "record": Room(450, 100, ("what passes the wall;", "checks itself"), PUBLIC, 148),
+    "ledger": Room(465, 264, ("what has been spent,", "entry by entry"), PUBLIC, 100),
     "inference": Room(640, 56, ("intervals, tests, posteriors", "from records alone"), PUBLIC, 122, 165),
     "after": Room(640, 200, ("repairs: simplex, trees,", "matrices, constraints"), PUBLIC, 108, 165),
     "app": Room(830, 96, ("plans, previews, reports,", "the command line"), PUBLIC, 166),
     "laws": Room(40, 400, ("noise × bounding", "on the real line"), LAWS, 104),
     "grid": Room(230, 400, ("the same laws in integers,", "and how to draw from them"), LAWS, 104, 170),
-    "privacy": Room(450, 400, ("sensitivity, loss, calibration,", "certificates, the ledger"), LAWS, 104, 165),
+    "privacy": Room(450, 400, ("sensitivity, loss, calibration,", "certificates, guarantees"), LAWS, 104, 165),
     "studies": Room(655, 400, ("simulations with", "known truth"), TESTS, 104),
     "audit": Room(830, 400, ("attempts to catch us",), TESTS, 104),
 }

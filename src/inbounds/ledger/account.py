@@ -35,8 +35,9 @@ class Account:
 
     Examples
     --------
-    >>> Account("survey.ledger", " survey ", limit=2)
-    Account(ledger=PosixPath('survey.ledger'), dataset='survey', limit=Pure(epsilon=Fraction(2, 1)))
+    >>> account = Account("survey.ledger", " survey ", limit=2)
+    >>> account.dataset, account.limit
+    ('survey', Pure(epsilon=Fraction(2, 1)))
     """
 
     ledger: Path
