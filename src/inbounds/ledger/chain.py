@@ -139,16 +139,19 @@ class Standing:
         """What may still be spent; None where that is nothing."""
         return self.limit if self.spent is None else self.limit.minus(self.spent)
 
-    def allows(self, cost: Guarantee) -> bool:
-        """Whether a charge is within the limit. One of another kind never is."""
-        return cost.kind == self.limit.kind and self.limit.covers(self._total(cost))
-
     def after(self, cost: Guarantee) -> "Standing":
-        """How the dataset stands after a charge."""
-        return replace(self, spent=self._total(cost), charges=self.charges + 1)
+        """How the dataset stands after a charge; `ValueError` for one beyond the limit or of another kind."""
+        same = cost.kind == self.limit.kind
+        total = self.spent.plus(cost) if same and self.spent is not None else cost
+        if not same or not self.limit.covers(total):
+            raise ValueError("a charge is beyond the limit, or of another kind")
+        return replace(self, spent=total, charges=self.charges + 1)
 
-    def _total(self, cost: Guarantee) -> Guarantee:
-        return cost if self.spent is None else self.spent.plus(cost)
+    def with_limit(self, limit: Guarantee) -> "Standing":
+        """How it stands with another limit; `ValueError` for one that is below what was spent or of another kind."""
+        if limit.kind != self.limit.kind or (self.spent is not None and not limit.covers(self.spent)):
+            raise ValueError("a limit is below what was spent, or of another kind")
+        return replace(self, limit=limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values. Amounts are written as in entries: those of pure ε are billionths."""
@@ -171,13 +174,13 @@ class Standing:
 class Chain:
     """Entries one after another, with what follows from them: how datasets stand, what was charged, what came of it.
 
-    ``left`` is what was left of the limit right after each charge, whatever came later.
+    ``stood`` is how its dataset stood right after each charge, whatever came later.
     """
 
     entries: list[Entry] = field(default_factory=list)
     datasets: dict[str, Standing] = field(default_factory=dict)
     charges: dict[int, Entry] = field(default_factory=dict)
-    left: dict[int, Guarantee | None] = field(default_factory=dict)
+    stood: dict[int, Standing] = field(default_factory=dict)
     kept: dict[int, Entry] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
 
@@ -193,51 +196,49 @@ class Chain:
     def add(self, entry: Entry) -> None:
         """Take an entry in; `LedgerError` for one that cannot follow those that are there."""
         try:
-            good = self._fits(entry)
+            standing = self._follow(entry)
         except ValueError:
-            good = False
-        if not good:
-            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} says what cannot be")
-        body, standing = entry.body, self.datasets.get(entry.body.get("dataset", ""))
-        if entry.kind == "dataset":
-            promise = body["neighbours"], body["contributions"]
-            self.datasets[body["dataset"]] = Standing(body["dataset"], read_amount(body["limit"]), None, *promise, 0)
-        elif entry.kind == "limit" and standing is not None:
-            self.datasets[standing.dataset] = replace(standing, limit=read_amount(body["limit"]))
-        elif entry.kind == "charge" and standing is not None:
-            after = standing.after(read_amount(body["cost"]))
-            self.datasets[standing.dataset] = after
-            self.charges[entry.sequence], self.left[entry.sequence] = entry, after.left
+            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} says what cannot be") from None
+        if standing is not None:
+            self.datasets[standing.dataset] = standing
+        if entry.kind == "charge" and standing is not None:
+            self.charges[entry.sequence], self.stood[entry.sequence] = entry, standing
         elif entry.kind == "result":
-            self.kept[body["charge"]] = entry
+            self.kept[entry.body["charge"]] = entry
         elif entry.kind == "failure":
-            self.failed.add(body["charge"])
+            self.failed.add(entry.body["charge"])
         self.entries.append(entry)
 
-    def _fits(self, entry: Entry) -> bool:
-        """Whether an entry can follow; `ValueError` where an amount in it is none."""
+    def _follow(self, entry: Entry) -> Standing | None:
+        """How the dataset of an entry stands after it, None where it has none; `ValueError` if it cannot follow."""
         body, first = entry.body, not self.entries
-        if not entry.is_well_formed or entry.sequence != len(self.entries) or (entry.kind == "ledger") != first:
-            return False
+        _require(entry.is_well_formed and entry.sequence == len(self.entries) and (entry.kind == "ledger") == first)
         if first:
-            return bool(body["format"] == FORMAT)
+            _require(body["format"] == FORMAT)
+            return None
         if entry.kind in ("result", "failure"):
             paid = body["charge"]
-            return (
-                paid in self.charges and paid not in self.kept and (entry.kind == "result" or paid not in self.failed)
-            )
+            _require(paid in self.charges and paid not in self.kept)
+            _require(entry.kind == "result" or paid not in self.failed)
+            return None
         standing = self.datasets.get(body["dataset"])
         if entry.kind == "dataset":
-            read_amount(body["limit"])
-            return standing is None and body["neighbours"] in NEIGHBOURS and bool(body["contributions"] >= 1)
+            _require(standing is None and body["neighbours"] in NEIGHBOURS and body["contributions"] >= 1)
+            limit, promise = read_amount(body["limit"]), (body["neighbours"], body["contributions"])
+            return Standing(body["dataset"], limit, None, *promise, 0)
         if standing is None:
-            return False
+            raise ValueError("there is no such dataset")
         if entry.kind == "limit":
-            limit = read_amount(body["limit"])
-            enough = limit.kind == standing.limit.kind and (standing.spent is None or limit.covers(standing.spent))
-            return enough and body["before"] == write_amount(standing.limit) and bool(body["why"].strip())
+            _require(body["before"] == write_amount(standing.limit) and bool(body["why"].strip()))
+            return standing.with_limit(read_amount(body["limit"]))
         cost = read_amount(body["cost"])
-        return cost == entry.guarantee.round_up() and standing.allows(cost)
+        _require(cost == entry.guarantee.round_up())
+        return standing.after(cost)
+
+
+def _require(good: bool) -> None:
+    if not good:
+        raise ValueError("an entry cannot follow those before it")
 
 
 def parse_rows(rows: Iterable[Row]) -> Chain:

@@ -125,7 +125,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             append(transaction, chain, "dataset", {name: standing.to_dict()[name] for name in names}, who)
         _check_limit(account, request, standing)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
-    return Receipt(entry, chain.left[entry.sequence])
+    return Receipt(entry, chain.stood[entry.sequence].left)
 
 
 def stored(account: Account, request: Request) -> Receipt | None:
@@ -148,10 +148,10 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
             pass
     standing = chain.datasets.get(account.dataset) or _first_standing(account, request, chain)
     _check_promise(standing, request)
-    _check_limit(account, request, standing)
+    after = _check_limit(account, request, standing)
     if account.dataset not in chain.datasets:
         _announce(account, chain)
-    return standing.after(request.cost).left
+    return after.left
 
 
 def keep(account: Account, receipt: Receipt, result: str) -> Entry:
@@ -226,15 +226,18 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
     return standing
 
 
-def _check_limit(account: Account, request: Request, standing: Standing) -> None:
-    if not standing.allows(request.cost):
+def _check_limit(account: Account, request: Request, standing: Standing) -> Standing:
+    """How the dataset stands after a charge; `BudgetRefused` where it does not fit."""
+    try:
+        return standing.after(request.cost)
+    except ValueError:
         place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
         left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
         raise BudgetRefused(
             f"{account.dataset!r} has {left} of its limit {limit} left, and this costs {cost}; nothing was spent. Ask "
             "for less, or have the limit raised, which no plan can do: "
             f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
-        )
+        ) from None
 
 
 def _announce(account: Account, chain: Chain) -> None:
@@ -279,7 +282,8 @@ def _find_stored(snapshot: Snapshot, chain: Chain, asked: Sequence[Entry], longe
     """What the last charge of a request got that got anything."""
     for paid in reversed(asked):
         if paid.sequence in chain.kept:
-            return Receipt(paid, chain.left[paid.sequence], unpack(snapshot, chain, paid.sequence, longest))
+            left = chain.stood[paid.sequence].left
+            return Receipt(paid, left, unpack(snapshot, chain, paid.sequence, longest))
     last = asked[-1]
     failed = last.sequence in chain.failed
     why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
