@@ -5,9 +5,7 @@ from html import escape
 
 from tests.test_wall import ALLOWED
 
-WIDTH, HEIGHT = 1000, 760
-# Files in a line below the rooms.
-FILES_ACROSS = 5
+WIDTH, HEIGHT = 1000, 680
 BOX = 150
 TITLE = "The rooms of inbounds, the wall between data and public, and who may import whom"
 
@@ -28,14 +26,14 @@ DATA, WALL, PUBLIC, LAWS, TESTS = "#fde7e0", "#f6c9ba", "#e2f0e6", "#e3eaf7", "#
 ROOMS = {
     "tables": Room(40, 120, ("any frame, any engine:", "exact sums of integers"), DATA),
     "releases": Room(230, 96, ("a function for a statistic:", "read once, draw, write", "the record"), WALL, 166, 170),
-    "record": Room(450, 110, ("what passes the wall;", "checks itself"), PUBLIC, 150),
+    "record": Room(450, 100, ("what passes the wall;", "checks itself"), PUBLIC, 148),
+    "ledger": Room(465, 264, ("what has been spent,", "entry by entry"), PUBLIC, 100),
     "inference": Room(640, 56, ("intervals, tests, posteriors", "from records alone"), PUBLIC, 122, 165),
     "after": Room(640, 200, ("repairs: simplex, trees,", "matrices, constraints"), PUBLIC, 108, 165),
-    "app": Room(830, 56, ("plans, previews,", "the command line"), PUBLIC, 160),
-    "report": Room(830, 228, ("values, as a page, in", "Markdown and in CSV"), PUBLIC, 126),
+    "app": Room(830, 96, ("plans, previews, reports,", "the command line"), PUBLIC, 166),
     "laws": Room(40, 400, ("noise × bounding", "on the real line"), LAWS, 104),
     "grid": Room(230, 400, ("the same laws in integers,", "and how to draw from them"), LAWS, 104, 170),
-    "privacy": Room(450, 400, ("sensitivity, loss, calibration,", "certificates, the ledger"), LAWS, 104, 165),
+    "privacy": Room(450, 400, ("sensitivity, loss, calibration,", "certificates, guarantees"), LAWS, 104, 165),
     "studies": Room(655, 400, ("simulations with", "known truth"), TESTS, 104),
     "audit": Room(830, 400, ("attempts to catch us",), TESTS, 104),
 }
@@ -47,9 +45,6 @@ FILES = {
     "soundness": "certified for that?",
     "_check": "validators",
     "_text": "names, shown safely",
-    "_html": "pages from templates",
-    "_files": "whole, or not at all",
-    "_mistakes": "in files, in words",
     "__init__": "the public names",
 }
 PATH = [
@@ -83,11 +78,11 @@ def drawn() -> str:
     foot = wall.y + wall.height
     parts += [_line(grid.x + 40, grid.y, grid.x + 40, foot), _line(privacy.x + 20, privacy.y, wall.x + 158, foot)]
     for place, (name, role) in enumerate(FILES.items()):
-        x, y = 40 + 190 * (place % FILES_ACROSS), 576 + 86 * (place // FILES_ACROSS)
-        parts += [_text(x, y, f"{name}.py", bold=True), _text(x, y + 16, role)]
-        parts += [_text(x, y + 32 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 30))]
+        x = 40 + 137 * place
+        parts += [_text(x, 576, f"{name}.py", bold=True), _text(x, 592, role)]
+        parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 21))]
     said = "Arrows: the path of data and laws. Small print: what of ours a room may import (tests/test_wall.py)."
-    parts.append(_text(40, HEIGHT - 16, said))
+    parts.append(_text(40, 664, said))
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -127,8 +122,8 @@ def _box(name: str, room: Room) -> list[str]:
 
 
 def _imports(name: str, width: int) -> list[str]:
-    """What may be imported, in lines; the files that serve everybody and the room itself go without saying."""
-    names = sorted(one for one in ALLOWED[name] if one != name and not one.startswith("_"))
+    """What may be imported, in lines; validators, safe text and the room itself go without saying."""
+    names = sorted(ALLOWED[name] - {"_check", "_text", name})
     lines = ["may import: "] if names else ["imports nothing of ours"]
     for number, one in enumerate(names):
         word = one + ("," if number < len(names) - 1 else "")

@@ -47,9 +47,9 @@ import inbounds as ib
 from inbounds import derive, soundness
 from inbounds.app.job import Releases, release
 from inbounds.app.plan import Plan, digest
+from inbounds.ledger import Account, Entry
 from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import CertificateError
-from inbounds.privacy.ledger import Account, Entry
 from inbounds.record import RecordError, Release
 from tests.release.cases import every_call, table
 

@@ -46,6 +46,23 @@ def test_the_public_names_are_these():
     assert all(hasattr(ib, name) for name in NAMES)
 
 
+def test_the_ledger_is_there_when_it_is_asked_for():
+    """In a process of its own: by its name alone, and with it SQLite, which no single release needs."""
+    code = (
+        "import sys, inbounds\n"
+        "assert 'sqlite3' not in sys.modules\n"
+        "assert 'ledger' in dir(inbounds)\n"
+        "print(inbounds.ledger.Account.__name__, 'sqlite3' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "Account True\n"
+
+
+def test_the_public_names_of_the_ledger_are_these():
+    assert len(ib.ledger.__all__) <= 30
+    assert all(hasattr(ib.ledger, name) for name in ib.ledger.__all__)
+
+
 def test_importing_leaves_the_heavy_modules_alone():
     heavy = [
         "scipy.stats",

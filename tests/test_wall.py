@@ -16,10 +16,12 @@ ALLOWED = {
     "_text": set(),
     "laws": {"_check", "_html", "laws"},
     "grid": {"_check", "laws", "grid"},
-    "privacy": {"_check", "_text", "laws", "grid", "privacy"},
+    "privacy": {"_check", "laws", "grid", "privacy"},
+    # Where spending is written down: it sees guarantees, and neither data nor noise.
+    "ledger": {"_check", "_text", "ledger", "privacy.guarantee"},
     "tables": {"_check", "privacy.sensitivity", "privacy.guarantee", "tables"},
     # The wall: the only room that may see both the table and the noise, and what passes it.
-    "releases": {"_check", "derive", "expected", "grid", "privacy", "record", "releases", "tables", "after"},
+    "releases": {"_check", "derive", "expected", "grid", "ledger", "privacy", "record", "releases", "tables", "after"},
     "record": {
         "_check",
         "_text",
@@ -67,6 +69,7 @@ ALLOWED = {
         "grid",
         "inference",
         "laws",
+        "ledger",
         "privacy",
         "record",
         "releases",
@@ -78,7 +81,7 @@ ALLOWED = {
     # Simulations with known truth: no table, no record, no release.
     "studies": {"_check", "_files", "_html", "_mistakes", "after", "grid", "inference", "laws", "privacy", "studies"},
     "audit": {"_check", "laws", "grid", "privacy", "audit"},
-    "__init__": {"app", "laws", "privacy", "record", "releases"},
+    "__init__": {"app", "laws", "ledger", "privacy", "record", "releases"},
 }
 
 

@@ -35,12 +35,16 @@ from mutations import Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path("src/inbounds")
-PRIVACY = ("loss", "calibrate", "sensitivity", "certificate", "exact", "ledger", "ledger_file", "chain")
+PRIVACY = ("loss", "calibrate", "sensitivity", "certificate", "exact", "guarantee")
+LEDGER = ("spending", "account", "history", "access", "amounts", "chain", "results", "sqlite")
 GRID = ("law", "sampler", "geometric", "sides", "joint", "scale", "interval", "entropy")
-MODULES = [*(f"privacy/{name}.py" for name in PRIVACY), *(f"grid/{name}.py" for name in GRID)]
+MODULES = [
+    f"{room}/{name}.py" for room, names in (("privacy", PRIVACY), ("ledger", LEDGER), ("grid", GRID)) for name in names
+]
 TESTS = (
     "tests/grid",
     "tests/privacy",
+    "tests/ledger",
     "tests/laws",
     "tests/audit",
     "tests/test_record.py",
@@ -48,8 +52,10 @@ TESTS = (
 )
 # The file of tests that is asked first.
 OWN = {name: f"tests/{name.replace('/', '/test_')}" for name in MODULES} | {
-    "privacy/ledger_file.py": "tests/privacy/test_ledger.py",
-    "privacy/chain.py": "tests/privacy/test_ledger.py",
+    **{f"ledger/{name}.py": "tests/ledger/test_store.py" for name in LEDGER},
+    "ledger/amounts.py": "tests/ledger/test_guarantees.py",
+    "ledger/chain.py": "tests/ledger/test_ledger.py",
+    "ledger/sqlite.py": "tests/ledger/test_ledger.py",
     "grid/scale.py": "tests/grid/test_law.py",
     "grid/geometric.py": "tests/grid/test_sampler.py",
     "grid/sides.py": "tests/grid/test_sampler.py",

@@ -25,6 +25,7 @@ from inbounds.privacy.loss import privacy_loss
 from inbounds.record import Release
 
 if TYPE_CHECKING:
+    from inbounds import ledger as ledger
     from inbounds.app.job import release
     from inbounds.app.plan import Plan
 
@@ -59,16 +60,17 @@ __all__ = [
 ]
 
 # Loaded when asked for: pydantic and SQLite are no part of a single release.
-_LATER = {"Plan": "inbounds.app.plan", "release": "inbounds.app.job"}
+_LATER = {"Plan": "inbounds.app.plan", "ledger": "inbounds.ledger", "release": "inbounds.app.job"}
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "ledger"])
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         from importlib import import_module
 
-        return getattr(import_module(_LATER[name]), name)
+        module = import_module(_LATER[name])
+        return module if _LATER[name] == f"inbounds.{name}" else getattr(module, name)
     raise AttributeError(f"module 'inbounds' has no attribute {name!r}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from narwhals.typing import IntoFrame, IntoSeries
 
-    from inbounds.privacy.ledger import Account
+    from inbounds.ledger import Account
 
 # A number: decimals are taken as written.
 Number: TypeAlias = int | float | str | Fraction | Decimal

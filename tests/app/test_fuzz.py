@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 
+from inbounds import ledger
 from inbounds.app.plan import Plan, PlanError
-from inbounds.privacy import ledger
 from tests.app.test_cli import called
 from tests.app.test_commands import files
 

@@ -12,11 +12,11 @@ import pytest
 from markdown_it import MarkdownIt
 
 import inbounds as ib
+from inbounds import ledger
 from inbounds._text import csv_cell, is_unseen, markdown, to_json, visible, visible_lines
 from inbounds.app import job
 from inbounds.app.plan import Plan, PlanError
-from inbounds.privacy import ledger
-from inbounds.privacy.ledger import Account
+from inbounds.ledger import Account
 from inbounds.record.codec import longest_text
 from inbounds.road.run import request_of
 from tests.app.test_cli import called
@@ -158,17 +158,15 @@ def test_cells_of_csv_files_are_no_formulas(written, plan):
     assert rows[0]["lower"].startswith("-") == (float(rows[0]["lower"]) < 0)
     book = Account(plan.budget.ledger, DATASET, Fraction(10))
     ledger.raise_limit(book, WHY, who="+who")
-    from inbounds.app.commands import exported
-
-    text = exported(book.ledger, "csv")
+    text = ledger.export(book.ledger, "csv")
     assert unseen(text) == []
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 5
     assert rows[-1]["who"] == "'+who"
     assert rows[2]["who"] == f"'{visible(WHO)}"
     assert rows[2]["what"].startswith("'=cmd")
-    assert unseen(exported(book.ledger, "registry")) == []
-    assert json.loads(exported(book.ledger, "registry"))[0]["description"][0] == f"{NAMES['release']}: mean"
+    assert unseen(ledger.export(book.ledger, "registry")) == []
+    assert json.loads(ledger.export(book.ledger, "registry"))[0]["description"][0] == f"{NAMES['release']}: mean"
 
 
 def test_objects_show_no_unseen_characters(written, plan):
@@ -372,7 +370,7 @@ def test_the_command_announces_a_dataset_that_looks_like_another(monkeypatch, ca
     # Before the charge: the line is there even if nothing comes of it.
     broken = monkeypatch.context
     with broken() as patch:
-        patch.setattr("inbounds.privacy.ledger.append", lambda *_: (_ for _ in ()).throw(OSError("no disk")))
+        patch.setattr("inbounds.ledger.spending.append", lambda *_: (_ for _ in ()).throw(OSError("no disk")))
         status, _, err = called(monkeypatch, capsys, "release", file, "--out", out)
         assert (status, err.startswith(told)) == (2, True)
     status, _, err = called(monkeypatch, capsys, "release", file, "--out", out)
@@ -401,7 +399,7 @@ def test_a_record_of_before_keeps_its_name(monkeypatch, tmp_path):
     """A plan whose dataset was charged with a space after its name, before names were cleaned."""
     path = small(tmp_path, "survey ")
     with monkeypatch.context() as patch:
-        patch.setattr("inbounds.privacy.ledger.clean_name", lambda name: name)
+        patch.setattr("inbounds.ledger.account.clean_name", lambda name: name)
         old = job.release(path)
     assert old.dataset == "survey "
     assert job.Releases.from_json(old.to_json()).dataset == "survey "
@@ -418,7 +416,7 @@ def test_a_record_of_before_keeps_its_name(monkeypatch, tmp_path):
 def test_the_warning_reaches_whoever_runs_the_library(tmp_path):
     code = (
         "import sys, inbounds as ib\n"
-        "from inbounds.privacy.ledger import Account\n"
+        "from inbounds.ledger import Account\n"
         "for name in ('survey-1', 'Survey l'):\n"
         "    ib.mean({'x': [1.0, 2.0]}, 'x', bounds=(0, 9), epsilon=1, ledger=Account(sys.argv[1], name, 1))\n"
     )

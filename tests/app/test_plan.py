@@ -10,6 +10,7 @@ import pytest
 import inbounds as ib
 from inbounds.app import example
 from inbounds.app.plan import Plan, PlanError
+from inbounds.ledger import Pure
 from inbounds.record.statistic import describe, parse_statistic
 
 GOOD = example.PLAN
@@ -36,7 +37,7 @@ def test_a_plan_as_the_contract_has_it(tmp_path):
     plan = Plan.load(written(tmp_path))
     assert plan.data.source == str(tmp_path / "survey.csv")
     assert plan.account.ledger == tmp_path / "survey.ledger"
-    assert (plan.account.dataset, plan.account.limit) == ("survey-2026", 3)
+    assert (plan.account.dataset, plan.account.limit) == ("survey-2026", Pure(3))
     assert sum(plan.epsilons.values()) == 1
     assert plan.epsilons["correlations"] == Fraction(1, 5)
     drafts = plan.drafts()

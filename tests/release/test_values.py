@@ -241,7 +241,7 @@ def test_a_matrix_of_one_column(method):
 @pytest.mark.claim("paid")
 def test_releases_that_are_accounted_for(tmp_path):
     """Charged before the data are read; the same again is the stored one; beyond the limit there is nothing."""
-    from inbounds.privacy import ledger
+    from inbounds import ledger
 
     book = tmp_path / "l"
     ask = {"bounds": (0, 10), "epsilon": 0.4}
@@ -255,11 +255,11 @@ def test_releases_that_are_accounted_for(tmp_path):
     first = ib.mean([1, 2, 3], "age", **ask, ledger=account)
     with pytest.warns(UserWarning, match="mean of age was released from 'd' before and is shown again"):
         assert ib.mean([1, 2, 3], "age", **ask, ledger=book) == first
-    assert ledger.standings(ledger.verify(book))[0].spent == 4 * 10**8
+    assert ledger.standings(ledger.verify(book))[0].spent == ledger.Pure("4/10")
     # Anything else is another request: a charge of its own.
     other = ib.mean([1, 2, 3], "age", **ask, bounding="truncated", ledger=str(book))
     assert other.bounding == "truncated"
-    assert ledger.standings(ledger.verify(book))[0].spent == 8 * 10**8
+    assert ledger.standings(ledger.verify(book))[0].spent == ledger.Pure("8/10")
     table = {"x": [1.0, 2], "y": [1, 2]}
     for call in (
         lambda: ib.sum([1, 2, 3], "age", **ask, ledger=book),
@@ -276,13 +276,13 @@ def test_releases_that_are_accounted_for(tmp_path):
     for wrong in (pl.DataFrame({"age": ["s"]}), pl.LazyFrame({"age": [1, 2]})):
         with pytest.raises(DataError):
             ib.mean(wrong, "age", bounds=(0, 10), epsilon=0.01, rows=1, ledger=book)
-    assert ledger.standings(ledger.verify(book))[0].spent == 8 * 10**8
+    assert ledger.standings(ledger.verify(book))[0].spent == ledger.Pure("8/10")
     # What the data themselves refuse is paid for, and stays refused.
     with pytest.raises(DataError, match=r"the charge of 0.1 on 'd' stands; 0.1 is left"):
         ib.mean([1, None, 3], "age", bounds=(0, 10), epsilon=0.1, ledger=book)
     with pytest.raises(ledger.Unfinished, match="and failed"):
         ib.mean([1, 2, 3], "age", bounds=(0, 10), epsilon=0.1, ledger=book)
-    assert ledger.standings(ledger.verify(book))[0].spent == 9 * 10**8
+    assert ledger.standings(ledger.verify(book))[0].spent == ledger.Pure("9/10")
     # Levels of another type, and what counts as the level, are other requests.
     answers = ["no level", None, "1"]
     counted = {"column": "g", "epsilon": 0.001, "ledger": book}

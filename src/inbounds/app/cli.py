@@ -134,7 +134,6 @@ def release(
     """
     from inbounds.app import commands
     from inbounds.app.plan import Plan
-    from inbounds.privacy.ledger import shown
     from inbounds.report.files import FILES
 
     loaded = Plan.load(plan)
@@ -153,8 +152,7 @@ def release(
     if as_json:
         values = {name: one.value.tolist() if one.axes else one.value for name, one in made.items()}
         entry = None if made.entry is None else made.entry.sequence
-        left = None if made.left is None else shown(made.left)
-        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": left}
+        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": made.left}
         show(to_json(body | {"values": values, "files": [str(out / name) for name in FILES]}))
         return
     show(made)
@@ -191,12 +189,11 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
 
     Example: inbounds ledger show survey.ledger
     """
-    from inbounds.app import commands
-    from inbounds.privacy import ledger as ledgers
+    from inbounds import ledger as ledgers
 
     for told in ledgers.similar(ledgers.read(path)):
         say(f"inbounds: {visible(told)}")
-    show(to_json(commands.account_json(path)) if as_json else "\n".join(commands.account_lines(path)))
+    show(to_json(ledgers.summarize(path)) if as_json else "\n".join(ledgers.show(path)))
 
 
 @ledger.command("verify", short_help="whether it was changed or put back")
@@ -215,8 +212,8 @@ def ledger_verify(
 
     Example: inbounds ledger verify survey.ledger --record results/release.json
     """
+    from inbounds import ledger as ledgers
     from inbounds.app import commands
-    from inbounds.privacy import ledger as ledgers
 
     chain = ledgers.verify(path)
     for record in records or []:
@@ -240,7 +237,7 @@ def ledger_raise(
     Example: inbounds ledger raise survey.ledger --dataset survey-2026 --limit 4 --why "second wave, board of 3 May"
     """
     from inbounds import _check
-    from inbounds.privacy.ledger import Account, raise_limit
+    from inbounds.ledger import Account, raise_limit
 
     show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
@@ -257,9 +254,9 @@ def ledger_export(
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """
-    from inbounds.app import commands
+    from inbounds.ledger import export
 
-    text = commands.exported(path, kind)
+    text = export(path, kind)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return
@@ -354,7 +351,7 @@ def main() -> None:
             say("interrupted; what was finished is kept: run the same command again to go on")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
-        from inbounds.privacy.ledger import BudgetRefused
+        from inbounds.ledger import BudgetRefused
 
         # The mistakes of a file are a line each; anything else is one line, whatever names are in it.
         say(f"inbounds: {error if isinstance(error, FileError) else visible(str(error))}")

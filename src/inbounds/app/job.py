@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds.app.plan import Plan, PlanError
-from inbounds.privacy.ledger import Account
+from inbounds.ledger import Account
 from inbounds.record.record import Releases as Releases
 from inbounds.road.run import open_source, walk
 

@@ -41,7 +41,7 @@ from inbounds.app.mistakes import PlanError as PlanError
 from inbounds.app.mistakes import explain_plan, hint, near, unfilled
 from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
 from inbounds.app.wanted import Wanted
-from inbounds.privacy.ledger import Account, name_in
+from inbounds.ledger import Account, name_in
 from inbounds.record import codec
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic, find_statistic, registered

@@ -34,7 +34,7 @@ def show(text: object) -> None:
 @contextmanager
 def announced() -> Iterator[None]:
     """Say in a line of its own, and at once, that a dataset looks like another one."""
-    from inbounds.privacy.ledger import LookAlike
+    from inbounds.ledger import LookAlike
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", LookAlike)

@@ -102,6 +102,8 @@ class Terms:
         """What `to_dict` wrote; `ValueError` or `TypeError` for anything else."""
         rest = {name: body[name] for name in ("neighbours", "contributions", "bounding", "rows")}
         guarantee = parse_guarantee({name: value for name, value in body.items() if name not in rest})
+        if guarantee.epsilon > _LARGEST_EPSILON:
+            raise ValueError("epsilon must be at most 1e6")
         rows = None if rest["rows"] is None else _check.integer(rest["rows"], "rows", least=1)
         bounding = _check.choice(rest["bounding"], "bounding", BOUNDINGS)
         made = cls(guarantee, Unit(rest["neighbours"], rest["contributions"]), bounding, rows)  # type: ignore[arg-type]

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
-from inbounds.privacy.chain import Entry, LedgerError, cost_of
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record.in_turn import laws_in_turn
@@ -223,7 +223,7 @@ def read_record(text: str) -> Proved:
         raise RecordError("the releases of a record have one neighbour relation and one unit")
     if digest_of(dataset, releases) != body["digest"]:
         raise RecordError("the record's digest is not that of what was asked for")
-    return Proved(releases, dataset, _prove_entry(body["entry"], dataset, body["digest"], releases))
+    return Proved(releases, dataset, _prove_entry(body["entry"], dataset, releases))
 
 
 def read_single(text: str) -> "Release":
@@ -319,20 +319,24 @@ def _is_near(own: Any, written: Any, room: Any) -> bool:
     return bool(number and abs(own - written) <= room)
 
 
-def _prove_entry(plain: Any, dataset: str | None, asked: str, releases: "Mapping[str, Release]") -> Entry | None:
+def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Release]") -> Entry | None:
     if plain is None:
         return None
     try:
         entry = Entry.from_dict(plain)
-        body = entry.body
-        paid = body["dataset"], body["request"], body["epsilon"], body["cost"], tuple(body["what"])
     except (LedgerError, KeyError, TypeError) as error:
         raise RecordError(f"the ledger's entry: {error}") from None
-    promised = total(releases)
-    own = dataset, asked, str(promised.epsilon), cost_of(promised.epsilon), list_charged(releases)
-    if entry.kind != "charge" or paid != own:
+    own = {"dataset": dataset} | request_of(dataset, releases).to_dict()
+    if entry.kind != "charge" or {name: entry.body.get(name) for name in own} != own:
         raise RecordError("the ledger's entry is not the charge of these releases")
     return entry
+
+
+def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Request:
+    """What releases, or drafts of them, are charged for."""
+    unit = next(iter(releases.values())).terms.unit
+    promise = total(releases), unit.neighbours, unit.contributions
+    return Request(digest_of(dataset, releases), *promise, list_charged(releases))
 
 
 def total(releases: "Mapping[str, Release]") -> Guarantee:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from inbounds._text import visible
-from inbounds.privacy.chain import Entry
+from inbounds.ledger import Entry
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
@@ -18,14 +18,14 @@ from inbounds.record.release import Release
 class Releases(Mapping[str, Release]):
     """Releases by name, the dataset that they are of, and the ledger's entry that paid for them.
 
-    ``left`` is what the charge left of the dataset's limit, in billionths of ε. ``stored`` says that they were drawn
-    before and are shown again.
+    ``left`` is what the charge left of the dataset's limit, in words. ``stored`` says that they were drawn before and
+    are shown again.
     """
 
     records: Mapping[str, Release]
     dataset: str | None = None
     entry: Entry | None = None
-    left: int | None = None
+    left: str | None = None
     stored: bool = False
 
     def __getitem__(self, name: str) -> Release:

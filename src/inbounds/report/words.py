@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds.derivations import Direct
+from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
-from inbounds.privacy.ledger import shown as amount
 from inbounds.record import Releases
 from inbounds.report.rows import LEVEL, Section
 
@@ -34,7 +34,7 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
     ]
     facts.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
     if releases.left is not None:
-        facts.append(("ε left after this release", amount(releases.left)))
+        facts.append(("ε left after this release", releases.left))
     if releases.entry is not None:
         facts.append(("charged", str(releases.entry.body["when"])[:10]))
     return facts
@@ -191,11 +191,12 @@ def describe_payment(releases: Releases) -> str:
     """Which entry of the ledger paid for the releases."""
     if releases.entry is None:
         return "No ledger was kept: nothing here says what else was released of these data."
-    left = "" if releases.left is None else f" {amount(releases.left)} was left after it."
+    left = "" if releases.left is None else f" {releases.left} was left after it."
+    cost = spell_amount(releases.entry.guarantee.round_up())
     return (
-        f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: "
-        f"{amount(releases.entry.body['cost'])}.{left} Its hash is {releases.entry.hash}; inbounds ledger verify finds "
-        "a ledger that was changed or put back since."
+        f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: {cost}."
+        f"{left} Its hash is {releases.entry.hash}; inbounds ledger verify finds a ledger that was changed or put back "
+        "since."
     )
 
 

@@ -6,12 +6,12 @@ before a value of the table is read, and the result before anybody sees it; a cr
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inbounds import _check
-from inbounds.privacy import ledger as ledgers
-from inbounds.privacy.ledger import Account, LedgerError, Receipt
+from inbounds import ledger as ledgers
+from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import Draft
@@ -66,7 +66,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         check_columns(frame, draft.request.columns, terms.rows)
         return frame
 
-    account = ledgers.account(ledger)
+    account = ledgers.find_account(ledger)
     (made,) = walk(drafts, source, account=account, dataset=account.dataset, handed=draft.record.title).values()
     return made
 
@@ -104,7 +104,9 @@ def walk(
         return _show_again(receipt, request, account, handed)
     tell("reading the data, once")
     with ledgers.standing_charge(account, receipt):
-        made = Releases(count_and_draw(frame, drafts), account.dataset, receipt.entry, receipt.left)
+        made = Releases(
+            count_and_draw(frame, drafts), account.dataset, receipt.entry, ledgers.spell_amount(receipt.left)
+        )
     tell("keeping the result")
     ledgers.keep(account, receipt, made.to_json())
     return made
@@ -117,16 +119,8 @@ def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
         # What will be read back must be what is asked for now, or a paid result could not be proved.
         if parse_statistic(describe(release.statistic)) != release.statistic:
             raise ValueError(f"{release.title} does not survive being written down; please report this")
-    unit = next(iter(asked.values())).terms.unit
     longest = 10_000 + sum(codec.longest_text(release) + 4 * len(name) for name, release in asked.items())
-    return ledgers.Request(
-        codec.digest_of(dataset, asked),
-        codec.total(asked).epsilon,
-        unit.neighbours,
-        unit.contributions,
-        codec.list_charged(asked),
-        longest,
-    )
+    return replace(codec.request_of(dataset, asked), longest=longest)
 
 
 def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, handed: str | None) -> Releases:
@@ -137,7 +131,7 @@ def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, ha
     made = Releases.from_json(receipt.stored or "")
     if made.digest != request.digest:
         raise LedgerError("the ledger has another result for this request; it was changed")
-    return Releases(made.records, made.dataset, made.entry, receipt.left, stored=True)
+    return replace(made, left=ledgers.spell_amount(receipt.left), stored=True)
 
 
 def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Release]:

@@ -1,26 +1,25 @@
-"""The file of a ledger: one SQLite database, only added to, and a note beside it of how far it has come.
+"""A ledger in a file: one SQLite database, only added to, and a note beside it of how far it has come.
 
-What is read is checked against the chain and the note first; what is written is one transaction that nobody else
-writes in, on the disk when it is done.
+What is read is checked against the note first; what is written is one transaction that nobody else writes in, on the
+disk when it is done.
 
 The file may have been written by somebody else. Nothing in it is run: it must have our tables and triggers, and no
 other object, before a row of it is read, and SQLite works within limits that are just enough for them.
 """
 
-import getpass
 import os
 import re
 import sqlite3
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from inbounds.privacy.chain import FORMAT, LONGEST, Chain, Entry, LedgerError, parsed, read_body
+from inbounds.ledger.chain import LONGEST, Entry, LedgerError, Row
 
 # Seconds to wait while others write.
 _PATIENCE = 60.0
@@ -61,31 +60,109 @@ _STEPS = 3000
 _FURTHER_FILES = bytes.fromhex("d9d505f920a163d7")
 
 
-def present(path: Any) -> Path:
-    where = Path(path)
-    if not where.is_file():
-        raise LedgerError(f"there is no ledger {str(where)!r}")
-    return where
+@dataclass(frozen=True, slots=True)
+class SQLiteStore:
+    """The store of one file; see `inbounds.ledger.store.Store` for what it promises."""
+
+    path: Path
+
+    def is_begun(self) -> bool:
+        """Whether there is anything in it: a process that died before its first charge leaves an empty file.
+
+        A ledger that is gone while the file beside it says how far it had come was taken away. That file is looked for
+        first: it is written after the ledger.
+        """
+        noted = os.path.lexists(_head_file(self.path))
+        there = self.path.exists() and (not self.path.is_file() or self.path.stat().st_size > 0)
+        if noted and not there:
+            raise LedgerError(_describe_older(self.path))
+        return there
+
+    @contextmanager
+    def read(self) -> Iterator["SQLiteRows"]:
+        """The ledger as it was at one moment. What the file beside it says is read first, and so is not newer."""
+        head = _read_head(self.path)
+        with _connect(self.path, create=False, meaning="") as connection:
+            connection.execute("BEGIN")
+            if not _has_tables(connection):
+                raise sqlite3.DatabaseError("no ledger was begun in it")
+            _check_head(connection, self.path, head)
+            yield SQLiteRows(connection)
+
+    @contextmanager
+    def write(self, meaning: str) -> Iterator["SQLiteRows"]:
+        """One transaction that nobody else writes in; the file is made where there is none."""
+        if not self.path.parent.is_dir():
+            raise LedgerError(f"there is no folder {str(self.path.parent)!r} for the ledger")
+        with _connect(self.path, create=True, meaning=meaning) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                # Within the transaction nobody else commits, so that the file beside it is not ahead of what is seen.
+                head = _read_head(self.path)
+                rows = SQLiteRows(connection, is_new=not _has_tables(connection))
+                if rows.is_new:
+                    for statement in _TABLES.strip().split(";\n"):
+                        connection.execute(statement)
+                _check_head(connection, self.path, head)
+                yield rows
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            if rows.last is not None:
+                _note_head(self.path, rows.last)
 
 
-def begun(path: Path) -> bool:
-    """Whether there is anything in it: a process that died before its first charge leaves an empty file.
+@dataclass(slots=True)
+class SQLiteRows:
+    """What is in the file, within one transaction; ``last`` is the entry that was added last in it."""
 
-    A ledger that is gone while the file beside it says how far it had come was taken away. That file is looked for
-    first: it is written after the ledger.
-    """
-    noted = os.path.lexists(_head_file(path))
-    there = path.exists() and (not path.is_file() or path.stat().st_size > 0)
-    if noted and not there:
-        raise LedgerError(_put_back(path))
-    return there
+    connection: sqlite3.Connection
+    is_new: bool = False
+    last: Entry | None = None
+
+    def entries(self) -> Iterable[Row]:
+        """All entries, by their number."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ENTRY_BYTES)
+        return self.connection.execute("SELECT sequence, kind, body, previous, hash FROM entries ORDER BY sequence")
+
+    def sizes(self) -> Iterator[tuple[Any, Any]]:
+        """The charges that have results, by number, and the bytes of each; refused beyond what the file can have.
+
+        Pages of a file that was tampered with may be parts of many results at once.
+        """
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        (pages,), (size,) = (self.connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
+        room = pages * size
+        for charge, length in self.connection.execute("SELECT charge, length(content) FROM results ORDER BY charge"):
+            room -= length
+            if room < 0:
+                raise LedgerError("the ledger was changed: its results are larger than the file")
+            yield charge, length
+
+    def result(self, charge: int) -> Any:
+        """The stored result of a charge, None where there is none."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        row = self.connection.execute("SELECT content FROM results WHERE charge = ?", (charge,)).fetchone()
+        return None if row is None else row[0]
+
+    def add_entry(self, entry: Entry) -> None:
+        """Add an entry after the last one."""
+        self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entry.row)
+        self.last = entry
+
+    def add_result(self, charge: int, content: bytes) -> None:
+        """Add the result of a charge."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        self.connection.execute("INSERT INTO results VALUES (?, ?)", (charge, content))
 
 
 @contextmanager
-def _connected(path: Path, *, create: bool, after: str) -> Iterator[sqlite3.Connection]:
+def _connect(path: Path, *, create: bool, meaning: str) -> Iterator[sqlite3.Connection]:
     """A connection; whatever SQLite says becomes one clear error, with what that means for the budget."""
-    if (wrong := _unusable(path)) is not None:
-        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({wrong}){after}")
+    if (wrong := _find_fault(path)) is not None:
+        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({wrong}){meaning}")
     try:
         # Also to read it is opened for writing: what a crash left half done has to be rolled back first.
         address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -95,10 +172,10 @@ def _connected(path: Path, *, create: bool, after: str) -> Iterator[sqlite3.Conn
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
     except sqlite3.Error as error:
-        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({error}){after}") from None
+        raise LedgerError(f"the ledger {str(path)!r} cannot be used ({error}){meaning}") from None
 
 
-def _unusable(path: Path) -> str | None:
+def _find_fault(path: Path) -> str | None:
     """Why SQLite should not even open it. The file itself is not opened: closing it would end our own locks on it."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -145,7 +222,7 @@ def _own_objects() -> list[tuple[Any, ...]]:
         return _objects(connection)
 
 
-def _is_begun(connection: sqlite3.Connection) -> bool:
+def _has_tables(connection: sqlite3.Connection) -> bool:
     """Whether the tables are there; `LedgerError` for other ones. From then on rows may be read."""
     found = _objects(connection)
     if found and (found != _own_objects() or connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",)):
@@ -154,62 +231,6 @@ def _is_begun(connection: sqlite3.Connection) -> bool:
         )
     connection.set_progress_handler(None, 0)
     return bool(found)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[tuple[sqlite3.Connection, Chain]]:
-    """The ledger as it was at one moment. What the file beside it says is read first, and so is not newer."""
-    head = _noted_head(path)
-    with _connected(path, create=False, after="") as connection:
-        connection.execute("BEGIN")
-        chain = _chain(connection)
-        _not_put_back(path, head, chain)
-        yield connection, chain
-
-
-@contextmanager
-def writing(path: Path, after: str = "; nothing was spent") -> Iterator[tuple[sqlite3.Connection, Chain]]:
-    """One transaction that nobody else writes in; the ledger is made where there is none."""
-    if not path.parent.is_dir():
-        raise LedgerError(f"there is no folder {str(path.parent)!r} for the ledger")
-    with _connected(path, create=True, after=after) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            chain = _opened(connection, path)
-            before = chain.last
-            yield connection, chain
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        if chain.last is not None and chain.last is not before:
-            _note_head(path, chain.last)
-
-
-def _chain(connection: sqlite3.Connection) -> Chain:
-    if not _is_begun(connection):
-        raise sqlite3.DatabaseError("no ledger was begun in it")
-    rows = connection.execute("SELECT sequence, kind, body, previous, hash FROM entries ORDER BY sequence")
-    chain = parsed(rows)
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
-    return chain
-
-
-def _opened(connection: sqlite3.Connection, path: Path) -> Chain:
-    # Within the transaction nobody else commits, so that the file beside it is not ahead of what is seen here.
-    head = _noted_head(path)
-    if not _is_begun(connection):
-        if head is not None:
-            raise LedgerError(_put_back(path))
-        for statement in _TABLES.strip().split(";\n"):
-            connection.execute(statement)
-        chain = Chain()
-        append(connection, chain, "ledger", {"format": FORMAT, "id": uuid.uuid4().hex}, None)
-        return chain
-    chain = _chain(connection)
-    _not_put_back(path, head, chain)
-    return chain
 
 
 def _head_file(path: Path) -> Path:
@@ -228,7 +249,7 @@ def _note_head(path: Path, entry: Entry) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def _noted_head(path: Path) -> tuple[int, str] | None:
+def _read_head(path: Path) -> tuple[int, str] | None:
     head = _head_file(path)
     try:
         # Neither a link, which may lead to a device, nor a pipe, which may never end.
@@ -245,39 +266,16 @@ def _noted_head(path: Path) -> tuple[int, str] | None:
     return int(found[1]), found[2].decode("ascii")
 
 
-def _not_put_back(path: Path, head: tuple[int, str] | None, chain: Chain) -> None:
-    if head is not None and not (0 <= head[0] < len(chain.entries) and chain.entries[head[0]].hash == head[1]):
-        raise LedgerError(_put_back(path))
+def _check_head(connection: sqlite3.Connection, path: Path, head: tuple[int, str] | None) -> None:
+    """Refuse a ledger that does not have the entry that was noted beside it."""
+    if head is None:
+        return
+    if connection.execute("SELECT hash FROM entries WHERE sequence = ?", head[:1]).fetchone() != head[1:]:
+        raise LedgerError(_describe_older(path))
 
 
-def _put_back(path: Path) -> str:
+def _describe_older(path: Path) -> str:
     return (
         f"the ledger is older than {str(_head_file(path))!r} beside it says: it was put back, and charges are missing. "
         "Restore the newest copy; nothing was spent"
     )
-
-
-def append(connection: sqlite3.Connection, chain: Chain, kind: str, body: dict[str, Any], who: str | None) -> Entry:
-    when = datetime.now(UTC).isoformat(timespec="seconds")
-    entry = Entry.after(chain.last, kind, body | {"when": when, "who": printable(who or _user())})
-    try:
-        # What could not be read again must not be written.
-        read_body(entry.text)
-    except ValueError as error:
-        raise LedgerError(f"the entry cannot be written ({error}); shorten its names and texts") from None
-    chain.add(entry)
-    row = (entry.sequence, kind, entry.text, entry.previous, entry.hash)
-    connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row)
-    return entry
-
-
-def printable(text: str) -> str:
-    """Text that can be written, whatever the terminal sent."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"

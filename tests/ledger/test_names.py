@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import pytest
 
-from inbounds.privacy import ledger
-from inbounds.privacy.ledger import Account, LookAlike, Request
-from inbounds.privacy.names import clean_name, look_alikes
+from inbounds import ledger
+from inbounds.ledger import Account, LookAlike, Pure, Request
+from inbounds.ledger.names import clean_name, look_alikes
 
 
 def request(digest="a"):
-    return Request(digest, Fraction(1, 10), "substitute", 1)
+    return Request(digest, Pure("1/10"), "substitute", 1)
 
 
 @pytest.fixture
@@ -23,12 +23,12 @@ def path(tmp_path):
 @pytest.mark.parametrize("name", ["survey ", "\tsurvey", "survey\n", "\u00a0survey"])
 def test_spaces_around_a_name_are_none_of_it(path, name):
     assert Account(path, name).dataset == "survey"
-    assert ledger.charge(Account(path, name, Fraction(1)), request("b")).left == 8 * 10**8
+    assert ledger.charge(Account(path, name, Fraction(1)), request("b")).left == Pure("8/10")
 
 
 def test_names_are_composed(path):
     ledger.charge(Account(path, "gr\u00f6\u00dfe", Fraction(1)), request())
-    assert ledger.charge(Account(path, "gro\u0308\u00dfe", Fraction(1)), request("b")).left == 8 * 10**8
+    assert ledger.charge(Account(path, "gro\u0308\u00dfe", Fraction(1)), request("b")).left == Pure("8/10")
 
 
 @pytest.mark.parametrize("character", "\u200b\u200d\u202e\ufeff\u00ad\x1b\x00\x9b\n\u2028\u3164\ufe0f")
@@ -65,7 +65,7 @@ ALIKE = [
 def test_a_new_dataset_that_looks_like_another_is_announced(path, name):
     account = Account(path, name, Fraction(1))
     with pytest.warns(LookAlike, match=r"has a limit of its own; it looks like 'survey', which the ledger has, too"):
-        assert ledger.affordable(account, request()) == 9 * 10**8
+        assert ledger.affordable(account, request()) == Pure("9/10")
     # Whoever takes it for an error has spent nothing.
     before = ledger.read(path)
     with warnings.catch_warnings():
@@ -79,7 +79,7 @@ def test_a_new_dataset_that_looks_like_another_is_announced(path, name):
     assert name.isascii() or ascii(name) in str(told[0].message)
     # It is announced once: from now on it is known. Warnings are errors here.
     ledger.charge(account, request("b"))
-    assert ledger.affordable(account, request("c")) == 7 * 10**8
+    assert ledger.affordable(account, request("c")) == Pure("7/10")
     assert len(ledger.similar(ledger.read(path))) == 1
 
 
@@ -90,7 +90,7 @@ def test_other_names_are_not_announced(path):
 
 
 def test_thousands_of_datasets_are_compared_in_one_pass(monkeypatch):
-    from inbounds.privacy import names
+    from inbounds.ledger import names
 
     calls = []
     real = names.skeletons
@@ -123,13 +123,13 @@ def test_names_of_before_can_still_be_used(tmp_path, monkeypatch, old):
     """A ledger from when names were taken as they came."""
     path = tmp_path / "l"
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "clean_name", lambda name: name)
+        patch.setattr("inbounds.ledger.account.clean_name", lambda name: name)
         ledger.charge(Account(path, old, Fraction(1)), request())
-    assert ledger.account(path).dataset == old
+    assert ledger.find_account(path).dataset == old
     account = Account(path, old)
     assert account.dataset == old
-    assert ledger.charge(account, request("b")).left == 8 * 10**8
-    assert ledger.raise_limit(Account(path, old, Fraction(2)), "more").left == 18 * 10**8
+    assert ledger.charge(account, request("b")).left == Pure("8/10")
+    assert ledger.raise_limit(Account(path, old, Fraction(2)), "more").left == Pure("18/10")
     assert "\n" not in str(ledger.standings(ledger.read(path))[0])
     if old == "survey ":
         # The clean name is another one, and is announced as such.

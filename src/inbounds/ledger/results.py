@@ -5,13 +5,13 @@ else may have written, and a few bytes of it may unpack to gigabytes.
 """
 
 import hashlib
-import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from inbounds.privacy.chain import Chain, LedgerError
+from inbounds.ledger.chain import Chain, LedgerError
+from inbounds.ledger.store import Snapshot
 
 # Characters to a stored byte. Records of a few releases have 4 of them, of a hundred alike 30, tables of a million
 # cells 7 to 18; what would have more is packed less tightly.
@@ -40,25 +40,25 @@ def pack(text: str) -> bytes:
     return packed
 
 
-def check_results(connection: sqlite3.Connection, chain: Chain) -> None:
+def check_all(snapshot: Snapshot, chain: Chain) -> None:
     """`LedgerError` unless the results are those that the chain names, each as it was stored."""
     room = _Room()
-    for number in _numbers(connection, chain):
-        for _ in _proved(connection, chain, number, room):
+    for number in _list_numbers(snapshot, chain):
+        for _ in _unpack_and_prove(snapshot, chain, number, room):
             pass
 
 
-def read_results(connection: sqlite3.Connection, chain: Chain) -> dict[int, str]:
+def unpack_all(snapshot: Snapshot, chain: Chain) -> dict[int, str]:
     """All results by the number of their charge, checked."""
     room = _Room()
-    numbers = _numbers(connection, chain)
-    return {number: b"".join(_proved(connection, chain, number, room)).decode() for number in numbers}
+    numbers = _list_numbers(snapshot, chain)
+    return {number: b"".join(_unpack_and_prove(snapshot, chain, number, room)).decode() for number in numbers}
 
 
-def read_result(connection: sqlite3.Connection, chain: Chain, number: int, longest: int | None = None) -> str:
+def unpack(snapshot: Snapshot, chain: Chain, number: int, longest: int | None = None) -> str:
     """The result of one charge, checked; refused beyond ``longest`` bytes, which is what it may have at most."""
     pieces, size = [], 0
-    for piece in _proved(connection, chain, number, _Room()):
+    for piece in _unpack_and_prove(snapshot, chain, number, _Room()):
         pieces.append(piece)
         size += len(piece)
         if longest is not None and size > longest:
@@ -66,29 +66,20 @@ def read_result(connection: sqlite3.Connection, chain: Chain, number: int, longe
     return b"".join(pieces).decode()
 
 
-def _numbers(connection: sqlite3.Connection, chain: Chain) -> list[int]:
-    """The charges that have results, if the table of results has exactly those and the file has room for them.
-
-    Pages of a file that was tampered with may be parts of many results at once.
-    """
-    (pages,), (size,) = (connection.execute(f"PRAGMA page_{what}").fetchone() for what in ("count", "size"))
-    numbers, room = sorted(chain.kept), pages * size
-    rows = connection.execute("SELECT charge, length(content) FROM results ORDER BY charge")
-    for number, row in zip_longest(numbers, rows):
-        if row is None or row[0] != number:
+def _list_numbers(snapshot: Snapshot, chain: Chain) -> list[int]:
+    """The charges that have results, if exactly those are stored."""
+    numbers = sorted(chain.kept)
+    for number, stored in zip_longest(numbers, snapshot.sizes()):
+        if stored is None or stored[0] != number:
             raise LedgerError(f"{_CHANGED}its results are not those that its entries name")
-        room -= row[1]
-        if room < 0:
-            raise LedgerError(f"{_CHANGED}its results are larger than the file")
     return numbers
 
 
-def _proved(connection: sqlite3.Connection, chain: Chain, number: int, room: _Room) -> Iterator[bytes]:
+def _unpack_and_prove(snapshot: Snapshot, chain: Chain, number: int, room: _Room) -> Iterator[bytes]:
     """The pieces of a result; `LedgerError` after the last one if they are not what was stored."""
-    row = connection.execute("SELECT content FROM results WHERE charge = ?", (number,)).fetchone()
     hashed = hashlib.sha256()
     try:
-        for piece in _unpacked(row[0], room):
+        for piece in _unpack_pieces(snapshot.result(number), room):
             hashed.update(piece)
             yield piece
         good = hashed.hexdigest() == chain.kept[number].body["digest"]
@@ -98,7 +89,7 @@ def _proved(connection: sqlite3.Connection, chain: Chain, number: int, room: _Ro
         raise LedgerError(f"{_CHANGED}the result of entry {number} is not what was stored")
 
 
-def _unpacked(content: bytes, room: _Room) -> Iterator[bytes]:
+def _unpack_pieces(content: bytes, room: _Room) -> Iterator[bytes]:
     unpacker = zlib.decompressobj()
     for start in range(0, len(content), _INPUT):
         rest = content[start : start + _INPUT]

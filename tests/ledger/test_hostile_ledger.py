@@ -12,9 +12,10 @@ from fractions import Fraction
 
 import pytest
 
-from inbounds.privacy import ledger, results
-from inbounds.privacy.chain import LONGEST, Chain, read_body
-from inbounds.privacy.ledger import Account, LedgerError, Request
+from inbounds import ledger
+from inbounds.ledger import Account, LedgerError, Pure, Request, results
+from inbounds.ledger.chain import LONGEST, Chain, read_body
+from inbounds.ledger.sqlite import SQLiteRows
 
 # Bytes of a hostile file.
 SIZE = 10**7
@@ -26,7 +27,7 @@ SLOW = "SELECT sum(length(hex(randomblob(1000)))) FROM " + ", ".join(f"entries A
 def begin(path):
     """A ledger of ours with a charge and its result."""
     account = Account(path, "survey", Fraction(1))
-    receipt = ledger.charge(account, Request("a", Fraction(1, 10), "substitute", 1, ("age: mean",)))
+    receipt = ledger.charge(account, Request("a", Pure(Fraction(1, 10)), "substitute", 1, ("age: mean",)))
     ledger.keep(account, receipt, "{}")
     return account
 
@@ -168,10 +169,10 @@ ASK = """
 import resource, sys, time
 from fractions import Fraction
 from pathlib import Path
-from inbounds.privacy import ledger
+from inbounds import ledger
 path = Path(sys.argv[1])
 account = ledger.Account(path, "survey", Fraction(1))
-asked = ledger.Request("a", Fraction(1, 10), "substitute", 1)
+asked = ledger.Request("a", ledger.Pure(Fraction(1, 10)), "substitute", 1)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 acts = {
     "verify": lambda: ledger.verify(path),
@@ -249,6 +250,9 @@ def test_results_that_share_their_pages():
     """A hundred results of a megabyte each in a file of a megabyte: one that SQLite would read over and over."""
 
     class Answers:
+        def setlimit(self, *_):
+            pass
+
         def execute(self, statement):
             rows = {"PRAGMA page_count": [(250,)], "PRAGMA page_size": [(4096,)]}
             return Rows(rows.get(statement, ((i, 10**6) for i in range(100))))
@@ -259,7 +263,7 @@ def test_results_that_share_their_pages():
 
     chain = Chain(kept=dict.fromkeys(range(100)))
     with pytest.raises(LedgerError, match="its results are larger than the file"):
-        results.check_results(Answers(), chain)
+        results.check_all(SQLiteRows(Answers()), chain)
 
 
 def test_what_is_packed_can_be_unpacked(tmp_path):
@@ -269,26 +273,28 @@ def test_what_is_packed_can_be_unpacked(tmp_path):
     for i, text in enumerate(
         ("", "é" * 10, "0, " * 10**6, json.dumps(list(range(10**5))), " " * (results.SPARE // 50))
     ):
-        receipt = ledger.charge(account, Request(str(i), Fraction(1, 1000), "substitute", 1))
+        receipt = ledger.charge(account, Request(str(i), Pure(Fraction(1, 1000)), "substitute", 1))
         ledger.keep(account, receipt, text)
         kept[receipt.entry.sequence] = text
         packed = results.pack(text)
         assert len(text.encode()) <= results.RATIO * len(packed)
-        assert ledger.result(account.ledger, receipt.entry.sequence) == text
-    assert ledger.results(account.ledger) == kept
+        assert ledger.read_result(account.ledger, receipt.entry.sequence) == text
+    assert ledger.read_results(account.ledger) == kept
     ledger.verify(account.ledger)
-    assert ledger.result(account.ledger, 0) is None
+    assert ledger.read_result(account.ledger, 0) is None
 
 
 def test_results_that_are_longer_than_they_can_be(tmp_path):
     account = begin(tmp_path / "l")
-    receipt = ledger.charge(account, Request("b", Fraction(1, 10), "substitute", 1))
+    receipt = ledger.charge(account, Request("b", Pure(Fraction(1, 10)), "substitute", 1))
     ledger.keep(account, receipt, "x" * 1000)
-    long = Request("b", Fraction(1, 10), "substitute", 1, longest=999)
+    long = Request("b", Pure(Fraction(1, 10)), "substitute", 1, longest=999)
     for ask in (ledger.stored, ledger.charge):
         with pytest.raises(LedgerError, match="longer than a result of this request can be"):
             ask(account, long)
-    assert ledger.stored(account, Request("b", Fraction(1, 10), "substitute", 1, longest=1000)).stored == "x" * 1000
+    assert (
+        ledger.stored(account, Request("b", Pure(Fraction(1, 10)), "substitute", 1, longest=1000)).stored == "x" * 1000
+    )
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -297,14 +303,14 @@ def test_what_could_not_be_read_is_not_written(tmp_path):
     for act in (
         lambda: ledger.raise_limit(account, "w" * LONGEST),
         lambda: ledger.raise_limit(Account(account.ledger, "survey", Fraction(10**1600)), "more"),
-        lambda: ledger.charge(account, Request("b", Fraction(1, 10), "substitute", 1, ("x" * LONGEST,))),
+        lambda: ledger.charge(account, Request("b", Pure(Fraction(1, 10)), "substitute", 1, ("x" * LONGEST,))),
     ):
         with pytest.raises(LedgerError, match=r"the entry cannot be written .* shorten its names"):
             act()
     assert ledger.verify(account.ledger) == before
     # As much as an argument can state.
     ledger.raise_limit(Account(account.ledger, "survey", "9" * 390 + "e999"), "w" * (LONGEST - 10_000))
-    small = Request("c", Fraction(1, 10**1300 + 1), "substitute", 1)
+    small = Request("c", Pure(Fraction(1, 10**1300 + 1)), "substitute", 1)
     assert ledger.charge(account, small).entry.body["cost"] == 1
     ledger.verify(account.ledger)
 

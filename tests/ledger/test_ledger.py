@@ -16,14 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inbounds.privacy import chain, ledger
-from inbounds.privacy.ledger import Account, BudgetRefused, LedgerError, Request, Unfinished
+from inbounds import ledger
+from inbounds.ledger import Account, BudgetRefused, LedgerError, Pure, Request, Unfinished, chain
+from inbounds.ledger.amounts import write_amount as billionths
 
 HERE = Path(__file__).parents[2]
 
 
 def request(digest="a", epsilon="1/3", neighbours="substitute", contributions=1):
-    return Request(digest, Fraction(epsilon), neighbours, contributions, ("age: mean",))
+    return Request(digest, Pure(epsilon), neighbours, contributions, ("age: mean",))
 
 
 @pytest.fixture
@@ -34,16 +35,16 @@ def account(tmp_path):
 @pytest.mark.claim("ledger")
 def test_charges_add_up_and_stop_at_the_limit(account):
     first = ledger.charge(account, request())
-    assert first.left == 666_666_666
-    assert ledger.charge(account, request("b")).left == 333_333_332
+    assert billionths(first.left) == 666_666_666
+    assert billionths(ledger.charge(account, request("b")).left) == 333_333_332
     # Costs are rounded up: a third three times is more than one.
     with pytest.raises(
         BudgetRefused, match=r"0.333333332 of its limit 1 left, and this costs 0.333333334; nothing was"
     ):
         ledger.charge(account, request("c"))
-    assert ledger.charge(account, request("c", "333333332/1000000000")).left == 0
+    assert ledger.charge(account, request("c", "333333332/1000000000")).left is None
     (standing,) = ledger.standings(ledger.verify(account.ledger))
-    assert (standing.spent, standing.limit, standing.charges) == (10**9, 10**9, 3)
+    assert (standing.spent, standing.limit, standing.charges) == (Pure(1), Pure(1), 3)
 
 
 @pytest.mark.claim("ledger")
@@ -57,12 +58,12 @@ def test_whole_billionths_never_pass_a_limit(epsilons, limit):
         account, spent = Account(Path(folder) / "l", "d", limit), Fraction(0)
         for i, epsilon in enumerate(epsilons):
             try:
-                ledger.charge(account, Request(str(i), epsilon, "substitute", 1))
+                ledger.charge(account, Request(str(i), Pure(epsilon), "substitute", 1))
                 spent += epsilon
             except BudgetRefused:
                 cost = -(-epsilon * 10**9 // 1)
                 known = account.ledger.exists() and ledger.standings(ledger.read(account.ledger))
-                left = known[0].left if known else limit * 10**9 // 1
+                left = billionths(known[0].left) if known else limit * 10**9 // 1
                 assert cost > left
         assert spent <= limit
 
@@ -86,7 +87,7 @@ def test_the_same_request_gets_what_it_got_before(account):
         ledger.keep(account, receipt, '{"value": 2}')
     anew = ledger.charge(account, request(), new=True)
     assert anew.stored is None
-    assert anew.left < receipt.left
+    assert billionths(anew.left) < billionths(receipt.left)
     # One that came to nothing does not hide the one that was paid for and kept.
     assert ledger.charge(account, request()).stored == '{"value": 1}'
     ledger.fail(account, anew, "DataError")
@@ -108,7 +109,8 @@ def test_what_was_left_is_told_as_it_was_after_the_charge(account):
     ledger.charge(other, request("y", "1/7"))
     ledger.raise_limit(replace(account, limit=Fraction(9)), "a new wave")
     again = ledger.stored(account, request())
-    assert again.left == receipt.left == 10**9 - 2 * 10**8 - 333_333_334
+    assert again.left == receipt.left
+    assert billionths(receipt.left) == 10**9 - 2 * 10**8 - 333_333_334
     assert ledger.charge(account, request()).left == receipt.left
 
 
@@ -148,10 +150,10 @@ def test_limits_change_by_an_act_of_their_own(account):
     with pytest.raises(TypeError, match="state the new limit"):
         ledger.raise_limit(Account(account.ledger, "survey"), "more")
     spent = Account(account.ledger, "survey", Fraction(333_333_334, 10**9))
-    assert ledger.raise_limit(spent, "no more").left == 0
+    assert ledger.raise_limit(spent, "no more").left is None
     ledger.raise_limit(account, "as it was")
-    assert ledger.raise_limit(higher, "second wave", who="board").limit == 5 * 10**9
-    assert ledger.charge(account, request("b", "2")).left == 2_666_666_666
+    assert ledger.raise_limit(higher, "second wave", who="board").limit == Pure(5)
+    assert billionths(ledger.charge(account, request("b", "2")).left) == 2_666_666_666
     entry = [entry for entry in ledger.verify(account.ledger) if entry.kind == "limit"][-1]
     assert (entry.body["why"], entry.body["who"], entry.body["before"]) == ("second wave", "board", 10**9)
 
@@ -177,12 +179,12 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
 @pytest.mark.claim("ledger")
 def test_what_would_be_left_is_told_without_a_charge(account):
     asked = request(epsilon="1/4")
-    assert ledger.affordable(account, asked) == 750_000_000
+    assert ledger.affordable(account, asked) == Pure(0.75)
     assert ledger.stored(account, asked) is None
     assert not account.ledger.exists()
     # A process that died before its first charge leaves an empty file, and a folder is no ledger.
     account.ledger.touch()
-    assert ledger.affordable(account, asked) == 750_000_000
+    assert ledger.affordable(account, asked) == Pure(0.75)
     assert ledger.stored(account, asked) is None
     with pytest.raises(LedgerError, match="cannot be used"):
         ledger.stored(Account(account.ledger.parent, "survey"), asked)
@@ -193,8 +195,8 @@ def test_what_would_be_left_is_told_without_a_charge(account):
     ledger.charge(account, asked)
     known = Account(account.ledger, "survey")
     for _ in range(2):
-        assert ledger.affordable(known, request("b", "1/4")) == 500_000_000
-    assert ledger.affordable(known, request("b", "3/4")) == 0
+        assert ledger.affordable(known, request("b", "1/4")) == Pure(0.5)
+    assert ledger.affordable(known, request("b", "3/4")) is None
     with pytest.raises(BudgetRefused, match="nothing was spent"):
         ledger.affordable(known, request("b", "4/5"))
     with pytest.raises(LedgerError, match="do not add up to one guarantee"):
@@ -209,7 +211,7 @@ def test_a_charge_fails_once_and_may_still_get_its_result(account):
     with pytest.raises(LedgerError, match="says what cannot be"):
         ledger.fail(account, receipt, "OSError")
     ledger.keep(account, receipt, "{}")
-    assert ledger.results(account.ledger) == {receipt.entry.sequence: "{}"}
+    assert ledger.read_results(account.ledger) == {receipt.entry.sequence: "{}"}
 
 
 def test_an_error_says_that_the_charge_stands_where_it_can(account):
@@ -250,7 +252,7 @@ def test_who_names_no_dataset_is_told_which_there_are(account, tmp_path):
     ledger.charge(Account(account.ledger, "second", Fraction(1)), request())
     for place, names in ((account.ledger, "'survey', 'second'"), (tmp_path / "none", "none")):
         with pytest.raises(LedgerError, match=rf"has not one dataset \({names}\); name it"):
-            ledger.account(place)
+            ledger.find_account(place)
     with pytest.raises(LedgerError, match=r"no dataset 'x' \(it has 'survey', 'second'\)"):
         ledger.charge(Account(account.ledger, "x"), request())
 
@@ -268,9 +270,9 @@ def test_names_are_written_as_they_are_or_not_at_all(account, monkeypatch):
 
 
 def test_a_standing_in_words():
-    one = ledger.Standing("d", 10**9, 25 * 10**7, "substitute", 1, 1)
+    one = ledger.Standing("d", Pure(1), Pure(0.25), "substitute", 1, 1)
     assert str(one) == "d: 0.25 of 1 spent, 0.75 left (1 charge; substitute)"
-    two = ledger.Standing("d", 2 * 10**9, 10**9 + 1, "add-remove", 1, 2)
+    two = ledger.Standing("d", Pure(2), Pure(Fraction(10**9 + 1, 10**9)), "add-remove", 1, 2)
     assert str(two) == "d: 1.000000001 of 2 spent, 0.999999999 left (2 charges; add-remove)"
 
 
@@ -288,7 +290,7 @@ def test_a_result_is_kept_in_the_ledger_that_has_its_charge(account, tmp_path):
     ledger.charge(other, request())
     with pytest.raises(LedgerError, match="no longer has the charge"):
         ledger.keep(other, receipt, "{}")
-    assert ledger.results(other.ledger) == {}
+    assert ledger.read_results(other.ledger) == {}
 
 
 def used(account, charges=4):
@@ -311,10 +313,6 @@ def edited(path, *statements):
             if "DROP TABLE results" not in statements or "results" not in guard:
                 connection.execute(guard)
     connection.close()
-
-
-def row(entry):
-    return entry.sequence, entry.kind, entry.text, entry.previous, entry.hash
 
 
 TAMPERINGS = {
@@ -424,7 +422,7 @@ def test_true_hashes_do_not_make_an_entry_true(account, what):
     last = ledger.read(account.ledger)[-1]
     kind, body = IMPOSSIBLE[what]
     entry = ledger.Entry.after(last, kind, body | {"when": "now", "who": "me"})
-    edited(account.ledger, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row(entry)))
+    edited(account.ledger, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entry.row))
     for act in (lambda: ledger.verify(account.ledger), lambda: ledger.charge(account, request("later", "1/10"))):
         with pytest.raises(LedgerError, match="the ledger was changed"):
             act()
@@ -448,7 +446,7 @@ def test_an_entry_that_follows_another_chain(account):
         entry = ledger.Entry.after(before, "charge", body)
         copy = account.ledger.with_name(f"{entry.sequence}.{entry.previous}")
         shutil.copy(account.ledger, copy)
-        edited(copy, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", row(entry)))
+        edited(copy, ("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", entry.row))
         if before is chain[-1]:
             ledger.verify(copy)
             continue
@@ -475,8 +473,8 @@ def test_no_alarm_while_others_write(account):
     """Entries, results and the file beside them are seen as they were at one moment."""
     code = RACE.split("try:")[0] + (
         "for i in range(60):\n"
-        "    receipt = ledger.charge(account, ledger.Request(str(i), Fraction(1, 10**6), 'substitute', 1))\n"
-        "    ledger.keep(account, receipt, '{}')\n"
+        "    asked = ledger.Request(str(i), ledger.Pure(Fraction(1, 10**6)), 'substitute', 1)\n"
+        "    ledger.keep(account, ledger.charge(account, asked), '{}')\n"
     )
     ledger.charge(account, request("first", "1/10"))
     other = Account(account.ledger, "d", Fraction(1))
@@ -584,7 +582,7 @@ def test_files_that_are_no_ledgers(tmp_path):
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.verify(tmp_path / "none")
     # An empty file is where a ledger begins: a process that died before its first charge leaves one.
-    assert ledger.charge(Account(empty, "d", Fraction(1)), request()).left > 0
+    assert ledger.charge(Account(empty, "d", Fraction(1)), request()).left is not None
 
 
 def test_entries_prove_themselves(account):
@@ -627,25 +625,25 @@ def test_a_chain_written_by_hand_is_read():
         text = json.dumps(dict(sorted((body | act).items())))
         rows.append((i, kind, text, before, hashlib.sha256(json.dumps([i, kind, text, before]).encode()).hexdigest()))
         before = rows[-1][-1]
-    read = chain.parsed(rows)
+    read = chain.parse_rows(rows)
     (standing,) = read.standings
-    assert standing == chain.Standing("d", 10**9, 10**9, "add-remove", 3, 1)
-    assert standing.left == 0
+    assert standing == chain.Standing("d", Pure(1), Pure(1), "add-remove", 3, 1)
+    assert standing.left is None
     assert [entry.kind for entry in read.entries] == [kind for kind, _ in said]
     for cut in range(1, len(rows)):
         with pytest.raises(LedgerError, match="entry 0 does not follow"):
-            chain.parsed(rows[cut:])
+            chain.parse_rows(rows[cut:])
     with pytest.raises(LedgerError, match="no ledger of the format inbounds-ledger/1"):
-        chain.parsed([])
+        chain.parse_rows([])
 
 
 RACE = """
 import sys
 from fractions import Fraction
-from inbounds.privacy import ledger
+from inbounds import ledger
 account = ledger.Account(sys.argv[1], "d", Fraction(1))
 try:
-    receipt = ledger.charge(account, ledger.Request(sys.argv[2], Fraction(1, 10), "substitute", 1))
+    receipt = ledger.charge(account, ledger.Request(sys.argv[2], ledger.Pure(Fraction(1, 10)), "substitute", 1))
     print("stored" if receipt.stored else "charged")
 except ledger.BudgetRefused:
     print("refused")
@@ -668,7 +666,7 @@ def test_32_processes_race_for_the_last_unit(account):
     said = raced(account.ledger, [str(i) for i in range(32)])
     assert (said.count("charged"), said.count("refused")) == (10, 22)
     (standing,) = ledger.standings(ledger.verify(account.ledger))
-    assert standing.left == 0
+    assert standing.left is None
 
 
 @pytest.mark.claim("ledger")

@@ -1,0 +1,287 @@
+"""The entries of a ledger: a chain in which each has the hash of the one before, and what follows from them.
+
+A chain is read strictly: every entry says what its kind says and nothing else, its numbers are whole, and it can follow
+those before it. So whoever appends an entry with a true hash still cannot make it say what no ledger of ours would say.
+Sizes are checked before anything is computed, so that no entry can fill the memory.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeAlias
+
+from inbounds._text import visible
+from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
+from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
+
+FORMAT = "inbounds-ledger/1"
+START = "0" * 64
+# Characters of an entry: a thousand releases with the longest names fit several times.
+LONGEST = 2**21
+# A limit as large as any argument can state has fewer digits.
+_MOST_DIGITS = 1500
+# An entry as a store keeps it: number, kind, body, hash of the one before, own hash. Read back, it may be anything.
+Row: TypeAlias = tuple[Any, Any, Any, Any, Any]
+
+
+class LedgerError(ValueError):
+    """A ledger that cannot be used: not one, not writable, or not what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of the chain."""
+
+    sequence: int
+    kind: str
+    body: dict[str, Any]
+    previous: str
+    hash: str
+
+    @classmethod
+    def after(cls, previous: "Entry | None", kind: str, body: dict[str, Any]) -> "Entry":
+        """The entry that follows another, or the first."""
+        sequence, before = (0, START) if previous is None else (previous.sequence + 1, previous.hash)
+        return cls(sequence, kind, body, before, _hash(sequence, kind, _text(body), before))
+
+    @property
+    def text(self) -> str:
+        """The body as it is stored."""
+        return _text(self.body)
+
+    @property
+    def row(self) -> Row:
+        """The entry as a store keeps it."""
+        return self.sequence, self.kind, self.text, self.previous, self.hash
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a charge is for, exactly: the fields that make a guarantee. `ValueError` where there are none."""
+        return parse_guarantee({name: text for name, text in self.body.items() if name not in _CHARGE})
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether it says what its kind says, and no more."""
+        says = _SAYS.get(self.kind)
+        if says is None or not set(says) <= set(self.body):
+            return False
+        if not all(type(self.body[name]) in kinds for name, kinds in says.items()):
+            return False
+        if self.kind != "charge":
+            return set(self.body) == set(says)
+        try:
+            _ = self.guarantee
+        except ValueError:
+            return False
+        return all(type(text) is str for text in self.body["what"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a record."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Entry":
+        """The entry that `to_dict` gave; refuses one whose hash is not its own."""
+        try:
+            entry = cls(**plain)
+            own = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
+            good = type(entry.sequence) is int and entry.sequence >= 0 and entry.is_well_formed
+        except (TypeError, ValueError, RecursionError):
+            good = False
+        if not good:
+            raise LedgerError("the entry of the ledger is malformed")
+        if own != entry.hash:
+            raise LedgerError("the entry of the ledger does not have the hash it names")
+        return entry
+
+
+_Types: TypeAlias = tuple[type, ...]
+_TEXT: _Types = (str,)
+_NUMBER: _Types = (int,)
+_LIST: _Types = (list,)
+_AMOUNT: _Types = (int, dict)
+_ACT = {"when": _TEXT, "who": _TEXT}
+# What a charge says besides its guarantee.
+_CHARGE = _ACT | {"dataset": _TEXT, "request": _TEXT, "cost": _AMOUNT, "what": _LIST}
+# What each kind of entry says, and the types it may have.
+_SAYS: dict[str, dict[str, _Types]] = {
+    "ledger": _ACT | {"format": _TEXT, "id": _TEXT},
+    "dataset": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "neighbours": _TEXT, "contributions": _NUMBER},
+    "limit": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "before": _AMOUNT, "why": _TEXT},
+    "charge": _CHARGE,
+    "result": _ACT | {"charge": _NUMBER, "digest": _TEXT},
+    "failure": _ACT | {"charge": _NUMBER, "why": _TEXT},
+}
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    return json.dumps(body, sort_keys=True, ensure_ascii=False)
+
+
+def _hash(sequence: int, kind: str, text: str, previous: str) -> str:
+    return hashlib.sha256(json.dumps([sequence, kind, text, previous]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a dataset stands: its limit and what was spent of it, under one promise. None is nothing."""
+
+    dataset: str
+    limit: Guarantee
+    spent: Guarantee | None
+    neighbours: str
+    contributions: int
+    charges: int
+
+    @property
+    def left(self) -> Guarantee | None:
+        """What may still be spent; None where that is nothing."""
+        return self.limit if self.spent is None else self.limit.minus(self.spent)
+
+    def after(self, cost: Guarantee) -> "Standing":
+        """How the dataset stands after a charge; `ValueError` for one beyond the limit or of another kind."""
+        same = cost.kind == self.limit.kind
+        total = self.spent.plus(cost) if same and self.spent is not None else cost
+        if not same or not self.limit.covers(total):
+            raise ValueError("a charge is beyond the limit, or of another kind")
+        return replace(self, spent=total, charges=self.charges + 1)
+
+    def with_limit(self, limit: Guarantee) -> "Standing":
+        """How it stands with another limit; `ValueError` for one that is below what was spent or of another kind."""
+        if limit.kind != self.limit.kind or (self.spent is not None and not limit.covers(self.spent)):
+            raise ValueError("a limit is below what was spent, or of another kind")
+        return replace(self, limit=limit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values. Amounts are written as in entries: those of pure ε are billionths."""
+        amounts = {"limit": self.limit, "spent": self.spent, "left": self.left}
+        return {
+            "dataset": self.dataset,
+            **{name: write_amount(amount) for name, amount in amounts.items()},
+            "neighbours": self.neighbours,
+            "contributions": self.contributions,
+            "charges": self.charges,
+        }
+
+    def __str__(self) -> str:
+        spent, limit, left = map(spell_amount, (self.spent, self.limit, self.left))
+        times = "1 charge" if self.charges == 1 else f"{self.charges} charges"
+        return f"{visible(self.dataset)}: {spent} of {limit} spent, {left} left ({times}; {self.neighbours})"
+
+
+@dataclass(slots=True)
+class Chain:
+    """Entries one after another, with what follows from them: how datasets stand, what was charged, what came of it.
+
+    ``stood`` is how its dataset stood right after each charge, whatever came later.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    datasets: dict[str, Standing] = field(default_factory=dict)
+    charges: dict[int, Entry] = field(default_factory=dict)
+    stood: dict[int, Standing] = field(default_factory=dict)
+    kept: dict[int, Entry] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+
+    @property
+    def last(self) -> Entry | None:
+        return self.entries[-1] if self.entries else None
+
+    @property
+    def standings(self) -> list[Standing]:
+        """How each dataset stands."""
+        return list(self.datasets.values())
+
+    def add(self, entry: Entry) -> None:
+        """Take an entry in; `LedgerError` for one that cannot follow those that are there."""
+        try:
+            standing = self._follow(entry)
+        except ValueError:
+            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} says what cannot be") from None
+        if standing is not None:
+            self.datasets[standing.dataset] = standing
+        if entry.kind == "charge" and standing is not None:
+            self.charges[entry.sequence], self.stood[entry.sequence] = entry, standing
+        elif entry.kind == "result":
+            self.kept[entry.body["charge"]] = entry
+        elif entry.kind == "failure":
+            self.failed.add(entry.body["charge"])
+        self.entries.append(entry)
+
+    def _follow(self, entry: Entry) -> Standing | None:
+        """How the dataset of an entry stands after it, None where it has none; `ValueError` if it cannot follow."""
+        body, first = entry.body, not self.entries
+        _require(entry.is_well_formed and entry.sequence == len(self.entries) and (entry.kind == "ledger") == first)
+        if first:
+            _require(body["format"] == FORMAT)
+            return None
+        if entry.kind in ("result", "failure"):
+            paid = body["charge"]
+            _require(paid in self.charges and paid not in self.kept)
+            _require(entry.kind == "result" or paid not in self.failed)
+            return None
+        standing = self.datasets.get(body["dataset"])
+        if entry.kind == "dataset":
+            _require(standing is None and body["neighbours"] in NEIGHBOURS and body["contributions"] >= 1)
+            limit, promise = read_amount(body["limit"]), (body["neighbours"], body["contributions"])
+            return Standing(body["dataset"], limit, None, *promise, 0)
+        if standing is None:
+            raise ValueError("there is no such dataset")
+        if entry.kind == "limit":
+            _require(body["before"] == write_amount(standing.limit) and bool(body["why"].strip()))
+            return standing.with_limit(read_amount(body["limit"]))
+        cost = read_amount(body["cost"])
+        _require(cost == entry.guarantee.round_up())
+        return standing.after(cost)
+
+
+def _require(good: bool) -> None:
+    if not good:
+        raise ValueError("an entry cannot follow those before it")
+
+
+def parse_rows(rows: Iterable[Row]) -> Chain:
+    """The chain in the rows of a ledger; `LedgerError` at the first one that cannot be where it is."""
+    chain, before = Chain(), START
+    for sequence, kind, text, previous, hash_ in rows:
+        broken = LedgerError(f"the ledger was changed: entry {len(chain.entries)} does not follow from those before it")
+        try:
+            good = sequence == len(chain.entries) and previous == before and len(kind) + len(text) <= LONGEST
+            if not good or hash_ != _hash(sequence, kind, text, previous):
+                raise broken
+            entry = Entry(sequence, kind, read_body(text), previous, hash_)
+        except (ValueError, TypeError):
+            raise broken from None
+        before = hash_
+        chain.add(entry)
+    if not chain.entries:
+        raise LedgerError(f"the file is no ledger of the format {FORMAT}")
+    return chain
+
+
+def read_body(text: str) -> dict[str, Any]:
+    """The body of an entry; `ValueError` for text that is not written as we write it.
+
+    There is one way to write it, so that a body cannot be read in two, and it has no numbers but whole ones.
+    """
+    if len(text) > LONGEST:
+        raise ValueError(f"it has more than {LONGEST:,} characters")
+    try:
+        body = json.loads(text, parse_int=_whole, parse_float=_refuse, parse_constant=_refuse)
+        same = isinstance(body, dict) and _text(body) == text
+    except RecursionError:
+        same = False
+    if not same:
+        raise ValueError("it is not written as entries are")
+    return body  # type: ignore[no-any-return]
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
+    return int(text)
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(text)

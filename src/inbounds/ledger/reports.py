@@ -1,0 +1,115 @@
+"""A ledger for those who read it: on a terminal, in a program, in a table, in a registry. It is verified first."""
+
+import csv
+import io
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from inbounds._text import csv_cell, to_json, visible
+from inbounds.ledger.amounts import read_amount, spell_amount
+from inbounds.ledger.chain import Entry, Standing
+from inbounds.ledger.history import standings, verify
+from inbounds.privacy.guarantee import spell_number
+
+CSV_HEADS = ("sequence", "when", "who", "kind", "dataset", "epsilon", "limit", "what", "hash")
+# What the registry calls a kind of guarantee.
+_FLAVORS = {"pure": "Pure DP"}
+
+
+def show(ledger: str | Path) -> list[str]:
+    """How every dataset stands, then every entry, in lines for a terminal."""
+    entries = verify(ledger)
+    lines = [str(one) for one in standings(entries)] or ["no dataset yet"]
+    for one in entries:
+        said = f"{one.sequence:>4d}  {one.body['when']}  {one.kind:8s} {_describe(one)}  ({one.body['who']})"
+        lines.append(visible(said))
+    return lines
+
+
+def _describe(entry: Entry) -> str:
+    body = entry.body
+    match entry.kind:
+        case "ledger":
+            return f"made, {body['format']}"
+        case "dataset":
+            return f"{body['dataset']}: limit {_spell(body['limit'])}, {body['neighbours']}"
+        case "limit":
+            return f"{body['dataset']}: {_spell(body['before'])} to {_spell(body['limit'])}; {body['why']}"
+        case "charge":
+            return f"{body['dataset']}: {_spell(body['cost'])} for {'; '.join(body['what']) or 'a release'}"
+        case "result":
+            return f"of entry {body['charge']}, kept"
+        case _:
+            return f"of entry {body['charge']} ({body['why']}); the charge stands"
+
+
+def _spell(plain: object) -> str:
+    return spell_amount(read_amount(plain))
+
+
+def summarize(ledger: str | Path) -> dict[str, Any]:
+    """How every dataset stands and every entry, in plain values. Whole numbers are billionths of pure ε."""
+    entries = verify(ledger)
+    return {
+        "unit": "billionths of epsilon",
+        "datasets": [one.to_dict() for one in standings(entries)],
+        "entries": [entry.to_dict() for entry in entries],
+    }
+
+
+def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -> str:
+    """The ledger for others, as text.
+
+    Parameters
+    ----------
+    ledger
+        Its file.
+    kind
+        ``"csv"`` has every entry; ``"registry"`` the fields of the Differential Privacy Deployments Registry, as JSON.
+
+    Raises
+    ------
+    ValueError
+        For another kind.
+    LedgerError
+        For a ledger that was changed.
+    """
+    entries = verify(ledger)
+    if kind == "registry":
+        return to_json([_to_registry(one, entries) for one in standings(entries)], indent=1, ensure_ascii=False)
+    if kind != "csv":
+        raise ValueError(f"--as must be csv or registry, got {kind!r}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(CSV_HEADS)
+    writer.writerows(map(_to_cells, entries))
+    return text.getvalue()
+
+
+def _to_cells(entry: Entry) -> list[Any]:
+    body = entry.body
+    cost, limit = (_spell(body[name]) if name in body else "" for name in ("cost", "limit"))
+    what = "; ".join(body["what"]) if "what" in body else body.get("why", "")
+    texts = [csv_cell(text) for text in (body["when"], body["who"], entry.kind, body.get("dataset", ""))]
+    return [entry.sequence, *texts, cost, limit, csv_cell(what), entry.hash]
+
+
+def _to_registry(one: Standing, entries: list[Entry]) -> dict[str, Any]:
+    """A dataset by the columns of the Differential Privacy Deployments Registry (registry.opendp.org)."""
+    charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
+    dates = sorted({entry.body["when"][:10] for entry in charges})
+    unit = "record" if one.contributions == 1 else f"person, up to {one.contributions} records"
+    relation = "replace one" if one.neighbours == "substitute" else "add or remove one"
+    spent = {} if one.spent is None else one.spent.to_dict()
+    loss = {name: spell_number(Fraction(text)) for name, text in spent.items()}
+    return {
+        "product": one.dataset,
+        "description": [text for entry in charges for text in entry.body["what"]],
+        "year": dates[0][:4] if dates else None,
+        "flavor": _FLAVORS.get(one.limit.kind, one.limit.kind),
+        "privacy_loss": {"unit": unit, "relation": relation, **loss},
+        "model": "Central",
+        "accounting": {"composition": "sequential", "limit": spell_amount(one.limit), "dates": dates},
+        "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
+    }
