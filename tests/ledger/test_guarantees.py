@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import math
 import uuid
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,12 +16,23 @@ from inbounds.ledger import Account, BudgetRefused, LedgerError, Pure, Request, 
 from inbounds.ledger.amounts import read_amount, write_amount
 from inbounds.privacy import guarantee
 from inbounds.privacy.guarantee import register_guarantee
+from inbounds.privacy.terms import Terms
+from inbounds.record import RecordError, Releases
+from inbounds.road.run import walk
+from inbounds.statistics import Histogram, Mean
+from inbounds.tables.sources import read
+from tests.records import restored
 
 
 @dataclass(frozen=True)
 class Rho:
     kind: ClassVar[str] = "zcdp"
     rho: Fraction
+
+    @property
+    def epsilon(self):
+        # A pure promise of ε is one of ε²/2 of this kind; a little less than its root.
+        return Fraction(math.isqrt(int(2 * self.rho * 10**12)), 10**6)
 
     def plus(self, other):
         return Rho(self.rho + other.rho)
@@ -192,3 +204,29 @@ def test_pure_epsilon_is_written_byte_for_byte_as_ever(tmp_path, monkeypatch):
     ledger.fail(account, ledger.charge(account, second), "OSError")
     ledger.raise_limit(replace(account, limit=Pure("5/2")), "second wave", who="board")
     assert [entry.hash for entry in ledger.verify(account.ledger)] == HASHES
+
+
+@pytest.mark.parametrize("accounted", [False, True])
+def test_another_kind_walks_the_road(tmp_path, accounted):
+    """Draft, charge, count, draw, keep: nothing on it asks which kind of guarantee it is."""
+    statistics = {"age": Mean("age", bounds=(0, 100)), "ages": Histogram("age", edges=(0, 50, 100))}
+    shares = guarantee.split(Rho(Fraction(1, 2)), [3, 1])
+    terms = [Terms(share, rows=4) for share in shares]
+    drafts = {name: one.draft(own) for (name, one), own in zip(statistics.items(), terms, strict=True)}
+    assert drafts["age"].record.certificate.epsilon ** 2 / 2 <= shares[0].rho
+    account = Account(tmp_path / "l", "d", Rho(Fraction(1))) if accounted else None
+    frame = read({"age": [20, 30, 60, 70]}, statistics["age"].inputs)
+    made = walk(drafts, lambda: frame, dataset="d", account=account)
+    assert made.guarantee == Rho(Fraction(1, 2))
+    assert 0 <= made["age"].value <= 100
+    again = Releases.from_json(made.to_json())
+    assert again.is_same(made)
+    assert again["age"].guarantee == Rho(Fraction(3, 8))
+    if accounted:
+        assert walk(drafts, lambda: frame, dataset="d", account=account).stored
+        with pytest.raises(BudgetRefused):
+            [walk(drafts, lambda: frame, dataset="d", account=account, new=True) for _ in range(2)]
+    body = json.loads(made.to_json())
+    body["releases"]["age"]["terms"]["rho"] = "1/2"
+    with pytest.raises(RecordError):
+        Releases.from_json(json.dumps(restored(body)))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from inbounds.ledger.chain import Entry, Row
-from inbounds.ledger.sqlite import SQLiteStore
 
 
 class Snapshot(Protocol):
@@ -95,4 +94,7 @@ class Store(Protocol):
 
 def open_store(ledger: Path) -> Store:
     """The store of a ledger that a user names: a file."""
+    # SQLite is loaded where there is a ledger.
+    from inbounds.ledger.sqlite import SQLiteStore
+
     return SQLiteStore(ledger)
