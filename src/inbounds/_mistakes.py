@@ -6,12 +6,12 @@ codes of its errors (``error["type"]``); an error with a code that is not here i
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from inbounds._text import visible
+from inbounds.errors import FileError as FileError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -61,24 +61,6 @@ _WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too
 # Where these are wrong it may help to see how the thing is written.
 _WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
 _LONGEST_NAME, _LONGEST_VALUE = 60, 40
-
-
-class FileError(ValueError):
-    """A file with mistakes; ``problems`` has them all, a line each.
-
-    Parameters
-    ----------
-    problems
-        The mistakes.
-    name
-        What is wrong: a file's name.
-    """
-
-    def __init__(self, problems: Iterable[str], name: str) -> None:
-        self.problems = tuple(visible(problem) for problem in problems)
-        name = visible(name)
-        lines = [f"{name}: {len(self.problems)} mistakes:", *(f"  {problem}" for problem in self.problems)]
-        super().__init__(f"{name}: {self.problems[0]}" if len(self.problems) == 1 else "\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True)

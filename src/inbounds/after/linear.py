@@ -17,13 +17,10 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._check import Array, Bounds
+from inbounds.errors import Contradiction as Contradiction
 
 # A violation this small, in units of a constraint's size, is rounding.
 _ROUNDING = 1e-9
-
-
-class Contradiction(ValueError):
-    """Constraints that no numbers obey."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,13 @@
 """Mistakes in plans, in words: where, which rule, and what to write instead."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from inbounds._mistakes import FileError, Place, explain, suggest, write_place
-
-
-class PlanError(FileError):
-    """A plan with mistakes; ``problems`` has them all."""
-
-    def __init__(self, problems: Iterable[str], name: str = "the plan") -> None:
-        super().__init__(problems, name)
-
+from inbounds._mistakes import Place, explain, suggest, write_place
+from inbounds.errors import PlanError as PlanError
 
 _FEW = 100
 

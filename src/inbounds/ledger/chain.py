@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from inbounds._text import visible
+from inbounds.errors import LedgerError as LedgerError
 from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
 from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
@@ -23,10 +24,6 @@ LONGEST = 2**21
 _MOST_DIGITS = 1500
 # An entry as a store keeps it: number, kind, body, hash of the one before, own hash. Read back, it may be anything.
 Row: TypeAlias = tuple[Any, Any, Any, Any, Any]
-
-
-class LedgerError(ValueError):
-    """A ledger that cannot be used: not one, not writable, or not what it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from typing import Any
 
 from inbounds import _check
 from inbounds._text import visible
+from inbounds.errors import BudgetRefused as BudgetRefused
+from inbounds.errors import LookAlike as LookAlike
+from inbounds.errors import Unfinished as Unfinished
 from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
@@ -27,18 +30,6 @@ from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
 # Datasets that a message names.
 _FEW = 20
-
-
-class BudgetRefused(LedgerError):
-    """A charge beyond the limit of its dataset. Nothing was spent."""
-
-
-class Unfinished(LedgerError):
-    """A request that was charged and has no result."""
-
-
-class LookAlike(UserWarning):
-    """A dataset that is new to its ledger and looks like one that is there."""
 
 
 @dataclass(frozen=True, slots=True)

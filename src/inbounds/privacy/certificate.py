@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from inbounds import _check
+from inbounds.errors import CertificateError as CertificateError
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import exact_loss
@@ -26,10 +27,6 @@ COMPOSITION = "inbounds-composition/1"
 NOISES = ("laplace", "sup-norm", "zero-sum")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
-
-
-class CertificateError(ValueError):
-    """A certificate that does not prove what it says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inbounds.errors import RecordError as RecordError
 from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
 from inbounds.privacy.guarantee import Guarantee
@@ -52,10 +53,6 @@ _LONG = 100
 # Elements of a list that are made text at a time.
 _BLOCK = 10_000
 _NAME_LENGTH = 10_000
-
-
-class RecordError(ValueError):
-    """A record whose parts do not agree."""
 
 
 # Writing

@@ -30,8 +30,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr, ValidationError
 
 from inbounds import _check
-from inbounds._mistakes import FileError, explain, write_place
+from inbounds._mistakes import explain, write_place
 from inbounds.after.tree import Groups
+from inbounds.errors import StudyError as StudyError
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shortened
 from inbounds.studies.proportions import Proportions, Shares
@@ -40,10 +41,6 @@ from inbounds.studies.proportions import Proportions, Shares
 MOST_SETTINGS = 20_000
 # Beginnings of names that the paper's studies give to files.
 _RESERVED = ("covariance", "proportions", "paper", "claims", "ours", "fig")
-
-
-class StudyError(FileError):
-    """A study with mistakes; ``problems`` has them all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,20 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import rules
 from inbounds.tables.answers import Cell, Cells, Counts, added, integer, places_of, records, refused, whole
 from inbounds.tables.dialects import prepare
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
-from inbounds.tables.schema import DataError, Edges, Levels, Quantised
+from inbounds.tables.schema import Edges, Levels, Quantised
 from inbounds.tables.sources import Frame, check_types, guarded
 from inbounds.tables.untyped import source_name
 
 # And 64-bit integers, with a bit to spare.
 _INTEGERS = 1 << 62
-
-
-class TooManyRows(DataError):
-    """A table with more rows than were allowed for."""
 
 
 def count_rows(frame: Frame) -> int:

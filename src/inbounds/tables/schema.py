@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds import _check
+from inbounds.errors import DataError as DataError
 
 Level: TypeAlias = str | int | bool
 # Counts stay below 2^48, so that a product of doubles is known to an eighth of a step (see `engine`).
@@ -29,10 +30,6 @@ _LARGEST = 10**60
 
 # In place of the number of a cell, for values that are no level and for missing ones. Intervals have the second alone.
 OTHER, MISSING = -2, -1
-
-
-class DataError(ValueError):
-    """A table that cannot be used, by a rule of its schema. The text holds no data."""
 
 
 @dataclass(frozen=True, slots=True)
