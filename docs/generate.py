@@ -19,8 +19,6 @@ from inbounds.app.plan import Plan
 from inbounds.app.wanted import STATISTICS
 
 HERE = Path(__file__).parent
-# The rooms are those of the import rule, which is a test.
-sys.path.insert(0, str(HERE.parent))
 
 
 # The keys of a plan, from their JSON schema
