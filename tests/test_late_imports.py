@@ -1,4 +1,4 @@
-"""An import inside a function is for what is optional or slow to load; the rest is listed here, and the list shrinks."""
+"""An import inside a function is for what is optional or slow to load; the rest is on a list, which can only shrink."""
 
 import ast
 from collections import defaultdict
