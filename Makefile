@@ -126,13 +126,12 @@ compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compar
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# MODULE=privacy/loss.py: that one alone; the page is written by a run of all of them. OPTIONS=--again: only what
-# survived the last run.
-MODULE ?=
-OPTIONS ?=
+# Takes hours. MUTANTS='inbounds.grid.scale*' tries those of one module; what was tried before is not tried again.
+MUTANTS ?=
 
-mutants: .venv-mutants/.ready  ## one small change at a time to what keeps the promise: does a test notice?
-	.venv-mutants/bin/python tools/mutants.py $(MODULE) $(OPTIONS) $(if $(MODULE),,--out docs/mutants.md)
+mutants: .venv-mutants/.ready  ## one small change at a time to what decides privacy: does a test notice?
+	.venv-mutants/bin/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
+	.venv-mutants/bin/mutmut results
 
 .venv-mutants/.ready: locks/mutants.lock pyproject.toml
 	$(PYTHON) -m venv .venv-mutants
@@ -152,4 +151,4 @@ lock:  ## resolve the dependencies into locks/ (needs uv)
 	for peer in $(PEERS); do $(UV) $(UPGRADE) --group $$peer -o locks/peers/$$peer.lock || exit 1; done
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis
