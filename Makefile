@@ -16,32 +16,32 @@ help:  ## what can be run
 setup: $(RUN)  ## the virtual environment, from the hash-checked lock
 
 # What running takes, and then what working on it takes: the same versions.
-$(RUN): requirements-run.lock pyproject.toml
+$(RUN): locks/run.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-run.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r locks/run.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(READY): $(RUN) requirements.lock
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+$(READY): $(RUN) locks/dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r locks/dev.lock
 	@touch $@
 
 # The engines of the tests, on top: the same versions of everything else.
-$(ENGINES): $(READY) requirements-engines.lock
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-engines.lock
+$(ENGINES): $(READY) locks/engines.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r locks/engines.lock
 	@touch $@
 
 # Spark 4 beside it: an environment has one PySpark.
-$(SPARK4): requirements-spark4.lock pyproject.toml
+$(SPARK4): locks/spark4.lock pyproject.toml
 	$(PYTHON) -m venv .venv-spark4
-	.venv-spark4/bin/python -m pip install --quiet --require-hashes -r requirements-spark4.lock
+	.venv-spark4/bin/python -m pip install --quiet --require-hashes -r locks/spark4.lock
 	.venv-spark4/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 # The site has tools of its own, none of which runs or tests need.
-$(DOCS): requirements-docs.lock pyproject.toml
+$(DOCS): locks/docs.lock pyproject.toml
 	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --require-hashes -r requirements-docs.lock
+	.venv-docs/bin/python -m pip install --quiet --require-hashes -r locks/docs.lock
 	.venv-docs/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -83,7 +83,7 @@ check: $(READY)  ## format, lint, mypy --strict and the import rule
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest tests/test_wall.py
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(READY)  ## put the code in form
 	$(BIN)/ruff check --fix .
@@ -108,49 +108,47 @@ compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compar
 	.venv-peers/bin/python bench/compare.py --readme README.md
 
 # One environment for each library, from its own lock; what does not install leaves a note instead.
-.venv-compare/%/.ready: bench/peers/locks/%.lock
+.venv-compare/%/.ready: locks/peers/%.lock
 	$(PYTHON) -m venv .venv-compare/$*
 	-.venv-compare/$*/bin/python -m pip install --quiet --require-hashes -r $< 2> .venv-compare/$*/said || \
 		mv .venv-compare/$*/said .venv-compare/$*/missing
 	@touch $@
 
-.venv-compare/inbounds/.ready: requirements-run.lock pyproject.toml
+.venv-compare/inbounds/.ready: locks/run.lock pyproject.toml
 	$(PYTHON) -m venv .venv-compare/inbounds
-	.venv-compare/inbounds/bin/python -m pip install --quiet --require-hashes -r requirements-run.lock
+	.venv-compare/inbounds/bin/python -m pip install --quiet --require-hashes -r locks/run.lock
 	.venv-compare/inbounds/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv-peers/.ready: requirements-peers.lock pyproject.toml
+.venv-peers/.ready: locks/peers.lock pyproject.toml
 	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --require-hashes -r requirements-peers.lock
+	.venv-peers/bin/python -m pip install --quiet --require-hashes -r locks/peers.lock
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# MODULE=privacy/loss.py: that one alone; the page is written by a run of all of them. OPTIONS=--again: only what
-# survived the last run.
-MODULE ?=
-OPTIONS ?=
+# Takes hours. MUTANTS='inbounds.grid.scale*' tries those of one module; what was tried before is not tried again.
+MUTANTS ?=
 
-mutants: .venv-mutants/.ready  ## one small change at a time to what keeps the promise: does a test notice?
-	.venv-mutants/bin/python tools/mutants.py $(MODULE) $(OPTIONS) $(if $(MODULE),,--out docs/mutants.md)
+mutants: .venv-mutants/.ready  ## one small change at a time to what decides privacy: does a test notice?
+	.venv-mutants/bin/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
+	.venv-mutants/bin/mutmut results
 
-.venv-mutants/.ready: requirements-mutants.lock pyproject.toml
+.venv-mutants/.ready: locks/mutants.lock pyproject.toml
 	$(PYTHON) -m venv .venv-mutants
-	.venv-mutants/bin/python -m pip install --quiet --require-hashes -r requirements-mutants.lock
+	.venv-mutants/bin/python -m pip install --quiet --require-hashes -r locks/mutants.lock
 	.venv-mutants/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-LOCK := --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --upgrade --quiet
+UV := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --quiet
+UPGRADE ?=
 
-lock:  ## resolve the dependencies anew (needs uv)
-	uv pip compile pyproject.toml --group dev --group engines $(LOCK) -o requirements-engines.lock
-	uv pip compile pyproject.toml --group dev $(LOCK) -c requirements-engines.lock -o requirements.lock
-	uv pip compile pyproject.toml --group build $(LOCK) -c requirements-engines.lock -o requirements-run.lock
-	uv pip compile pyproject.toml --group docs $(LOCK) -c requirements-engines.lock -o requirements-docs.lock
-	uv pip compile pyproject.toml --group peers $(LOCK) -o requirements-peers.lock
-	for peer in $(PEERS); do uv pip compile --group $$peer $(LOCK) -o bench/peers/locks/$$peer.lock; done
-	uv pip compile pyproject.toml --group spark4 $(LOCK) -o requirements-spark4.lock
-	uv pip compile pyproject.toml --group mutants $(LOCK) -c requirements-engines.lock -o requirements-mutants.lock
+# Versions stay as they are where the groups still allow them; UPGRADE=--upgrade takes the newest of all.
+lock:  ## resolve the dependencies into locks/ (needs uv)
+	$(UV) $(UPGRADE) pyproject.toml --group engines -o locks/engines.lock
+	for group in dev docs; do $(UV) $(UPGRADE) pyproject.toml --group $$group -c locks/engines.lock -o locks/$$group.lock || exit 1; done
+	$(UV) $(UPGRADE) pyproject.toml --group build -c locks/engines.lock -o locks/run.lock
+	for group in mutants peers spark4; do $(UV) $(UPGRADE) pyproject.toml --group $$group -o locks/$$group.lock || exit 1; done
+	for peer in $(PEERS); do $(UV) $(UPGRADE) --group $$peer -o locks/peers/$$peer.lock || exit 1; done
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -19,7 +19,7 @@ project_copyright = "the inbounds authors, Apache-2.0"
 version = release = inbounds.__version__
 language = "en-GB"
 
-extensions = ["myst_nb", "blocks", "contents", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "bars", "blocks", "contents", "mathml"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = [".*", "bench", "build", "dist", "examples", "src", "tests"]
@@ -31,6 +31,13 @@ smartquotes = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 myst_update_mathjax = False
+
+# Types are said in the section of parameters, in words; a class lists what it has itself.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "separated"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
 
 # Pages with code cells are run anew whenever they or the library change, and an error in one is an error of the build.
 _source = sorted((ROOT / "src").rglob("*.py"))

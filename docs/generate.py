@@ -5,11 +5,9 @@ python docs/generate.py --check    # write nothing, and fail where a page is not
 """
 
 import inspect
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +17,6 @@ from inbounds.app.plan import Plan
 from inbounds.app.wanted import STATISTICS
 
 HERE = Path(__file__).parent
-# The rooms are those of the import rule, which is a test.
-sys.path.insert(0, str(HERE.parent))
 
 
 # The keys of a plan, from their JSON schema
@@ -99,7 +95,7 @@ def commands() -> str:
     from typer.main import get_command
 
     lines = ["# Commands", "", "Made from the command line itself; `inbounds COMMAND --help` says the same.", ""]
-    lines += _paragraphs(inspect.getdoc(cli) or "")[1:]
+    lines += [_plain(one.replace("\n", " ")) for one in (inspect.getdoc(cli) or "").split("\n\n")[1:]]
     for words, command in _walk(get_command(cli.app), ("inbounds",)):
         lines += ["", f"## {' '.join(words)}", "", *_command(words, command)]
     return "\n".join([*lines, ""])
@@ -147,7 +143,7 @@ def _shown(option: Any) -> str:
     return "" if option.is_flag or value is None or callable(value) or not str(value) else f"`{value}`"
 
 
-# The public names, from their docstrings
+# The public names
 
 
 GROUPS = {
@@ -161,149 +157,33 @@ GROUPS = {
 
 
 def api() -> str:
+    """The public names in groups; Sphinx puts in their docstrings."""
     named = [name for names in GROUPS.values() for name in names.split()]
     assert sorted(named) == sorted(inbounds.__all__), "every public name has its group in docs/generate.py"
     lines = [
         "# Public names",
         "",
-        f"What `import inbounds as ib` offers, {len(named)} names, made from their docstrings. What is behind them may "
-        "change without notice. Examples run in the tests of the module that they are from.",
+        f"What `import inbounds as ib` offers, {len(named)} names. What is behind them may change without notice "
+        "([What you can rely on](policy.md)). The site shows each with its signature and docstring, which `help` shows "
+        "as well; examples run in the tests of the module that they are from.",
     ]
     for group, names in GROUPS.items():
-        lines += ["", f"## {group}", *(_shared() if group == "Releases" else ())]
+        lines += ["", f"## {group}"]
         for name in names.split():
             lines += ["", f"### {name.strip('_')}", "", *_described(name, getattr(inbounds, name))]
     return "\n".join([*lines, ""])
 
 
-def _shared() -> list[str]:
-    """What keywords mean that several functions have, once for all."""
-    blocks = [_split(one)[1] for one in STATISTICS.values()]
-    terms = dict.fromkeys(term for block in blocks for term in _terms(block.split("\n")[2:]))
-    head = "All take a table, or one column of it, and return a [`Release`](#release). Keywords that they share:"
-    return ["", head, "", *terms]
-
-
-def _split(function: Any) -> tuple[str, str]:
-    """A docstring without, and its section of parameters."""
-    head, mark, tail = (inspect.getdoc(function) or "").partition("Parameters\n----------")
-    return head, mark + tail
-
-
-def _described(name: str, thing: Any) -> Iterator[str]:
+def _described(name: str, thing: Any) -> list[str]:
     if isinstance(thing, str):
-        yield f"`ib.{name}`: the version, as text."
-    elif inspect.ismodule(thing):
-        yield from _paragraphs(inspect.getdoc(thing) or "")
-        for one, function in _functions(thing):
-            yield from ("", f"#### {name}.{one}", "", *_callable(f"ib.{name}.{one}", function))
-    elif inspect.isclass(thing):
-        yield from _class(name, thing)
-    else:
-        yield from _callable(f"ib.{name}", thing)
-
-
-def _functions(module: Any) -> list[tuple[str, Any]]:
-    """Functions that a module has of its own, in the order of its text."""
-    own = [
-        (one, value)
-        for one, value in vars(module).items()
-        if not one.startswith("_") and inspect.isfunction(value) and value.__module__ == module.__name__
-    ]
-    return sorted(own, key=lambda pair: pair[1].__code__.co_firstlineno)
-
-
-def _class(name: str, kind: type) -> Iterator[str]:
-    known = [field.name for field in fields(kind)] if is_dataclass(kind) else []
-    if known and name != "Release":
-        yield from ("```python", f"{_signature(f'ib.{name}', kind)}", "```", "")
-    yield from _paragraphs(inspect.getdoc(kind) or "")
-    if name == "Release":
-        yield from ("", f"Fields: {', '.join(f'`{one}`' for one in known)}.")
-    members = [
-        (one, value)
-        for one, value in vars(kind).items()
-        if not one.startswith(("_", "model_")) and (callable(_plainly(value)) or isinstance(value, property))
-    ]
-    described = [(one, value) for one, value in members if inspect.getdoc(_plainly(value))]
-    if described:
-        yield from ("", "| | |", "|---|---|")
-    for one, value in described:
-        inner = _plainly(value)
-        shown = f".{one}" if isinstance(value, property) else _signature(f".{one}", inner)
-        text = " ".join(_paragraphs((inspect.getdoc(inner) or "").split("\n\n")[0]))
-        yield f"| `{shown}` | {text} |".replace("\n", " ")
-
-
-def _plainly(value: Any) -> Any:
-    return value.__func__ if isinstance(value, classmethod | staticmethod) else value
-
-
-def _callable(name: str, function: Any) -> Iterator[str]:
-    yield from ("```python", _signature(name, function), "```", "")
-    shared = function in STATISTICS.values()
-    yield from _paragraphs(_split(function)[0].strip() if shared else inspect.getdoc(function) or "")
-
-
-def _signature(name: str, function: Any) -> str:
-    """Names and defaults; types are in the source."""
-    parts, starred = [], False
-    for one in inspect.signature(function).parameters.values():
-        if one.name in ("self", "cls"):
-            continue
-        if one.kind is one.KEYWORD_ONLY and not starred:
-            parts.append("*")
-            starred = True
-        mark = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-        starred = starred or mark == "*"
-        default = json.dumps(one.default) if isinstance(one.default, str) else repr(one.default)
-        parts.append(f"{mark}{one.name}" + ("" if one.default is one.empty else f"={default}"))
-    line = f"{name}({', '.join(parts)})"
-    if len(line) <= 100 or name.startswith("."):
-        return line
-    return "\n".join([f"{name}(", *(f"    {part}," for part in parts), ")"])
+        return [f"`ib.{name}`: the version, as text."]
+    members = ["   :members:"] if not inspect.isfunction(thing) else []
+    kind = "module" if inspect.ismodule(thing) else "class" if inspect.isclass(thing) else "function"
+    full = thing.__name__ if kind == "module" else f"inbounds.{name}"
+    return ["```{eval-rst}", f".. auto{kind}:: {full}", *members, "```"]
 
 
 # From docstrings to Markdown
-
-
-def _paragraphs(text: str) -> list[str]:
-    """A docstring as lines of Markdown: sections, terms with their meaning, examples and formulas as they are."""
-    made: list[str] = []
-    for block in text.split("\n\n"):
-        lines = block.strip("\n").split("\n")
-        if len(lines) > 1 and re.fullmatch(r"-{3,}", lines[1]):
-            made += [f"**{lines[0]}**", ""]
-            lines = lines[2:]
-        if not lines:
-            continue
-        made += [*_block(lines), ""]
-    return made[:-1]
-
-
-def _block(lines: list[str]) -> list[str]:
-    if lines[0].startswith(">>>"):
-        return ["```python", *lines, "```"]
-    if lines[0].startswith("==="):
-        return ["```text", *lines, "```"]
-    if all(line.startswith("    ") for line in lines):
-        return ["```text", *(line[4:] for line in lines), "```"]
-    if any(line.startswith("    ") for line in lines) and not lines[0].startswith(" "):
-        return _terms(lines)
-    if lines[0].startswith("- "):
-        return [_plain(line) if line.startswith("- ") else f"  {_plain(line)}" for line in lines]
-    return [_plain(" ".join(lines))]
-
-
-def _terms(lines: list[str]) -> list[str]:
-    made: list[str] = []
-    for line in lines:
-        if line.startswith("    "):
-            made[-1] += f" {_plain(line.strip())}"
-        else:
-            term = re.sub(r"^``(.*)``$", r"\1", line.strip())
-            made.append(f"- `{term}`:")
-    return made
 
 
 def _plain(text: str) -> str:

@@ -1,10 +1,11 @@
 """The architecture in one picture: rooms, the wall and the path of the data, with the imports that the wall allows."""
 
+import tomllib
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 
-from tests.test_wall import ALLOWED
-
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 WIDTH, HEIGHT = 1000, 680
 BOX = 150
 TITLE = "The rooms of inbounds, the wall between data and public, and who may import whom"
@@ -57,9 +58,34 @@ PATH = [
 ]
 
 
+def _read_rule() -> dict[str, set[str]]:
+    """Each room with what it may import, from the contracts of the import rule."""
+    contracts = tomllib.loads(PROJECT.read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "layers")
+    allowed: dict[str, set[str]] = {room: set() for layer in layers for room in layer.split(" | ")} | {
+        "__init__": set()
+    }
+    for contract in contracts:
+        if contract["type"] == "protected":
+            (room,) = map(_shorten, contract["protected_modules"])
+            for importer in map(_shorten, contract["allowed_importers"]):
+                allowed[importer].add(room)
+            for importer, imported in (pair.split(" -> ") for pair in contract.get("ignore_imports", ())):
+                whole = importer == "inbounds"
+                allowed[_shorten(importer).split(".")[0]].add(room if whole else _shorten(imported))
+    return allowed
+
+
+def _shorten(module: str) -> str:
+    return "__init__" if module == "inbounds" else module.removeprefix("inbounds.")
+
+
+ALLOWED = _read_rule()
+
+
 def drawn() -> str:
     """The picture as SVG. A room or file that the import rule has and the picture has not is an error."""
-    assert set(ALLOWED) == set(ROOMS) | set(FILES), "docs/rooms.py draws the rooms of tests/test_wall.py"
+    assert set(ALLOWED) == set(ROOMS) | set(FILES), "docs/rooms.py draws the rooms of the contract `layers`"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         'font-family="Helvetica, Arial, sans-serif" font-size="12" fill="#222222" role="img">',
@@ -81,7 +107,7 @@ def drawn() -> str:
         x = 40 + 137 * place
         parts += [_text(x, 576, f"{name}.py", bold=True), _text(x, 592, role)]
         parts += [_text(x, 608 + 13 * line, words, small=True) for line, words in enumerate(_imports(name, 21))]
-    said = "Arrows: the path of data and laws. Small print: what of ours a room may import (tests/test_wall.py)."
+    said = "Arrows: the path of data and laws. Small print: what of ours a room may import (pyproject.toml)."
     parts.append(_text(40, 664, said))
     return "\n".join([*parts, "</svg>", ""])
 

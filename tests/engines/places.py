@@ -46,6 +46,9 @@ def files(table, parts):
 
 # Spark
 
+# A Java that lives for a minute: what its second compiler would gain takes longer than the tests.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 @lru_cache(maxsize=1)
 def spark():
@@ -66,6 +69,7 @@ def spark():
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.shuffle.partitions", "3")
+            .config("spark.driver.extraJavaOptions", QUICK_JAVA)
             .getOrCreate()
         )
     made.sparkContext.setLogLevel("OFF")

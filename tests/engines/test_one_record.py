@@ -1,5 +1,6 @@
 """One record moves one record: the readers that broke it, each as it was found, and a share of generated neighbours."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,10 +36,11 @@ def test_neighbours_of_every_source(source):
     """A small share of what `python -m tests.engines.neighbours` tries; Spark 4 has a test of its own."""
     if source.startswith("Spark"):
         places.spark()
-    slow = source.startswith(("Spark", "Dask", "SQLFrame", "Ibis"))
-    pairs, faults = neighbours.attack(source, bases=1 if slow else 3, variants=6 if slow else 20, seed=1)
+    slow, slower = source.startswith(("DuckDB", "Ibis")), source.startswith(("Spark", "Dask", "SQLFrame"))
+    bases, variants = (1, 4) if slower else (2, 10) if slow else (3, 20)
+    pairs, faults = neighbours.attack(source, bases=bases, variants=variants, seed=1)
     assert not faults
-    assert pairs > 20
+    assert pairs >= 10
 
 
 @pytest.mark.claim("collation")
@@ -46,7 +48,7 @@ def test_neighbours_of_every_source(source):
 def test_neighbours_on_postgresql(source):
     if places.postgres() is None:
         pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
-    _, faults = neighbours.attack(source, bases=2, variants=15, seed=1)
+    _, faults = neighbours.attack(source, bases=2, variants=8, seed=1)
     assert not faults
 
 
@@ -56,8 +58,9 @@ def test_neighbours_on_spark_4():
     python = Path(__file__).parents[2] / ".venv-spark4" / "bin" / "python"
     if not python.exists():
         pytest.skip("SKIPPED LOUDLY: no environment of Spark 4; `make test` makes it")
-    command = [str(python), str(Path(__file__).with_name("spark4_neighbours.py")), "1", "6"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    command = [str(python), str(Path(__file__).with_name("spark4_neighbours.py")), "1", "4"]
+    environment = os.environ | {"JAVA_TOOL_OPTIONS": places.QUICK_JAVA}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "0 faults" in done.stdout
 
@@ -254,10 +257,10 @@ def test_a_file_is_counted_once_whatever_ways_lead_to_it(tmp_path):
     for name in ("2", "s/1"):
         (tmp_path / f"{name}.csv").write_text("hiv\nnegative\n")
         pl.DataFrame({"hiv": ["negative"]}).write_parquet(tmp_path / f"{name}.parquet")
-    for pattern in ("**/*", "**/**/*", "**/**/**/*"):
+    for pattern in ("**/*", "**/**/*"):
         for kind in ("csv", "parquet"):
             assert cells(f"{tmp_path}/{pattern}.{kind}", HIV) == {(1,): 2}
-            assert cells(f"file://{tmp_path}/{pattern}.{kind}", HIV) == {(1,): 2}
+    assert cells(f"file://{tmp_path}/{pattern}.csv", HIV) == {(1,): 2}
 
 
 def test_one_column_of_text_under_two_rules():

@@ -160,7 +160,7 @@ FEW = settings(
 
 
 @pytest.mark.claim("tally")
-@settings(FEW, max_examples=40)
+@settings(FEW, max_examples=25)
 @given(table=tables(), bits=st.sampled_from([12, 33, 47]), parts=st.integers(1, 5))
 def test_drawn_tables_on_engines_in_this_process(table, bits, parts):
     check(QUICK, table, bits, parts)
@@ -168,7 +168,7 @@ def test_drawn_tables_on_engines_in_this_process(table, bits, parts):
 
 @pytest.mark.claim("tally")
 @pytest.mark.parametrize("engine", ELSEWHERE)
-@settings(FEW, max_examples=4)
+@settings(FEW, max_examples=3)
 @given(table=tables(), bits=st.sampled_from([12, 33, 47]), parts=st.integers(1, 3))
 def test_drawn_tables_on_engines_elsewhere(engine, table, bits, parts):
     check([engine], table, bits, parts)

@@ -32,7 +32,7 @@ def on_spark4(mode, asked, table, where, **environment):
         cwd=where,
         timeout=300,
         check=False,
-        env=os.environ | {"PYTHONPATH": str(HERE / "src")} | environment,
+        env=os.environ | {"PYTHONPATH": str(HERE / "src"), "JAVA_TOOL_OPTIONS": places.QUICK_JAVA} | environment,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return pickle.loads((where / "found.pickle").read_bytes())

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from inbounds import __version__
 from inbounds._check import choice
 from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
@@ -39,9 +40,7 @@ Json = Annotated[bool, typer.Option("--json", help="machine-readable output on s
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        print(f"inbounds {version('inbounds')}")
+        print(f"inbounds {__version__}")
         raise typer.Exit
 
 

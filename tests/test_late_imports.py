@@ -1,0 +1,105 @@
+"""An import inside a function is for what is optional or slow to load; the rest is on a list, which can only shrink."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
+
+# Libraries that any module may import late, and why.
+LIBRARIES = {
+    "altair": "only a picture needs it, and it takes long to load",
+    "clarabel": "an optional extra",
+    "cryptography": "an optional extra",
+    "fcntl": "not on every system",
+    "ibis": "an optional extra",
+    "narwhals": "only a table needs it, and it takes long to load",
+    "polars": "only a table or a picture needs it, and it takes long to load",
+    "pyarrow": "an optional extra",
+    "pyspark": "an optional extra",
+    "rich": "only a terminal needs it",
+    "scipy": "takes long to load",
+    "vl_convert": "only a picture needs it, and it takes long to load",
+}
+# Module -> what else it imports late.
+OTHERS = {
+    # Names that are loaded when they are asked for.
+    "__init__": {"importlib"},
+    # A command loads what it needs, so that `inbounds --help` is quick.
+    "app.cli": {
+        "inbounds",
+        "inbounds.app",
+        "inbounds.app.outlook",
+        "inbounds.app.plan",
+        "inbounds.app.skeleton",
+        "inbounds.audit.__main__",
+        "inbounds.privacy",
+        "inbounds.privacy.ledger",
+        "inbounds.studies.covariance",
+    },
+    "app.commands": {"csv", "inbounds.releases.together", "io"},
+    "app.job": {"inbounds.app"},
+    "app.laboratory": {"inbounds.studies"},
+    "app.plan": {"inbounds.app.outlook"},
+    "app.preview": {"inbounds.app.picture"},
+    "app.terminal": {"inbounds.privacy.ledger"},
+    "inference.result": {"inbounds.record"},
+    "laws.mechanism": {"inbounds.laws.picture"},
+    "record": {"inbounds.inference.intervals", "inbounds.inference.picture", "inbounds.releases.proof"},
+    "releases.opening": {"inbounds.privacy"},
+}
+
+
+def late(source: str) -> set[str]:
+    """The modules that are imported inside functions."""
+    functions = [
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    found = set()
+    for node in (inner for function in functions for inner in ast.walk(function)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add("." * node.level + (node.module or ""))
+    return found
+
+
+def late_by_module() -> dict[str, set[str]]:
+    found = defaultdict(set)
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+        found[name] |= late(path.read_text("utf-8"))
+    return found
+
+
+def test_imports_inside_functions_are_those_listed():
+    """A new one needs a reason to be here; one that has gone is taken off the list."""
+    found = {
+        name: {module for module in modules if module.split(".")[0] not in LIBRARIES}
+        for name, modules in late_by_module().items()
+    }
+    assert {name: modules for name, modules in found.items() if modules} == OTHERS
+
+
+def test_every_library_of_the_list_is_imported_late_somewhere():
+    found = {module.split(".")[0] for modules in late_by_module().values() for module in modules}
+    assert set(LIBRARIES) <= found
+
+
+@pytest.mark.parametrize(
+    ("source", "modules"),
+    [
+        ("import os\n", set()),
+        ("def f():\n    import os.path, re\n", {"os.path", "re"}),
+        (
+            "class A:\n    async def f(self):\n        if self:\n            from inbounds.laws import noise\n",
+            {"inbounds.laws"},
+        ),
+        ("def f():\n    def g():\n        from .. import _check\n", {".."}),
+    ],
+)
+def test_a_planted_import_is_seen(source, modules):
+    assert late(source) == modules

@@ -1,0 +1,111 @@
+"""The import rule holds, and each of its contracts breaks when a breach of it is planted."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+# Contract -> a file of the package, and one line that it must not have.
+BREACHES = {
+    "layers": ("laws/__init__.py", "import inbounds.grid.scale"),
+    "acyclic": ("grid/scale.py", "import inbounds.grid.law"),
+    "post-processing": ("after/__init__.py", "import inbounds.tables.engine"),
+    "theory": ("privacy/__init__.py", "import inbounds.record"),
+    "simulations": ("studies/noise.py", "import inbounds.releases.scalars"),
+    "exact": ("grid/sampler.py", "import scipy.stats"),
+    "importers-of-text": ("laws/__init__.py", "from inbounds import _text"),
+    "importers-of-laws": ("tables/__init__.py", "import inbounds.laws.noise"),
+    "importers-of-grid": ("tables/__init__.py", "import inbounds.grid.law"),
+    "importers-of-privacy": ("inference/__init__.py", "import inbounds.privacy.ledger"),
+    "importers-of-tables": ("app/__init__.py", "import inbounds.tables.engine"),
+    "importers-of-after": ("inference/__init__.py", "import inbounds.after.simplex"),
+    "importers-of-derive": ("studies/noise.py", "import inbounds.derive"),
+    "importers-of-expected": ("studies/noise.py", "import inbounds.expected"),
+    "importers-of-soundness": ("app/__init__.py", "import inbounds.soundness"),
+    "importers-of-record-text": ("app/__init__.py", "import inbounds.record_text"),
+    "importers-of-record": ("studies/noise.py", "import inbounds.record"),
+    "importers-of-inference": ("releases/__init__.py", "import inbounds.inference.intervals"),
+    "importers-of-releases": ("studies/noise.py", "import inbounds.releases.scalars"),
+    "importers-of-studies": ("audit/__init__.py", "import inbounds.studies.noise"),
+    "importers-of-audit": ("studies/noise.py", "import inbounds.audit.events"),
+    "importers-of-app": ("studies/noise.py", "import inbounds.app.plan"),
+}
+# The same breach of a contract in the other ways to write an import.
+FORMS = [
+    "from inbounds.tables.engine import tally",
+    "from inbounds import tables",
+    "from ..tables import engine",
+    "def late():\n    import inbounds.tables.engine",
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import inbounds.tables.engine",
+]
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory):
+    """A copy of the package with its rules."""
+    folder = tmp_path_factory.mktemp("copy")
+    shutil.copytree(
+        ROOT / "src" / "inbounds", folder / "src" / "inbounds", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def lint(folder, *contracts):
+    """The exit status and the words of import-linter."""
+    words = [sys.executable, "-c", LINT, "--config", "pyproject.toml", "--cache-dir", "cache", "--no-logo"]
+    words += [word for contract in contracts for word in ("--contract", contract)]
+    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"}
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def planted(folder, place, line, *contracts):
+    """What import-linter says about a line that is added to a file."""
+    path = folder / "src" / "inbounds" / place
+    before = path.read_text("utf-8") if path.exists() else None
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{before or ''}\n{line}\n", "utf-8")
+    try:
+        return lint(folder, *contracts)
+    finally:
+        path.unlink() if before is None else path.write_text(before, "utf-8")
+
+
+def test_every_contract_is_kept(copied):
+    status, said = lint(copied)
+    assert status == 0, said
+    assert f"{len(CONTRACTS)} kept, 0 broken" in said
+
+
+@pytest.mark.parametrize("contract", [contract["id"] for contract in CONTRACTS])
+def test_a_planted_breach_is_seen(copied, contract):
+    place, line = BREACHES[contract]
+    assert (copied / "src" / "inbounds" / place).exists()
+    status, said = planted(copied, place, line, contract)
+    assert (status, "0 kept, 1 broken" in said) == (1, True), said
+
+
+def test_there_is_a_contract_for_every_breach():
+    assert set(BREACHES) == {contract["id"] for contract in CONTRACTS}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_breach_is_seen_however_it_is_written(copied, form):
+    status, said = planted(copied, "after/__init__.py", form, "post-processing")
+    assert (status, "0 kept, 1 broken" in said) == (1, True), said
+
+
+def test_a_new_room_needs_a_place(copied):
+    status, said = planted(copied, "annexe/__init__.py", "", "layers")
+    shutil.rmtree(copied / "src" / "inbounds" / "annexe")
+    assert status == 1
+    assert "annexe" in said
