@@ -29,10 +29,10 @@ statistic = "histogram"
 columns = ["region"]
 """
 IMPORTS = "import polars, narwhals, numpy, scipy.optimize, scipy.special, pydantic, typer, sqlite3"
-OURS = f"{IMPORTS}, inbounds.app.cli, inbounds.app.commands, inbounds.inference.intervals, inbounds.inference.inversion"
+OURS = f"{IMPORTS}, inbounds.cli.commands, inbounds.service, inbounds.inference.intervals, inbounds.inference.inversion"
 RELEASE = """
 import sys, time
-from inbounds.app import cli
+from inbounds.cli import commands as cli
 from inbounds.road import run as opening
 spent, real = [], opening.tally
 def timed(*args, **kwargs):
@@ -64,16 +64,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    from inbounds.app import example
+    from inbounds import demo as example
 
     empty, polars = best(repeats, "-c", ""), best(repeats, "-c", "import polars")
     libraries, ours = best(repeats, "-c", IMPORTS), best(repeats, "-c", OURS)
-    about = best(repeats, "-m", "inbounds.app.cli", "--help")
+    about = best(repeats, "-m", "inbounds.cli.commands", "--help")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plan = example.write(folder)
         plan.write_text(plan.read_text("utf-8") + TEN, "utf-8")
-        looked = best(repeats, "-m", "inbounds.app.cli", "preview", str(plan))
+        looked = best(repeats, "-m", "inbounds.cli.commands", "preview", str(plan))
         found = []
         for i in range(repeats):
             for book in folder.glob("survey.ledger*"):

@@ -14,11 +14,11 @@ import time
 from fractions import Fraction
 
 import numpy as np
-from tests.app.plans import simulated, wanted
-from tests.app.test_targets import POOL
+from tests.forecasts.plans import simulated, wanted
+from tests.forecasts.test_targets import POOL
 
-from inbounds.app.preview import Wanted, foreseen, previewed
-from inbounds.app.targets import Target, least_epsilon, share_budget
+from inbounds.forecasts.preview import Wanted, foreseen, previewed
+from inbounds.targets import Target, least_epsilon, share_budget
 
 
 def errors(runs: int) -> None:

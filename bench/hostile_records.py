@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import inbounds as ib
-from inbounds.app.job import release
-from inbounds.app.plan import Plan, digest
+from inbounds.plan.release import release
+from inbounds.plan.plan import Plan, digest
 from inbounds.privacy.certificate import Composition, _digest
 from inbounds.releases.catalogue import draft
 from inbounds.releases.proof import _in_turn
@@ -201,7 +201,7 @@ _READ = """
 import json, sys, time
 from pathlib import Path
 import inbounds as ib
-from inbounds.app.job import Releases
+from inbounds.plan.release import Releases
 text = Path(sys.argv[1]).read_text()
 read = Releases.from_json if '"releases":' in text else ib.Release.from_json
 start = time.process_time()

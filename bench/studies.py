@@ -160,7 +160,7 @@ def command(repetitions: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         order = ["study", "paper", "--out", folder, "--reps", str(repetitions)]
-        subprocess.run([sys.executable, "-m", "inbounds.app.cli", *order], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-m", "inbounds.cli.commands", *order], check=True, capture_output=True)
         return time.perf_counter() - start
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import inbounds
-from inbounds.app import cli
-from inbounds.app.plan import Plan
-from inbounds.app.wanted import STATISTICS
+from inbounds.cli import commands as cli
+from inbounds.plan.plan import Plan
+from inbounds.forecasts.wanted import STATISTICS
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from inbounds.app.laboratory import STUDIES, Order, conduct
+from inbounds.studies.laboratory import STUDIES, Order, conduct
 from inbounds.studies import claims, keep
 
 PAGE = Path(__file__).with_name("claims.md")

@@ -15,8 +15,8 @@ import altair as alt
 import numpy as np
 
 import inbounds as ib
-from inbounds.app.preview import Wanted
-from inbounds.app.targets import Target, least_epsilon, least_rows, share_budget
+from inbounds.forecasts.preview import Wanted
+from inbounds.targets import Target, least_epsilon, least_rows, share_budget
 from inbounds.inference import combine, difference, naive_wald, p_value, posterior, unbiased
 
 SHARE = 0.2

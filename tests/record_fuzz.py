@@ -45,8 +45,8 @@ from inbounds.record_text import parsed
 
 import inbounds as ib
 from inbounds import derive, soundness
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan, digest
+from inbounds.plan.release import Releases, release
+from inbounds.plan.plan import Plan, digest
 from inbounds.ledger import Account, Entry
 from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import CertificateError

@@ -36,7 +36,7 @@ BREACHES = {
     "importers-of-releases": ("studies/noise.py", "import inbounds.releases.scalars"),
     "importers-of-studies": ("audit/__init__.py", "import inbounds.studies.noise"),
     "importers-of-audit": ("studies/noise.py", "import inbounds.audit.events"),
-    "importers-of-app": ("studies/noise.py", "import inbounds.app.plan"),
+    "importers-of-app": ("studies/noise.py", "import inbounds.plan.plan"),
 }
 # The same breach of a contract in the other ways to write an import.
 FORMS = [

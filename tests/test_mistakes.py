@@ -9,8 +9,8 @@ from pydantic_core.core_schema import ErrorType
 
 from inbounds import _mistakes
 from inbounds._mistakes import FileError, Mistake, explain, suggest, write_place
-from inbounds.app.parts import PARTS
-from inbounds.app.plan import Plan
+from inbounds.plan.model import PARTS
+from inbounds.plan.plan import Plan
 from inbounds.studies.file import CovarianceKeys, MatrixSection, ProportionsKeys, SharesSection
 
 MODELS = [Plan, *PARTS.values(), ProportionsKeys, CovarianceKeys, SharesSection, MatrixSection]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from inbounds.app import example
+from inbounds import demo as example
 
 HERE = Path(__file__).parents[1]
 BLOCK = re.compile(r"```(console|toml|python)\n(.*?)```", re.DOTALL)

@@ -21,7 +21,7 @@ import typer
 
 PACKAGE = "inbounds"
 # The command line: a module and its Typer application.
-COMMAND = "inbounds.app.cli", "app"
+COMMAND = "inbounds.cli.commands", "app"
 # What is counted -> the functions whose calls are counted, as module:qualified name.
 COUNTED = {
     "drafts": {"inbounds.releases.opening:drafted"},

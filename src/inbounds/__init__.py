@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from inbounds.app.preview import preview
+from inbounds.forecasts.preview import preview
 from inbounds.functions import (
     correlation,
     count,
@@ -26,8 +26,8 @@ from inbounds.record import Release
 
 if TYPE_CHECKING:
     from inbounds import ledger as ledger
-    from inbounds.app.job import release
-    from inbounds.app.plan import Plan
+    from inbounds.plan.release import release
+    from inbounds.plan.plan import Plan
 
 __version__ = "0.1.0.dev0"
 
@@ -60,7 +60,7 @@ __all__ = [
 ]
 
 # Loaded when asked for: pydantic and SQLite are no part of a single release.
-_LATER = {"Plan": "inbounds.app.plan", "ledger": "inbounds.ledger", "release": "inbounds.app.job"}
+_LATER = {"Plan": "inbounds.plan.plan", "ledger": "inbounds.ledger", "release": "inbounds.plan.release"}
 
 
 def __dir__() -> list[str]:

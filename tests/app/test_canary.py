@@ -21,8 +21,8 @@ import pyarrow as pa
 import pytest
 
 import inbounds as ib
-from inbounds.app import cli
-from inbounds.app.skeleton import skeleton
+from inbounds.cli import commands as cli
+from inbounds.plan.template import skeleton
 from inbounds.road.run import Place
 from inbounds.tables.located import located
 from inbounds.tables.schema import Levels, Numeric
@@ -278,7 +278,7 @@ def test_a_password_is_in_no_list_of_processes(tmp_path):
     """While the command connects, its own arguments and those of what it starts are looked at."""
     address = f"postgresql://user:{PASSWORD}@127.0.0.1:1/db"
     plan = plan_of("env:SURVEY", tmp_path, table="t")
-    command = [sys.executable, "-m", "inbounds.app.cli", "release", plan, "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "inbounds.cli.commands", "release", plan, "--out", str(tmp_path / "out")]
     started = subprocess.Popen(
         command, env=os.environ | {"SURVEY": address}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from inbounds.app import cli, laboratory
+from inbounds.cli import commands as cli
+from inbounds.studies import laboratory
 
 OWN = """
 name = "own"
@@ -120,11 +121,11 @@ def test_a_folder_that_cannot_be_made(monkeypatch, capsys, tmp_path):
 
 def test_help_is_quick_and_complete():
     """No library is loaded for a word of help."""
-    code = "import sys, inbounds.app.cli as c; print(sorted({'polars', 'scipy.special', 'altair'} & set(sys.modules)))"
+    code = "import sys, inbounds.cli.commands as c; print(sorted({'polars', 'scipy.special', 'altair'} & set(sys.modules)))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "[]"
     shown = subprocess.run(
-        [sys.executable, "-m", "inbounds.app.cli", "study", "--help"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "inbounds.cli.commands", "study", "--help"], capture_output=True, text=True, check=True
     ).stdout
     for word in ("--out", "--reps", "--seed", "--workers", "--undefined", "--no-figures", "--json", "FILE.toml"):
         assert word in shown

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from inbounds import ledger
-from inbounds.app import example
-from inbounds.app.plan import Plan
+from inbounds import demo as example
+from inbounds.plan.plan import Plan
 from inbounds.ledger.amounts import write_amount as billionths
 from tests.app.test_cli import called
 
@@ -205,8 +205,8 @@ def test_the_same_survey_everywhere():
 KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from inbounds.app import commands
-from inbounds.app.plan import Plan
+from inbounds import service as commands
+from inbounds.plan.plan import Plan
 from inbounds.ledger import sqlite
 from inbounds.report import files
 from inbounds.road import run as opening
@@ -451,7 +451,7 @@ def test_a_password_is_not_written_into_a_plan(monkeypatch, capsys, folder, addr
 
 
 def test_a_plan_of_a_server_is_called_by_its_table(monkeypatch):
-    from inbounds.app import skeleton
+    from inbounds.plan import template as skeleton
 
     monkeypatch.setattr(skeleton, "columns_of", lambda _: {"age": "integer"})
     text = skeleton.skeleton("postgresql://ann@db/x", table="health.Survey 2026")

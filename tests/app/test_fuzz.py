@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from inbounds import ledger
-from inbounds.app.plan import Plan, PlanError
+from inbounds.plan.plan import Plan, PlanError
 from tests.app.test_cli import called
 from tests.app.test_commands import files
 

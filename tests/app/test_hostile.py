@@ -11,9 +11,9 @@ from inbounds.releases import catalogue, kinds, proof
 import inbounds as ib
 from inbounds.after import matrix
 from inbounds.after.tree import DEEPEST
-from inbounds.app import example
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan
+from inbounds import demo as example
+from inbounds.plan.release import Releases, release
+from inbounds.plan.plan import Plan
 from inbounds.privacy.certificate import CertificateError
 from inbounds.record import RecordError
 

@@ -10,9 +10,10 @@ import pytest
 
 import inbounds as ib
 from inbounds import ledger
-from inbounds.app import commands, example
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan, PlanError
+from inbounds import service as commands
+from inbounds import demo as example
+from inbounds.plan.release import Releases, release
+from inbounds.plan.plan import Plan, PlanError
 from inbounds.grid.scale import Scale
 from inbounds.ledger import Account, BudgetRefused, LedgerError, Unfinished
 from inbounds.privacy.certificate import certify, compose

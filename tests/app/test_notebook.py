@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.app import example
+from inbounds import demo as example
 
 
 def drawn(chart):

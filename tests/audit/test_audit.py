@@ -154,7 +154,7 @@ def test_both_commands_are_one(monkeypatch, capsys):
     """`inbounds audit` has the options of `python -m inbounds.audit`, and says with its exit status who was caught."""
     from typer.main import get_command
 
-    from inbounds.app import cli
+    from inbounds.cli import commands as cli
     from inbounds.audit import __main__ as module
     from inbounds.audit import sources
 

@@ -7,9 +7,9 @@ import re
 import polars as pl
 import pytest
 
-from inbounds.app import example
-from inbounds.app.job import release
-from inbounds.app.plan import Plan
+from inbounds import demo as example
+from inbounds.plan.release import release
+from inbounds.plan.plan import Plan
 from inbounds.report.html import to_html
 from inbounds.report.markdown import to_markdown
 from inbounds.report.rows import HEADS, collect_sections, to_csv

@@ -185,7 +185,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
         'mechanisms = ["truncated", "bit"]\nrepairs = ["rescale", "tree"]\nestimators = ["synthesis"]\n'
         "repetitions = 12000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
     )
-    command = [sys.executable, "-m", "inbounds.app.cli", "study", str(study), "--no-figures", "--out"]
+    command = [sys.executable, "-m", "inbounds.cli.commands", "study", str(study), "--no-figures", "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
     folder = tmp_path / "cut"
     journal = folder / "own.unfinished"

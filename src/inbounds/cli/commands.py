@@ -16,7 +16,7 @@ from inbounds import __version__
 from inbounds._check import choice
 from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
-from inbounds.app.terminal import announced, progress_bar, say, show, steps, whole
+from inbounds.cli.terminal import announced, progress_bar, say, show, steps, whole
 from inbounds.audit.command import audit
 
 _INTERRUPTED, _REFUSED = 130, 3
@@ -67,7 +67,7 @@ def plan_init(
 
     Example: inbounds plan init survey.csv
     """
-    from inbounds.app.skeleton import skeleton
+    from inbounds.plan.template import skeleton
 
     if str(out) != "-" and out.exists():
         raise ValueError(f"{str(out)!r} is there already; name another file with --out")
@@ -83,7 +83,7 @@ def plan_init(
 @plans.command("schema", short_help="JSON schema of plans, for editors")
 def plan_schema() -> None:
     """Print the JSON schema of plans, for editors that complete and check TOML."""
-    from inbounds.app.plan import Plan
+    from inbounds.plan.plan import Plan
 
     show(to_json(Plan.model_json_schema(), indent=1))
 
@@ -101,8 +101,8 @@ def preview(
 
     Example: inbounds preview plan.toml --picture errors.svg
     """
-    from inbounds.app.outlook import outlook
-    from inbounds.app.plan import Plan
+    from inbounds.forecasts.outlook import outlook
+    from inbounds.plan.plan import Plan
 
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise ValueError("--picture must end in .png or .svg")
@@ -131,8 +131,8 @@ def release(
 
     Example: inbounds release plan.toml --out results
     """
-    from inbounds.app import commands
-    from inbounds.app.plan import Plan
+    from inbounds import service as commands
+    from inbounds.plan.plan import Plan
     from inbounds.report.files import FILES
 
     loaded = Plan.load(plan)
@@ -172,7 +172,7 @@ def verify(
 
     Example: inbounds verify results/release.json --ledger survey.ledger
     """
-    from inbounds.app import commands
+    from inbounds import service as commands
 
     made = commands.verified(record, against)
     body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.terms.unit.neighbours}
@@ -212,7 +212,7 @@ def ledger_verify(
     Example: inbounds ledger verify survey.ledger --record results/release.json
     """
     from inbounds import ledger as ledgers
-    from inbounds.app import commands
+    from inbounds import service as commands
 
     chain = ledgers.verify(path)
     for record in records or []:
@@ -276,7 +276,7 @@ def demo(
 
     DIR gets survey.csv, plan.toml, survey.ledger and results/. Run it again, and the stored result comes back.
     """
-    from inbounds.app import example
+    from inbounds import demo as example
 
     plan = example.write(out)
     release(plan, out / "results", as_json=as_json)
@@ -326,7 +326,7 @@ def study(
 
     Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
     """
-    from inbounds.app import laboratory
+    from inbounds.studies import laboratory
     from inbounds.studies.covariance import UNDEFINED
 
     if undefined is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.after.moments import symmetric
-from inbounds.app.wanted import Wanted
+from inbounds.forecasts.wanted import Wanted
 from inbounds.derivations import Direct, plausible
 from inbounds.expected import Doubles, continuous, is_coarse, root_error
 from inbounds.grid.law import moments

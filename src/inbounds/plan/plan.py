@@ -36,11 +36,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, PrivateAttr, ValidationError
 
 from inbounds._text import visible
-from inbounds.app.columns import WAYS
-from inbounds.app.mistakes import PlanError as PlanError
-from inbounds.app.mistakes import explain_plan, hint, near, unfilled
-from inbounds.app.parts import PARTS, Budget, Column, Data, Item, Part
-from inbounds.app.wanted import Wanted
+from inbounds.plan.columns import WAYS
+from inbounds.plan.mistakes import PlanError as PlanError
+from inbounds.plan.mistakes import explain_plan, hint, near, unfilled
+from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
+from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
 from inbounds.record import codec
 from inbounds.record.draft import Draft
@@ -49,7 +49,7 @@ from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 
 if TYPE_CHECKING:
-    from inbounds.app.outlook import Outlook
+    from inbounds.forecasts.outlook import Outlook
 
 # Keys of a release that are keywords of its function.
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
@@ -267,7 +267,7 @@ class Plan(Part):
 
     def preview(self) -> "Outlook":
         """What each release would cost and how far off it would be. Reads no data and spends nothing."""
-        from inbounds.app.outlook import outlook
+        from inbounds.forecasts.outlook import outlook
 
         return outlook(self)
 

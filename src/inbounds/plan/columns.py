@@ -5,7 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
-from inbounds.app.parts import Column, Item
+from inbounds.plan.model import Column, Item
 
 
 class Taking(Protocol):

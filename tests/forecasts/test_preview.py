@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.app.forecast import _half_widths
-from inbounds.app.preview import Wanted, foreseen, previewed
+from inbounds.forecasts.forecast import _half_widths
+from inbounds.forecasts.preview import Wanted, foreseen, previewed
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
-from tests.app.plans import ROWS, simulated, table, wanted
+from tests.forecasts.plans import ROWS, simulated, table, wanted
 from tests.inference.peers import released_pmf
 
 ALL = wanted()

@@ -1,12 +1,12 @@
-"""What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.app.cli`."""
+"""What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.cli.commands`."""
 
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 
 from inbounds import ledger as ledgers
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan
+from inbounds.plan.release import Releases, release
+from inbounds.plan.plan import Plan
 from inbounds.record import RecordError
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.road.run import open_source, request_of

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import visible
-from inbounds.app.forecast import foreseen, typical_error
-from inbounds.app.plan import Plan
-from inbounds.app.preview import Preview, previewed
+from inbounds.forecasts.forecast import foreseen, typical_error
+from inbounds.plan.plan import Plan
+from inbounds.forecasts.preview import Preview, previewed
 
 if TYPE_CHECKING:
     import altair

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
-from inbounds.app.forecast import foreseen
-from inbounds.app.preview import Preview
-from inbounds.app.wanted import Wanted, sized
+from inbounds.forecasts.forecast import foreseen
+from inbounds.forecasts.preview import Preview
+from inbounds.forecasts.wanted import Wanted, sized
 from inbounds.tables.schema import DataError
 
 if TYPE_CHECKING:

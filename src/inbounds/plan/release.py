@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inbounds.app.plan import Plan, PlanError
+from inbounds.plan.plan import Plan, PlanError
 from inbounds.ledger import Account
 from inbounds.record.record import Releases as Releases
 from inbounds.road.run import open_source, walk

@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 import inbounds as ib
-from inbounds.app import example
-from inbounds.app.plan import Plan, PlanError
+from inbounds import demo as example
+from inbounds.plan.plan import Plan, PlanError
 from inbounds.ledger import Pure
 from inbounds.record.statistic import describe, parse_statistic
 

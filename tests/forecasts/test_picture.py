@@ -6,7 +6,7 @@ import json
 import pytest
 
 import inbounds as ib
-from inbounds.app.picture import curves
+from inbounds.forecasts.picture import curves
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 
 import inbounds as ib
-from inbounds.app.preview import Wanted
+from inbounds.forecasts.preview import Wanted
 from inbounds.road.draw import draw
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read

@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inbounds.app.preview import Wanted, foreseen
-from inbounds.app.targets import Target, _best_shares, least_epsilon, least_rows, share_budget
-from tests.app.plans import simulated, wanted
+from inbounds.forecasts.preview import Wanted, foreseen
+from inbounds.targets import Target, _best_shares, least_epsilon, least_rows, share_budget
+from tests.forecasts.plans import simulated, wanted
 
 ALL = wanted()
 

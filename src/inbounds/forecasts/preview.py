@@ -11,10 +11,10 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._text import visible
-from inbounds.app.forecast import Forecast, at_plausible_truth
-from inbounds.app.forecast import foreseen as foreseen
-from inbounds.app.wanted import Wanted as Wanted
-from inbounds.app.wanted import require_wanted
+from inbounds.forecasts.forecast import Forecast, at_plausible_truth
+from inbounds.forecasts.forecast import foreseen as foreseen
+from inbounds.forecasts.wanted import Wanted as Wanted
+from inbounds.forecasts.wanted import require_wanted
 from inbounds.record import Release
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class Preview:
         return self.asked.forecast
 
     def plot(self, **spans: Any) -> "altair.HConcatChart":
-        """Typical errors over ε and over the number of records, as an Altair chart; see `inbounds.app.picture.plot`."""
-        from inbounds.app.picture import plot
+        """Typical errors over ε and over the number of records, as an Altair chart; see `inbounds.forecasts.picture.plot`."""
+        from inbounds.forecasts.picture import plot
 
         return plot(self, **spans)
 
