@@ -4,8 +4,10 @@
 
 Target: whatever the file, at most 2 s of processor time and 500 MB. Each is read in a process of its own by
 `Releases.from_json`, which is what `inbounds verify` does; time is that of the call alone, memory the peak of the
-process. Linear algebra has one thread: where it has more, their waiting for one another counts as processor time. Honest files at the limits are among them: those must be read, not refused. They are as large as 1 MB allows,
-and their numbers are made up: on the grid, and far from anything that is easy.
+process. Linear algebra has one thread: where it has more, their waiting for one another counts as processor time.
+
+Honest files at the limits are among them: those must be read, not refused. They are as large as 1 MB allows, and their
+numbers are made up: on the grid, and far from anything that is easy.
 """
 
 import sys
