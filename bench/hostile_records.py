@@ -2,9 +2,12 @@
 
     python bench/hostile_records.py [name ...]
 
-Target: whatever the file, at most 2 s of processor time and 500 MB. Each is read in a process of its own, by
-`Release.from_json` or, where it is a plan's, by `Releases.from_json`; time is that of the call alone, memory the peak
-of the process. Honest files at the limits are among them: those must be read, not refused.
+Target: whatever the file, at most 2 s of processor time and 500 MB. Each is read in a process of its own by
+`Releases.from_json`, which is what `inbounds verify` does; time is that of the call alone, memory the peak of the
+process. Linear algebra has one thread: where it has more, their waiting for one another counts as processor time.
+
+Honest files at the limits are among them: those must be read, not refused. They are as large as 1 MB allows, and their
+numbers are made up: on the grid, and far from anything that is easy.
 """
 
 import sys
@@ -14,199 +17,321 @@ sys.path[0] = str(Path(__file__).parents[1])
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-import inbounds as ib
-from inbounds.plan.release import release
-from inbounds.plan.plan import Plan, digest
-from inbounds.privacy.certificate import Composition, _digest
-from inbounds.releases.catalogue import draft
-from inbounds.releases.proof import _in_turn
+from inbounds.privacy.certificate import Certificate, Composition
+from inbounds.privacy.chain import Entry
+from inbounds.privacy.terms import Terms
+from inbounds.record import Release, codec
+from inbounds.record.in_turn import laws_in_turn
+from inbounds.statistics import (
+    Correlation,
+    Count,
+    Covariance,
+    Crosstab,
+    Histogram,
+    Mean,
+    PooledVariance,
+    Proportions,
+    StandardDeviation,
+    Statistic,
+    Sum,
+)
 
 LARGEST, SECONDS, MEGABYTES = 1_000_000, 2.0, 500
-# As many as 1 MB holds of a correlation matrix, and of one drawn element by element.
-COLUMNS, IN_TURN = 165, 57
+# As many columns as 1 MB holds of a correlation matrix, and of one drawn element by element.
+COLUMNS, IN_TURN = 164, 57
 
 
 def compact(body: Any) -> str:
-    return json.dumps(body, separators=(",", ":"))
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False)
 
 
-def single(made: ib.Release) -> Any:
-    return json.loads(made.to_json())
+def text_of(releases: dict[str, Release], *, paid: bool = False) -> str:
+    """A record of releases, honest but for the draw; with the entry of a charge of 1."""
+    entry = None
+    if paid:
+        said = {"dataset": "d", "request": codec.digest_of("d", releases), "epsilon": "1"}
+        rest = {"cost": 10**9, "what": list(codec.list_charged(releases)), "when": "", "who": ""}
+        entry = Entry.after(None, "charge", said | rest)
+    return compact(json.loads(codec.write_record(releases, "d", entry)))
 
 
-def matrix(columns: int, statistic: str = "covariance", **keywords: Any) -> ib.Release:
-    """A matrix of columns that all differ in width, so that no two laws are the same; its numbers are made up.
+def single(statistic: Statistic, *, top: bool = False, **terms: Any) -> Release:
+    """A release with every number at the lowest (or, with ``top``, the highest) point of its grid."""
+    return with_numbers(statistic.draft(terms_of(**terms)).record, top=top)
 
-    Covariances are at their bounds, with random signs: far from any matrix that is possible.
+
+def terms_of(epsilon: Any = 1, rows: int | None = 3, **rest: Any) -> Terms:
+    return Terms.of(epsilon, rows=rows, **rest)
+
+
+def with_numbers(draft: Release, *, top: bool = False) -> Release:
+    made = replace(draft, noisy=tuple(_end(law, top) for law in draft.parts))
+    return replace(made, notes=made.own_notes())
+
+
+def _end(law: Certificate, top: bool) -> Fraction:
+    index = 0 if law.bounding == "unbounded" else law.last if top else law.first
+    return law.origin + (index or 0) * law.step
+
+
+def matrix(
+    columns: int,
+    made: type[Covariance | Correlation] = Covariance,
+    bounding: str = "bit",
+    *,
+    band: bool = False,
+    **more: Any,
+) -> Release:
+    """A matrix of columns that all differ in width, so that no two laws are the same.
+
+    Covariances are at their bounds, with random signs: far from any matrix that is possible. With ``band`` only those
+    of neighbours are, and others are 0, which Newton's steps come near to and do not reach.
     """
-    bounds = {f"c{i}": (0, 1 + i) for i in range(columns)}
-    made = draft(statistic, 3, {"bounds": bounds, "epsilon": 1, **keywords}).record
-    signs = np.random.default_rng(1).choice([-1, 1], len(made.units)).tolist()
-    places = combinations_with_replacement(range(columns), 2)
+    bounds = more.pop("bounds", None) or {f"c{i}": (0, 1 + i) for i in range(columns)}
+    draft = made(bounds=bounds, **more).draft(terms_of(bounding=bounding)).record
+    signs = np.random.default_rng(1).choice([-1, 1], len(draft.units)).tolist()
+    places = list(combinations_with_replacement(range(columns), 2))
+    signs = [int(j == i + 1) for i, j in places] if band else signs
     ends = [
-        upper if i == j else sign * upper for (i, j), sign, (_, upper) in zip(places, signs, made.bounds, strict=True)
+        upper if i == j else sign * upper for (i, j), sign, (_, upper) in zip(places, signs, draft.bounds, strict=True)
     ]
-    if isinstance(made.certificate, Composition):
-        noisy = tuple(
-            part.origin + (part.last if sign > 0 else part.first) * part.step for part, sign in _with(made, ends)
-        )
-        if made.bounding == "truncated":
-            certificate, bounds_ = _in_turn(made.certificate, made.bounds, noisy)
-            noisy = tuple(bound[1] for bound in bounds_)
-            return replace(made, noisy=noisy, certificate=certificate, bounds=bounds_)
-        return replace(made, noisy=noisy)
-    step = made.certificate.step
-    noisy = tuple(round(end / unit / step) * step for end, unit in zip(ends, made.units, strict=True))
-    return replace(made, noisy=noisy)
+    if isinstance(draft.certificate, Composition):
+        noisy = tuple(_end(law, end > 0) for law, end in zip(draft.parts, ends, strict=True))
+        if bounding == "truncated":
+            certificate, within = laws_in_turn(draft.certificate, draft.bounds, noisy)
+            drawn = replace(draft, certificate=certificate, bounds=within)
+            return replace(drawn, noisy=tuple(_end(law, True) for law in drawn.parts))
+        return replace(draft, noisy=noisy)
+    step = draft.certificate.step
+    # Beyond the bounds, to which they are clamped.
+    noisy = tuple(round(2 * end / unit / step) * step for end, unit in zip(ends, draft.units, strict=True))
+    drawn = replace(draft, noisy=noisy)
+    return replace(drawn, notes=drawn.own_notes())
 
 
-def _with(made: ib.Release, ends: list[Any]) -> Any:
-    return zip(made.certificate.parts, ends, strict=True)
+def one(release: Release) -> str:
+    return text_of({"r": release})
 
 
-def plan_text(items: list[dict[str, Any]], columns: dict[str, Any], data: Any = None, **rest: Any) -> str:
-    """A plan's record, honestly released, or only asked for where there are no data."""
-    content = {
-        "data": {"rows": 3, **rest},
-        "budget": {"epsilon": 1, "dataset": "d"},
-        "columns": columns,
-        "release": items,
-    }
-    if data is not None:
-        return compact(json.loads(release(Plan.of(content), data).to_json()))
-    record = single(ib.mean([1.0], bounds=(0, 1), epsilon=1))
-    releases = {item.get("name", str(i)): record for i, item in enumerate(items)}
-    head = {"format": "inbounds-releases/1", "request": content, "digest": digest(content), "entry": None}
-    return compact(head | {"releases": releases})
+def edited(release: Release, **fields: Any) -> str:
+    """The record of a release with some of its fields replaced."""
+    record = json.loads(one(release))
+    record["releases"]["r"] |= fields
+    return compact(record)
 
 
-def parts_with_long_epsilons() -> str:
-    body = single(matrix(12, method="split", bounding="truncated"))
-    for i, part in enumerate(body["certificate"]["parts"]):
-        part["epsilon"] = f"{10**999 + 2 * i + 1}/{10**999 + 2 * i + 3}"
-        part["digest"] = _digest({k: v for k, v in part.items() if k != "digest"})
-    whole = body["certificate"]
-    whole["digest"] = _digest({k: v for k, v in whole.items() if k != "digest"})
-    return compact(body)
+def asked(statistic: dict[str, Any], noisy: int = 1, **terms: Any) -> str:
+    """A record of nothing but a statistic and numbers that are all 0."""
+    record = json.loads(one(single(Mean("a", (0, 1)))))
+    body = record["releases"]["r"]
+    body |= {"statistic": statistic, "noisy": ["0"] * noisy, "terms": body["terms"] | terms}
+    return compact(record)
 
 
-def many_columns() -> str:
-    body = single(matrix(2))
-    rule = {"name": "c", "lower": "0", "upper": "1", "step": "1", "cells": [], "missing": None, "other": None}
-    return compact(body | {"columns": [rule | {"sizes": []}] * 8000})
+def several(made: Iterator[Release], *, paid: bool = False) -> str:
+    """As many releases as 1 MB holds."""
+    releases: dict[str, Release] = {}
+    size = 1000
+    for release in made:
+        size += len(compact(json.loads(codec.write_record({"r": release})))) - 110 + (120 if paid else 0)
+        if size > LARGEST:
+            break
+        releases[f"{len(releases):x}"] = release
+    return text_of(releases, paid=paid)
 
 
-def long_bounds() -> str:
-    body = single(matrix(120))
-    for i, rule in enumerate(body["columns"]):
-        rule["upper"] = f"{10**990 + i}/{10**989 + 7 * i + 1}"
-    return compact(body)
+def endless(make: Callable[[int], Release]) -> Iterator[Release]:
+    i = 0
+    while True:
+        yield make(i)
+        i += 1
 
 
-def implied_cells() -> str:
-    levels = {f"c{i}": ["a", "b"] for i in range(4)}
-    body = single(ib.crosstab({name: ["a"] for name in levels}, levels=levels, epsilon=1))
-    cells = [str(i) for i in range(1000)]
-    body["columns"] = [rule | {"cells": cells} for rule in body["columns"]] * 10
-    return compact(body | {"axes": [cells] * 40})
+def nested(levels: list[str], depth: int) -> Any:
+    """Levels in two halves, in two halves and so on, the last of them as deep as groups may be."""
+    tree: Any = levels
+    for _ in range(depth):
+        tree = [tree]
+    return tree
 
 
-def long_step() -> str:
-    body = single(ib.histogram(["1"], levels=[str(i) for i in range(30_000)], epsilon=1))
-    body["certificate"]["step"] = f"{10**999 + 1}/{10**998 + 1}"
-    body["certificate"]["digest"] = _digest({k: v for k, v in body["certificate"].items() if k != "digest"})
-    return compact(body)
+def hexadecimal(count: int) -> list[str]:
+    return [f"{i:x}" for i in range(count)]
 
 
-def repaired(how: str) -> str:
-    made = matrix(COLUMNS, "correlation", repair=how)
-    return compact(single(replace(made, notes=made.own_notes())))
+def long_fraction(i: int, digits: int) -> Fraction:
+    """A number between 1 and 2 that takes all these digits, no two with a common denominator."""
+    return 1 + Fraction(1, 10 ** (digits - 1) + 2 * i + 1)
+
+
+def long_edges() -> str:
+    edges = [str(i + long_fraction(i, 190)) for i in range(2_300)]
+    return one(single(Histogram("a", edges=edges)))
 
 
 def tables(count: int) -> str:
-    names = [f"t{i}" for i in range(count)]
-    columns = {name: {"levels": list(range(215))} for name in ("a", "b", "c")}
-    items = [{"name": name, "statistic": "crosstab", "columns": ["a", "b", "c"]} for name in names]
-    return plan_text(items, columns)
+    """Tables of ten million cells, in a file without one of their numbers."""
+    record = json.loads(one(single(Mean("a", (0, 1)))))
+    body = record["releases"]["r"]
+    body["statistic"] = {"name": "crosstab", "levels": {name: list(range(215)) for name in ("a", "b", "c")}}
+    record["releases"] = {f"t{i}": body for i in range(count)}
+    return compact(record)
 
 
-def scalars(count: int, statistic: str, **more: Any) -> str:
-    """Single numbers, no two of which have the same law."""
-    columns = {f"c{i}": {"bounds": [0, 1 + i]} for i in range(count)}
-    items = [
-        {"name": f"{i}", "statistic": statistic, "columns": [f"c{i}"], "share": 1000 + i, **more} for i in range(count)
-    ]
-    return plan_text(items, columns, {name: [0.5, 0.2, 0.9] for name in columns})
+def deviating(i: int) -> Release:
+    """Standard deviations that no two share a law, about where it is a close choice how they are made."""
+    return single(StandardDeviation(f"{i}", (0, 1 + i)), epsilon=Fraction(1000 + i, 7), rows=100, top=True)
 
 
-def counts_of_many_levels() -> str:
-    levels = [f"{i:x}" for i in range(50_000)]
-    items = [{"name": f"{i}", "statistic": "count", "columns": ["a"], "level": levels[-1]} for i in range(400)]
-    return plan_text(items, {"a": {"levels": levels}}, {"a": ["0", "1", "2"]})
-
-
-def long_names() -> str:
-    columns = {f"{i:05d}" * 800: {"bounds": [0, 1]} for i in range(100)}
-    missing = [f"m{i}" for i in range(199)]
-    return plan_text([{"name": f"{i}", "statistic": "mean", "columns": missing} for i in range(50)], columns)
+def correlated(i: int, columns: int, how: str, *, band: bool = False) -> Release:
+    bounds = {f"{i}.{j}": (0, 1 if band else 1 + j) for j in range(columns)}
+    return matrix(columns, Correlation, repair=how, bounds=bounds, band=band)
 
 
 FILES: dict[str, Callable[[], str]] = {
-    "covariances truncated in turn": lambda: compact(single(matrix(IN_TURN, method="split", bounding="truncated"))),
-    "covariances in turn": lambda: compact(single(matrix(IN_TURN, method="split"))),
-    "covariances": lambda: compact(single(matrix(COLUMNS))),
-    "correlations, clip": lambda: repaired("clip"),
-    "correlations, newton": lambda: repaired("newton"),
-    "correlations, nearest": lambda: repaired("nearest"),
-    "shares in a tree": lambda: compact(
-        single(ib.proportions(["1"], levels=[f"{i:x}" for i in range(28_000)], epsilon=1, repair="tree"))
+    # Honest, as large as can be: read.
+    "covariances truncated in turn": lambda: one(matrix(IN_TURN, method="split", bounding="truncated")),
+    "covariances in turn": lambda: one(matrix(IN_TURN, method="split")),
+    "covariances": lambda: one(matrix(COLUMNS)),
+    "covariances, bounds of 100 digits": lambda: one(
+        matrix(39, bounds={f"c{i}": (0, long_fraction(i, 99)) for i in range(39)})
     ),
-    "a histogram": lambda: compact(single(ib.histogram([1], levels=list(range(46_000)), epsilon=1))),
-    "epsilons of 1000 digits": parts_with_long_epsilons,
-    "8000 columns": many_columns,
-    "bounds of 1000 digits": long_bounds,
-    "10^120 cells": implied_cells,
-    "a step of 1000 digits": long_step,
+    "correlations, clip": lambda: one(matrix(COLUMNS, Correlation, repair="clip")),
+    "correlations, newton": lambda: one(matrix(COLUMNS, Correlation, repair="newton")),
+    "correlations, nearest": lambda: one(matrix(COLUMNS, Correlation, repair="nearest")),
+    "many correlations, nearest": lambda: several(endless(lambda i: correlated(i, 20, "nearest"))),
+    "many correlations, newton": lambda: several(endless(lambda i: correlated(i, 20, "newton"))),
+    "correlations that Newton does not reach": lambda: several(
+        endless(lambda i: correlated(i, 29, "newton", band=True))
+    ),
+    "shares in a tree": lambda: one(single(Proportions("a", levels=hexadecimal(16_800), repair="tree"))),
+    "shares in a deep tree": lambda: one(
+        single(Proportions("a", levels=hexadecimal(18_700), repair="tree", tree=nested(hexadecimal(18_700), 48)))
+    ),
+    "a histogram": lambda: one(single(Histogram("a", levels=list(range(36_000))))),
+    "a histogram, projected": lambda: one(single(Histogram("a", levels=list(range(36_000)), repair="project"))),
+    "intervals": lambda: one(single(Histogram("a", edges=list(range(21_900))))),
+    "intervals with long ends": long_edges,
+    "a crosstab": lambda: one(single(Crosstab(levels={"a": list(range(400)), "b": list(range(400))}))),
+    "a mean by groups": lambda: one(single(Mean("x", (0, 1), by="a", levels=hexadecimal(30_000)))),
+    "one variance of many groups": lambda: one(
+        single(PooledVariance("x", "a", hexadecimal(71_000), (0, 1)), rows=100_000)
+    ),
+    "one variance of groups with sizes": lambda: one(
+        single(PooledVariance("x", "a", hexadecimal(55_000), (0, 1), sizes=[2] * 55_000), rows=110_000)
+    ),
+    "a column with a long name": lambda: one(single(Mean("a" * 190_000, (0, 1)))),
+    "a long level": lambda: one(single(Count("a", level="b" * 190_000))),
+    "numbers of 300 digits": lambda: edited(
+        single(Histogram("a", levels=hexadecimal(2500), repair="project")),
+        noisy=[str(10**300 + i) for i in range(2500)],
+    ),
+    # Many small ones: as many as 1 MB holds.
+    "the smallest releases": lambda: several(endless(lambda _: single(Count(), rows=None, neighbours="add-remove"))),
+    "means": lambda: several(endless(lambda i: single(Mean("a", (0, 1 + i)), epsilon=1 + Fraction(i, 7)))),
+    "truncated means": lambda: several(
+        endless(lambda i: single(Mean("a", (0, 1 + i)), epsilon=1 + Fraction(i, 7), bounding="truncated"))
+    ),
+    "deviations": lambda: several(endless(deviating)),
+    "truncated deviations": lambda: several(
+        endless(lambda i: single(StandardDeviation("a", (0, 1 + i)), epsilon=1 + Fraction(i, 7), bounding="truncated"))
+    ),
+    "bounds of 400 characters": lambda: several(
+        endless(lambda i: single(Sum("a", (0, long_fraction(i, 190)), "0"), bounding="truncated"))
+    ),
+    "epsilons of 400 characters": lambda: several(
+        endless(lambda i: single(Mean("a", (0, 1)), epsilon=long_fraction(i, 190)))
+    ),
+    "truncated, epsilons of 400 characters": lambda: several(
+        endless(lambda i: single(Mean("a", (0, 1)), epsilon=long_fraction(i, 190), bounding="truncated"))
+    ),
+    "long epsilons that are paid": lambda: several(
+        endless(lambda i: single(Count("a", level="b"), epsilon=long_fraction(i, 190))), paid=True
+    ),
+    # Not honest: refused.
+    "certificates with long epsilons": lambda: edited(
+        matrix(12, method="split"),
+        certificate={
+            "epsilon": "1",
+            "parts": [{"epsilon": f"{10**999 + i}/{10**999 + 2 * i + 3}"} for i in range(450)],
+        },
+    ),
+    "40,000 columns": lambda: asked({"name": "covariance", "bounds": {f"{i}": ["0", "1"] for i in range(40_000)}}),
+    "bounds of 1000 digits": lambda: asked(
+        {"name": "covariance", "bounds": {f"{i}": ["0", f"{10**990 + i}/{10**989 + 1}"] for i in range(200)}}
+    ),
+    "bounds of 400 digits": lambda: asked(
+        {"name": "covariance", "bounds": {f"{i}": ["0", f"{10**190 + i}/{10**189 + 1}"] for i in range(200)}}
+    ),
+    "10^120 cells": lambda: asked({"name": "crosstab", "levels": {f"{i}": list(range(1000)) for i in range(40)}}),
+    "10^20000 cells": lambda: asked({"name": "crosstab", "levels": {f"{i:x}": list(range(10)) for i in range(20_000)}}),
+    "many numbers of 1000 digits": lambda: edited(
+        single(Histogram("a", levels=hexadecimal(450), repair="project")), noisy=[str(10**999 + i) for i in range(450)]
+    ),
     "deep lists": lambda: "[" * 900_000,
+    "a deep tree": lambda: asked(
+        {
+            "name": "proportions",
+            "column": "a",
+            "levels": ["a", "b"],
+            "repair": "tree",
+            "tree": [nested(["a"], 800), "b"],
+        }
+    ),
+    "a wide tree": lambda: asked(
+        {"name": "proportions", "column": "a", "levels": ["a"], "repair": "tree", "tree": nested(["a"] * 240_000, 48)}
+    ),
+    "a tree of its levels": lambda: asked(
+        {
+            "name": "proportions",
+            "column": "a",
+            "levels": hexadecimal(60_000),
+            "repair": "tree",
+            "tree": nested(hexadecimal(60_000), 48),
+        }
+    ),
     "forty tables of 10^7 cells": lambda: tables(40),
-    "truncated means": lambda: scalars(500, "mean", bounding="truncated"),
-    "truncated deviations": lambda: scalars(500, "standard_deviation", bounding="truncated"),
-    "counts of many levels": counts_of_many_levels,
-    "names that are not there": long_names,
-    "edges that are no numbers": lambda: plan_text(
-        [{"name": "a", "statistic": "mean", "columns": ["a"]}], {"a": {"edges": ["x"] * 240_000}}
+    "levels without numbers": lambda: asked({"name": "histogram", "column": "a", "levels": hexadecimal(120_000)}, 0),
+    "intervals without numbers": lambda: asked(
+        {"name": "histogram", "column": "a", "edges": [str(i) for i in range(110_000)]}, 0
     ),
-    "columns that are no rules": lambda: plan_text(
-        [{"name": "a", "statistic": "mean", "columns": ["a"]}], {f"{i:x}": 1 for i in range(90_000)}
+    "edges that are no numbers": lambda: asked({"name": "histogram", "column": "a", "edges": ["x"] * 240_000}),
+    "edges with exponents": lambda: asked(
+        {"name": "histogram", "column": "a", "edges": [f"{i}e-999" for i in range(60_000)]}
     ),
+    "rows of 4000 digits": lambda: asked({"name": "mean", "column": "a", "bounds": ["0", "1"]}, rows=10**4000),
+    "contributions of 4000 digits": lambda: asked(
+        {"name": "histogram", "column": "a", "levels": ["a"]}, contributions=10**4000
+    ),
+    "an epsilon of 10^999": lambda: asked({"name": "sum", "column": "a", "bounds": ["0", "1"]}, epsilon="1e999"),
+    "an epsilon of 10^-999": lambda: asked({"name": "variance", "column": "a", "bounds": ["0", "1"]}, epsilon="1e-999"),
+    "unknown fields of a statistic": lambda: asked({"name": "mean"} | {f"{i:x}": 1 for i in range(80_000)}),
+    "a name of 1 MB": lambda: compact({**json.loads(one(single(Mean("a", (0, 1))))), "releases": {"a" * 990_000: 1}}),
     "releases that are none": lambda: compact(
-        json.loads(plan_text([{"name": "a", "statistic": "mean"}], {}))
-        | {"request": {"data": {}, "budget": {"epsilon": 1}, "release": [{}] * 300_000}}
+        {**json.loads(one(single(Mean("a", (0, 1))))), "releases": {f"{i:x}": {} for i in range(90_000)}}
     ),
-    "a table of many columns": lambda: plan_text(
-        [{"name": "a", "statistic": "crosstab", "columns": ["a"] * 200_000}], {"a": {"levels": list(range(1000))}}
-    ),
+    "values that are many": lambda: edited(single(Mean("a", (0, 1))), value=[0] * 400_000),
 }
 
 _READ = """
 import json, sys, time
 from pathlib import Path
-import inbounds as ib
-from inbounds.plan.release import Releases
+from inbounds.app.job import Releases
 text = Path(sys.argv[1]).read_text()
-read = Releases.from_json if '"releases":' in text else ib.Release.from_json
 start = time.process_time()
 try:
-    read(text)
+    Releases.from_json(text)
     what = "read"
 except ValueError as error:
     what = "refused: " + str(error)[:60]
@@ -222,7 +347,8 @@ def measure(text: str) -> tuple[str, float, float]:
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         file.write(text)
         file.flush()
-        done = subprocess.run([sys.executable, "-c", _READ, file.name], capture_output=True, text=True, check=True)
+        order, alone = [sys.executable, "-c", _READ, file.name], os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(order, capture_output=True, text=True, check=True, env=alone)
     what, seconds, megabytes = json.loads(done.stdout.splitlines()[-1])
     return what, seconds, megabytes
 

@@ -1,0 +1,304 @@
+"""What a release must have to be sound, computed without the library's drafts: sensitivities, draws, bounds and ends.
+
+A certificate proves that its noise is enough for its sensitivity. That the sensitivity is that of the statistic follows
+from the statistic, the bounds of its columns, the number of rows and the unit. The formulas are those of
+`inbounds.privacy.sensitivity`, written once more in fractions; what is certified may be larger (rounded products make
+it so by a hair), never smaller. Nothing here goes through `Statistic.draft`, `inbounds.tables.coordinates` or
+`inbounds.privacy.certified`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import isqrt, prod
+from typing import Any
+
+from inbounds.privacy import certificate as certificates
+from inbounds.privacy.certificate import Certificate
+from inbounds.record import Release
+
+DIRECT, ROOT, MATRIX = "direct", "root of a released variance", "matrix"
+CORRELATION = "correlation from released covariances"
+MEAN_OF_SUMS = "noisy sum over noisy count"
+VARIANCE_OF_SUMS, ROOT_OF_SUMS = "variance from noisy sums and count", "standard deviation from noisy sums and count"
+MATRIX_OF_SUMS = "covariances from noisy sums and count"
+CORRELATION_OF_SUMS = "correlations from noisy sums and count"
+POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
+SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
+ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
+TREE = "shares of groups and members made to agree"
+SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE)
+OF_SUMS = (
+    *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
+    *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
+)
+METHODS = (DIRECT, ROOT, MATRIX, CORRELATION, *OF_SUMS, *SIMPLEX)
+# The ways in which each statistic is made.
+_METHODS = {
+    "count": (DIRECT,),
+    "counts": (DIRECT,),
+    "histogram": (DIRECT, WHOLE),
+    "crosstab": (DIRECT, WHOLE),
+    "proportion": (DIRECT, MEAN_OF_SUMS),
+    "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
+    "sum": (DIRECT,),
+    "mean": (DIRECT, MEAN_OF_SUMS),
+    "variance": (DIRECT, VARIANCE_OF_SUMS),
+    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS),
+    "covariance": (MATRIX, MATRIX_OF_SUMS),
+    "correlation": (CORRELATION, CORRELATION_OF_SUMS),
+    "pooled_variance": (DIRECT, POOLED_OF_SUMS),
+    "pooled_covariance": (MATRIX, POOLED_OF_SUMS),
+}
+# Counts of disjoint cells, whose changes are counted one by one.
+_TABLES = ("histogram", "crosstab", "proportions", "counts")
+MOST_ROWS, LARGEST_EPSILON = 2**31, 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a release says about itself, from its statistic's own fields and its terms.
+
+    ``ends`` of its numeric columns; ``cells`` of its table or groups; ``sizes`` of groups where they are public;
+    ``levels`` of a tree, in each of which a record is counted.
+    """
+
+    statistic: str
+    method: str
+    neighbours: str
+    contributions: int
+    rows: int | None
+    denominator: int | None
+    ends: tuple[tuple[Fraction, Fraction], ...]
+    cells: int
+    sizes: tuple[int, ...] | None
+    levels: int
+
+    @property
+    def widths(self) -> tuple[Fraction, ...]:
+        return tuple(upper - lower for lower, upper in self.ends)
+
+    @property
+    def reach(self) -> Fraction:
+        return max(abs(end) for pair in self.ends for end in pair)
+
+    @property
+    def changes(self) -> int:
+        return self.contributions * (2 if self.neighbours == "substitute" else 1)
+
+
+def facts_of(release: Release) -> Facts:
+    """Read from the statistic as a user would write it; not from what its draft made of it."""
+    statistic: Any = release.statistic
+    name, terms = statistic.name, release.terms
+    bounds = getattr(statistic, "bounds", None)
+    pairs = [] if bounds is None else list(bounds.values()) if hasattr(bounds, "values") else [bounds]
+    if name == "proportion" and terms.rows is None and statistic.denominator is None:
+        pairs = [(0, 1)]
+    tree = getattr(statistic, "tree", None)
+    return Facts(
+        statistic="counts" if name == "count" and statistic.by is not None else name,
+        method=release.method,
+        neighbours=terms.unit.neighbours,
+        contributions=terms.unit.contributions,
+        rows=terms.rows,
+        denominator=getattr(statistic, "denominator", None),
+        ends=tuple((Fraction(lower), Fraction(upper)) for lower, upper in pairs),
+        cells=_cells(getattr(statistic, "levels", None), getattr(statistic, "edges", None)),
+        sizes=getattr(statistic, "sizes", None),
+        levels=1 if tree is None else _depth(tree),
+    )
+
+
+def _cells(levels: Any, edges: Any) -> int:
+    by_name = hasattr(levels, "values") or hasattr(edges, "values")
+    several = list((levels or {}).values()) if by_name else [] if levels is None else [levels]
+    ranges = list((edges or {}).values()) if by_name else [] if edges is None else [edges]
+    return prod([*map(len, several), *(len(one) - 1 for one in ranges)]) if several or ranges else 0
+
+
+def _depth(groups: Any) -> int:
+    return max(1 + (_depth(one) if isinstance(one, tuple) else 0) for one in groups)
+
+
+def is_sound(release: Release) -> bool:
+    """Whether a released record's law is enough for its statistic, and ends where the statistic does."""
+    return not why_unsound(release)
+
+
+def why_unsound(release: Release) -> str:
+    """What is wrong with a release, in a word or two; nothing where it is sound."""
+    facts, parts = facts_of(release), parts_of(release)
+    whole = release.certificate
+    if impossible := _impossible(release, facts):
+        return impossible
+    if not demanded(facts, release.units, parts):
+        return "sensitivity, draws, dimension or units"
+    if {part.neighbours for part in parts} != {facts.neighbours}:
+        return "neighbours"
+    different = list(dict.fromkeys(parts))
+    if [certificates._certified_again(part) for part in different] != different or whole.loss > whole.epsilon:
+        return "loss"
+    # What the parts may cost together; parts that are worth more would hide behind a small sum of losses.
+    if sum(part.epsilon for part in parts) != whole.epsilon:
+        return "epsilons of parts"
+    if list(release.bounds) != own_bounds(release, facts):
+        return "bounds"
+    return "" if _ends_are_own(release, facts, parts) else "ends"
+
+
+def _impossible(release: Release, facts: Facts) -> str:
+    """Why no release with these terms can have been made."""
+    epsilon, rows = release.terms.guarantee.epsilon, facts.rows
+    if not 0 < epsilon <= LARGEST_EPSILON:
+        return "an epsilon that cannot be asked for"
+    if epsilon != release.certificate.epsilon:
+        return "an epsilon that is not the certificate's"
+    if (rows is None) != (facts.neighbours == "add-remove"):
+        return "rows and neighbours"
+    if rows is not None and not 1 <= rows <= MOST_ROWS:
+        return "rows that no table has"
+    return "" if facts.sizes is None or sum(facts.sizes) == rows else "sizes"
+
+
+def parts_of(release: Release) -> list[Certificate]:
+    law = release.certificate
+    return [law] if isinstance(law, Certificate) else list(law.parts)
+
+
+def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate]) -> bool:
+    """Whether the certified parts have the sensitivity, the dimension and the number of draws that the facts demand.
+
+    Noisy numbers times their units make the statistic, so that a unit that is too small would hide what a record does.
+    """
+    if facts.method not in _METHODS.get(facts.statistic, ()):
+        return False
+    if facts.method in OF_SUMS:
+        products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
+        return set(units) == {1} and _agrees(parts, [Fraction(1)], 1 + len(facts.ends) + products, facts.changes)
+    if facts.statistic in _TABLES:
+        over = facts.rows or facts.denominator or 0
+        shares = facts.statistic == "proportions" and facts.method != SHARES
+        if set(units) != ({Fraction(1, over) if over else None} if shares else {1}):
+            return False
+        dimension = len(units) if parts[0].noise == "zero-sum" else 1
+        return _agrees(parts, [Fraction(1)], dimension, facts.changes * facts.levels)
+    moved = _moves(facts)
+    if moved is None:
+        return False
+    if len(moved) > 1 and len(parts) == 1:
+        # Drawn together, in units of their own sensitivities.
+        scaled = all(unit * parts[0].sensitivity >= move for unit, move in zip(units, moved, strict=True))
+        return scaled and parts[0].dimension == len(moved) and parts[0].draws == 1
+    return set(units) == {1} and _agrees(parts, moved, 1, 1)
+
+
+def _agrees(parts: Sequence[Certificate], moved: Sequence[Fraction], dimension: int, draws: int) -> bool:
+    return len(parts) == len(moved) and all(
+        part.sensitivity >= move and part.dimension == dimension and part.draws >= draws
+        for part, move in zip(parts, moved, strict=True)
+    )
+
+
+def _moves(facts: Facts) -> list[Fraction] | None:
+    """What the unit can do to each released number; None where the record cannot be what it says."""
+    unit, rows = facts.contributions, facts.rows
+    pairs = list(combinations_with_replacement(facts.widths, 2))
+    if facts.statistic == "count":
+        return [Fraction(unit)]
+    if facts.statistic == "proportion":
+        over = rows or facts.denominator
+        return [Fraction(unit, over)] if over else None
+    if facts.statistic == "sum" and len(facts.ends) == 1:
+        return [unit * (facts.reach if rows is None else facts.widths[0])]
+    if facts.statistic == "mean" and len(facts.ends) == 1:
+        if rows is None:
+            return [unit * facts.widths[0] / 2 / facts.denominator] if facts.denominator else None
+        return [unit * facts.widths[0] / rows]
+    if rows is None or not pairs:
+        return None
+    if facts.statistic.startswith("pooled"):
+        if rows <= facts.cells or not facts.cells:
+            return None
+        places = enumerate(combinations_with_replacement(range(len(facts.ends)), 2))
+        free = unit / Fraction(rows - facts.cells)
+        if facts.sizes is not None:
+            return [free * (1 - Fraction(1, max(facts.sizes))) * a * b for a, b in pairs]
+        return [free * (1 if i == j else 2) * pairs[place][0] * pairs[place][1] for place, (i, j) in places]
+    moves = [unit * a * b / rows for a, b in pairs]
+    if facts.statistic == "standard_deviation" and facts.method == DIRECT:
+        return [_root_below(moves[0])]
+    return moves if facts.statistic in ("variance", "standard_deviation", "covariance", "correlation") else None
+
+
+def _root_below(square: Fraction) -> Fraction:
+    """A little less than √square."""
+    bits = 64 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    return Fraction(isqrt((square.numerator << (2 * bits)) // square.denominator), 1 << bits)
+
+
+# Bounds
+
+
+def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
+    """Where each number of a release can lie, from the statistic, its columns and the rows."""
+    rows, zero, count = facts.rows, Fraction(0), len(release.bounds)
+    if facts.statistic in ("count", "counts", "histogram", "crosstab"):
+        return [(zero, None if rows is None else Fraction(rows))] * count
+    if facts.statistic in ("proportion", "proportions"):
+        return [(zero, Fraction(1))] * count
+    (lower, upper), width = facts.ends[0], facts.widths[0]
+    if facts.statistic == "mean":
+        return [(lower, upper)] * max(facts.cells, 1)
+    if facts.statistic == "sum":
+        open_ends = (zero if lower >= 0 else None, zero if upper <= 0 else None)
+        return [open_ends if rows is None else (rows * lower, rows * upper)]
+    if facts.method in (VARIANCE_OF_SUMS, ROOT_OF_SUMS):
+        return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))]
+    if facts.method == CORRELATION_OF_SUMS:
+        return [(Fraction(-1), Fraction(1))] * len(facts.ends) ** 2
+    if facts.method in OF_SUMS:
+        # Two records attain half of the product.
+        places = product(range(len(facts.ends)), repeat=2)
+        return [_around(facts.widths[i] * facts.widths[j] / 2, i == j) for i, j in places]
+    largest = _largest(facts)
+    pairs = list(combinations_with_replacement(range(len(facts.ends)), 2))
+    made = [_around(facts.widths[i] * facts.widths[j] * largest, i == j) for i, j in pairs]
+    if facts.statistic == "standard_deviation" and facts.method == DIRECT:
+        return [(zero, _root_below(made[0][1]))]
+    if len(parts_of(release)) > 1 and release.terms.bounding == "truncated":
+        return _in_turn(made, pairs, release.noisy)
+    return made
+
+
+def _around(reach: Fraction, on_diagonal: bool) -> tuple[Fraction, Fraction]:
+    return (Fraction(0) if on_diagonal else -reach), reach
+
+
+def _largest(facts: Facts) -> Fraction:
+    """The largest variance of numbers that are one apart: half of them at either end."""
+    rows = facts.rows or 0
+    if not facts.statistic.startswith("pooled"):
+        return Fraction(rows * rows // 4, rows * (rows - 1))
+    scatter = Fraction(rows, 4) if facts.sizes is None else sum(Fraction(m * m // 4, m) for m in facts.sizes)
+    return Fraction(scatter) / (rows - facts.cells)
+
+
+def _in_turn(made: list[Any], pairs: list[tuple[int, int]], noisy: Sequence[Fraction]) -> list[Any]:
+    """Covariances that were truncated one by one lie within what the released variances allow, where that is not 0."""
+    variances = {i: noisy[place] for place, (i, j) in enumerate(pairs) if i == j}
+    reaches = [_root_below(variances[i] * variances[j]) for i, j in pairs]
+    cut = [i != j and reach > 0 for (i, j), reach in zip(pairs, reaches, strict=True)]
+    return [(-reach, reach) if yes else bound for bound, reach, yes in zip(made, reaches, cut, strict=True)]
+
+
+def _ends_are_own(release: Release, facts: Facts, parts: Sequence[Certificate]) -> bool:
+    """Whether bounded laws end where the numbers do."""
+    laws = [part for part in parts if part.bounding != "unbounded"]
+    if not laws:
+        return True
+    ends = [tuple(None if end is None else p.origin + end * p.step for end in (p.first, p.last)) for p in laws]
+    if facts.statistic in _TABLES:
+        return set(ends) == {(Fraction(0), None if facts.rows is None else Fraction(facts.rows))}
+    return ends == list(release.bounds)
