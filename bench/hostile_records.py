@@ -28,8 +28,8 @@ from typing import Any
 
 import numpy as np
 
+from inbounds.ledger.chain import Entry
 from inbounds.privacy.certificate import Certificate, Composition
-from inbounds.privacy.chain import Entry
 from inbounds.privacy.terms import Terms
 from inbounds.record import Release, codec
 from inbounds.record.in_turn import laws_in_turn
@@ -327,7 +327,7 @@ FILES: dict[str, Callable[[], str]] = {
 _READ = """
 import json, sys, time
 from pathlib import Path
-from inbounds.app.job import Releases
+from inbounds.plan.release import Releases
 text = Path(sys.argv[1]).read_text()
 start = time.process_time()
 try:

@@ -48,10 +48,10 @@ def one_pass(where: Path, rows: int) -> Any:
 
     from inbounds.road.draw import Promise, counts_law, draw_counts, draw_single, single_law
     from inbounds.tables.answers import counts_of
+    from inbounds.tables.coordinates import Unit, mean
     from inbounds.tables.engine import Request, tally
     from inbounds.tables.schema import Levels, Numeric, quantised, resolution
     from inbounds.tables.sources import read
-    from inbounds.tables.coordinates import Unit, mean
 
     steps = [quantised(Numeric.of(name, (0, 100)), resolution=resolution(rows, Fraction(1))) for name in NUMBERS]
     keys = (Levels("region", tuple(REGIONS)), Levels("answer", tuple(ANSWERS)))

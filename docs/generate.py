@@ -14,7 +14,7 @@ from typing import Any
 import inbounds
 from inbounds.cli import commands as cli
 from inbounds.plan.plan import Plan
-from inbounds.forecasts.wanted import STATISTICS
+from inbounds.statistics import registered
 
 HERE = Path(__file__).parent
 
@@ -82,8 +82,8 @@ def _default(rule: dict[str, Any]) -> str:
 
 def _goes_with(key: str, meaning: str) -> str:
     """The statistics that take a key, where not all of them do and the meaning does not name them."""
-    takes = [name for name, one in STATISTICS.items() if key in inspect.signature(one).parameters]
-    if not 0 < len(takes) < len(STATISTICS) or all(name in meaning for name in takes):
+    takes = [name for name, one in registered().items() if key in inspect.signature(one).parameters]
+    if not 0 < len(takes) < len(registered()) or all(name in meaning for name in takes):
         return ""
     return f" ({', '.join(takes)})"
 

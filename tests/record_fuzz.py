@@ -53,15 +53,15 @@ from typing import Any
 import numpy as np
 
 import inbounds as ib
-from inbounds.app.commands import verified
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan
+from inbounds.ledger import Account, Entry, LedgerError
+from inbounds.plan.plan import Plan
+from inbounds.plan.release import Releases, release
 from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import CertificateError
-from inbounds.privacy.ledger import Account, Entry, LedgerError
 from inbounds.privacy.terms import Terms
 from inbounds.record import RecordError, Release, codec
 from inbounds.record.statistic import parse_statistic
+from inbounds.service import verified
 from tests import records, soundness
 from tests.release.cases import every_call, table
 

@@ -15,7 +15,10 @@ LIBRARIES = {
     "cryptography": "an optional extra",
     "fcntl": "not on every system",
     "ibis": "an optional extra",
+    "jinja2": "only a page needs it",
+    "markupsafe": "only a page needs it",
     "narwhals": "only a table needs it, and it takes long to load",
+    "pandas": "only for those who ask for its tables",
     "polars": "only a table or a picture needs it, and it takes long to load",
     "pyarrow": "an optional extra",
     "pyspark": "an optional extra",
@@ -28,27 +31,22 @@ OTHERS = {
     # Names that are loaded when they are asked for.
     "__init__": {"importlib"},
     # A command loads what it needs, so that `inbounds --help` is quick.
-    "app.cli": {
+    "audit.command": {"inbounds", "inbounds.audit.events", "inbounds.audit.sources"},
+    "cli.commands": {
         "inbounds",
-        "inbounds.app",
         "inbounds.forecasts.outlook",
+        "inbounds.ledger",
         "inbounds.plan.plan",
         "inbounds.plan.template",
-        "inbounds.audit.__main__",
-        "inbounds.privacy",
-        "inbounds.privacy.ledger",
+        "inbounds.report.files",
+        "inbounds.studies",
         "inbounds.studies.covariance",
     },
-    "app.commands": {"csv", "inbounds.releases.together", "io"},
-    "app.job": {"inbounds.app"},
-    "app.laboratory": {"inbounds.studies"},
-    "app.plan": {"inbounds.forecasts.outlook"},
-    "app.preview": {"inbounds.forecasts.picture"},
-    "app.terminal": {"inbounds.privacy.ledger"},
-    "inference.result": {"inbounds.record"},
-    "laws.mechanism": {"inbounds.laws.picture"},
-    "record": {"inbounds.inference.intervals", "inbounds.inference.picture", "inbounds.releases.proof"},
-    "releases.opening": {"inbounds.privacy"},
+    "cli.terminal": {"inbounds.ledger"},
+    "studies.laboratory": {"inbounds.studies"},
+    # SQLite is loaded where there is a ledger, the report where one is written.
+    "ledger.store": {"inbounds.ledger.sqlite"},
+    "record.record": {"inbounds.report.files"},
 }
 
 

@@ -35,3 +35,14 @@ def test_a_mean_is_drafted_once(tracer):
     with tracer.tracing() as idle:
         sum(range(3))
     assert (idle.modules, idle.entered, idle.changes) == ([], 0, 0)
+
+
+def test_a_plan_of_eight_is_eight_drafts_and_eight_derivations(tracer, tmp_path):
+    """Each release is drafted once and its value derived once, in all that the command does: also for the report."""
+    assert len(tracer.ITEMS) == 8
+    tracer.write_files(tmp_path)
+    _, release_plan, *_ = tracer.roads(tmp_path).values()
+    with tracer.tracing() as trace:
+        release_plan()
+    assert trace.count(tracer.COUNTED["drafts"]) == 8
+    assert trace.count(tracer.COUNTED["derivations of a record's value"]) == 8

@@ -23,7 +23,7 @@ def test_the_wheel_holds_everything_and_runs(tmp_path):
     assert any(name.endswith("entry_points.txt") for name in names)
     where = tmp_path / "installed"
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", where, wheel], **run)
-    code = "import inbounds, sys; from inbounds.cli.commands import main; print(inbounds.__file__, file=sys.stderr); main()"
+    code = "import inbounds, sys, inbounds.cli.commands as c; print(inbounds.__file__, file=sys.stderr); c.main()"
     environment = os.environ | {"PYTHONPATH": str(where)}
     words = [sys.executable, "-c", code, "demo", "--out", tmp_path / "demo"]
     done = subprocess.run(words, env=environment, cwd=tmp_path, **run)

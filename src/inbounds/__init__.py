@@ -26,8 +26,8 @@ from inbounds.record import Release
 
 if TYPE_CHECKING:
     from inbounds import ledger as ledger
-    from inbounds.plan.release import release
     from inbounds.plan.plan import Plan
+    from inbounds.plan.release import release
 
 __version__ = "0.1.0.dev0"
 

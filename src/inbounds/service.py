@@ -5,8 +5,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from inbounds import ledger as ledgers
-from inbounds.plan.release import Releases, release
 from inbounds.plan.plan import Plan
+from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.road.run import open_source, request_of

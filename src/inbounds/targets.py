@@ -12,10 +12,10 @@ import scipy
 from inbounds import _check
 from inbounds._check import Array
 from inbounds._text import visible
+from inbounds.derivations import Direct
 from inbounds.forecasts.forecast import foreseen, typical_error
 from inbounds.forecasts.preview import Option
 from inbounds.forecasts.wanted import Wanted, require_wanted, sized
-from inbounds.derivations import Direct
 from inbounds.inference.result import KINDS
 from inbounds.tables.schema import DataError
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from inbounds import ledger
 from inbounds import demo as example
-from inbounds.plan.plan import Plan
+from inbounds import ledger
 from inbounds.ledger.amounts import write_amount as billionths
+from inbounds.plan.plan import Plan
 from tests.app.test_cli import called
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds import demo as example
 from inbounds.after import matrix
 from inbounds.after.tree import DEEPEST
-from inbounds.app import example
-from inbounds.app.job import Releases, release
-from inbounds.app.plan import Plan
+from inbounds.plan.plan import Plan
+from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError
 from inbounds.record.statistic import registered
 from inbounds.statistics import Covariance, base, tables

@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 import inbounds as ib
 from inbounds import ledger
 from inbounds._text import csv_cell, is_unseen, markdown, to_json, visible, visible_lines
+from inbounds.ledger import Account
 from inbounds.plan import release as job
 from inbounds.plan.plan import Plan, PlanError
-from inbounds.ledger import Account
 from inbounds.record.codec import longest_text
 from inbounds.road.run import request_of
 from tests.app.test_cli import called

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 
 import inbounds as ib
+from inbounds import demo as example
 from inbounds import ledger
 from inbounds import service as commands
-from inbounds import demo as example
-from inbounds.plan.release import Releases, release
-from inbounds.plan.plan import Plan, PlanError
 from inbounds.grid.scale import Scale
 from inbounds.ledger import Account, BudgetRefused, LedgerError, Unfinished
+from inbounds.plan.plan import Plan, PlanError
+from inbounds.plan.release import Releases, release
 from inbounds.privacy.certificate import certify, compose
 from inbounds.record import FORMAT, RecordError
 from inbounds.tables.schema import DataError

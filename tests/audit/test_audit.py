@@ -154,9 +154,9 @@ def test_both_commands_are_one(monkeypatch, capsys):
     """`inbounds audit` has the options of `python -m inbounds.audit`, and says with its exit status who was caught."""
     from typer.main import get_command
 
-    from inbounds.cli import commands as cli
     from inbounds.audit import __main__ as module
     from inbounds.audit import sources
+    from inbounds.cli import commands as cli
 
     commands = get_command(module.app), get_command(cli.app).commands["audit"]
     flags = [{flag for one in command.params for flag in one.opts} for command in commands]

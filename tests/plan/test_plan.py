@@ -9,8 +9,8 @@ import pytest
 
 import inbounds as ib
 from inbounds import demo as example
-from inbounds.plan.plan import Plan, PlanError
 from inbounds.ledger import Pure
+from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.statistic import describe, parse_statistic
 
 GOOD = example.PLAN

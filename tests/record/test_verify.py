@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 import inbounds as ib
-from inbounds.app.job import release
-from inbounds.app.plan import Plan
+from inbounds.plan.plan import Plan
+from inbounds.plan.release import release
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.statistic import parse_statistic

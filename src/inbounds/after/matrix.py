@@ -153,6 +153,9 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9, steps: int = 100)
             if trial[2] <= theta + 1e-4 * length * slope:
                 break
             length /= 2
+        else:
+            # No step along the way makes it better: as near as rounding allows.
+            break
         y = y + length * direction
         values, vectors, theta = trial
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

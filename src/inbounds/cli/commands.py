@@ -16,8 +16,8 @@ from inbounds import __version__
 from inbounds._check import choice
 from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
-from inbounds.cli.terminal import announced, progress_bar, say, show, steps, whole
 from inbounds.audit.command import audit
+from inbounds.cli.terminal import announced, progress_bar, say, show, steps, whole
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -175,8 +175,10 @@ def verify(
     from inbounds import service as commands
 
     made = commands.verified(record, against)
-    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.terms.unit.neighbours}
-    text = f"{len(made)} releases hold: epsilon {float(made.epsilon):g} in all, {made.terms.unit.neighbours}"
+    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.terms.neighbours}
+    many = len(made) > 1
+    text = f"{len(made)} release{'s hold' if many else ' holds'}: epsilon {float(made.epsilon):g}"
+    text += f"{' in all' if many else ''}, {made.terms.neighbours}"
     paid = "; no ledger accounts for it" if made.entry is None else ""
     paid = paid if against is None else "; the ledger has the charge"
     show(to_json(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)

@@ -10,9 +10,9 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.after.moments import symmetric
-from inbounds.forecasts.wanted import Wanted
 from inbounds.derivations import Direct, plausible
 from inbounds.expected import Doubles, continuous, is_coarse, root_error
+from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.laws.noise import unit_legendre

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from inbounds._html import render
 from inbounds._text import visible
 from inbounds.forecasts.forecast import foreseen, typical_error
-from inbounds.plan.plan import Plan
 from inbounds.forecasts.preview import Preview, previewed
 
 if TYPE_CHECKING:
     import altair
+
+    from inbounds.plan.plan import Plan
 
 # How errors change with the budget is shown for these multiples of it.
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -70,7 +71,7 @@ _HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 
 class Outlook:
     """The preview of a plan. Printed it is a table; `plot` draws errors over the budget."""
 
-    plan: Plan
+    plan: "Plan"
     prospects: tuple[Prospect, ...]
 
     @property
@@ -167,7 +168,7 @@ class Outlook:
         return chart
 
 
-def outlook(plan: Plan, progress: Callable[[int, int], None] | None = None) -> Outlook:
+def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) -> Outlook:
     """The preview of a plan."""
     wanted = plan.wanted()
     made = []

@@ -7,12 +7,13 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.forecasts.forecast import foreseen
-from inbounds.forecasts.preview import Preview
 from inbounds.forecasts.wanted import Wanted, sized
 from inbounds.tables.schema import DataError
 
 if TYPE_CHECKING:
     import altair
+
+    from inbounds.forecasts.preview import Preview
 
 # Okabe and Ito's blue, vermilion and green, with dashes: apart for the colour-blind and in grey.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73"]
@@ -20,13 +21,13 @@ _DASHES = [[1, 0], [6, 3], [2, 2]]
 
 
 def curves(
-    preview: Preview, *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
+    preview: "Preview", *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
     """Typical and worst RMSE and half-width of every option, over ε and over the number of records, as tidy rows.
 
     By default from a twentieth to twenty times what was asked for.
     """
-    if not isinstance(preview, Preview):
+    if not hasattr(preview, "options"):
         raise TypeError("preview must be what preview(...) gives")
     around = np.geomspace(1 / 20, 20, 17)
     size = preview.wanted.size
@@ -63,7 +64,7 @@ def _figures(wanted: Wanted) -> dict[str, float]:
 
 
 def plot(
-    preview: Preview, *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
+    preview: "Preview", *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
 ) -> "altair.HConcatChart":
     """Typical RMSE over ε and over the number of records, one line for each option; both axes logarithmic."""
     import altair as alt

@@ -11,6 +11,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._text import visible
+from inbounds.forecasts import picture
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import foreseen as foreseen
 from inbounds.forecasts.wanted import Wanted as Wanted
@@ -75,10 +76,8 @@ class Preview:
         return self.asked.forecast
 
     def plot(self, **spans: Any) -> "altair.HConcatChart":
-        """Typical errors over ε and over the number of records, as an Altair chart; see `inbounds.forecasts.picture.plot`."""
-        from inbounds.forecasts.picture import plot
-
-        return plot(self, **spans)
+        """Typical errors over ε and over the number of records, as an Altair chart."""
+        return picture.plot(self, **spans)
 
     def __repr__(self) -> str:
         best, title = self.recommended, visible(self.asked.record.title)

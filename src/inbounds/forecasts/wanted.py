@@ -7,9 +7,8 @@ from typing import Any
 
 from inbounds import _check
 from inbounds.privacy.terms import Terms
-from inbounds.record.draft import Draft
+from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
 from inbounds.record.statistic import Statistic, find_statistic
-from inbounds.road.run import UNNAMED, check_rows, size_terms
 from inbounds.tables.request import MOST_ROWS
 
 # Keywords of terms, which all statistics have.

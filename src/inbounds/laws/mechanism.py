@@ -13,6 +13,7 @@ import numpy as np
 from inbounds import _check
 from inbounds._check import Array, Bounds
 from inbounds._html import render
+from inbounds.laws import picture
 from inbounds.laws.bounding import (
     BIT,
     BOUNDINGS,
@@ -87,9 +88,7 @@ class Mechanism:
 
     def plot(self, at: Any = None) -> Any:
         """Its densities for some true values, with atoms at the bounds, as an Altair chart."""
-        from inbounds.laws.picture import plot
-
-        return plot(self, at)
+        return picture.plot(self, at)
 
     def _repr_html_(self) -> str:
         figures = {"largest bias": self.worst_bias(), "largest RMSE": math.sqrt(self.worst_mse())}

@@ -31,32 +31,28 @@ from fractions import Fraction
 from glob import has_magic
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field, PrivateAttr, ValidationError
 
 from inbounds._text import visible
+from inbounds.forecasts.outlook import Outlook, outlook
+from inbounds.forecasts.wanted import Wanted
+from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, hint, near, unfilled
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
-from inbounds.forecasts.wanted import Wanted
-from inbounds.ledger import Account, name_in
 from inbounds.record import codec
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic, find_statistic, registered
 from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 
-if TYPE_CHECKING:
-    from inbounds.forecasts.outlook import Outlook
-
 # Keys of a release that are keywords of its function.
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
 # Levels of a column of which no level need be named.
 _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
-# More releases than this are a slip of the pen, and each costs time to verify.
-_MOST_RELEASES = 500
 
 
 class Plan(Part):
@@ -75,7 +71,7 @@ class Plan(Part):
     data: Data
     budget: Budget
     columns: dict[str, Column] = Field(default_factory=dict)
-    release: list[Item] = Field(min_length=1, max_length=_MOST_RELEASES)
+    release: list[Item] = Field(min_length=1, max_length=codec.MOST_RELEASES)
     _drafts: dict[str, tuple[Any, Draft]] = PrivateAttr(default_factory=dict)
 
     @classmethod
@@ -212,12 +208,9 @@ class Plan(Part):
 
     def _draft(self, item: Item, epsilon: Fraction) -> Draft:
         """A release before the data; made once, and again only for a copy of the plan that asks for something else."""
-        asked = (
-            item,
-            epsilon,
-            self.data,
-            [self.columns[name] for name in (*item.columns, item.by) if name is not None],
-        )
+        rules = [self.columns[name] for name in (*item.columns, item.by) if name is not None]
+        data = self.data
+        asked = item, epsilon, rules, data.rows, data.expected_rows, data.neighbours, data.contributions
         before = self._drafts.get(item.name)
         if before is None or before[0] != asked:
             self._drafts[item.name] = before = asked, self.wanted_of(item, epsilon).draft()
@@ -265,10 +258,8 @@ class Plan(Part):
         epsilons = self.epsilons
         return {item.name: self._draft(item, epsilons[item.name]) for item in self.release}
 
-    def preview(self) -> "Outlook":
+    def preview(self) -> Outlook:
         """What each release would cost and how far off it would be. Reads no data and spends nothing."""
-        from inbounds.forecasts.outlook import outlook
-
         return outlook(self)
 
     @property

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inbounds.plan.plan import Plan, PlanError
 from inbounds.ledger import Account
+from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.record import Releases as Releases
 from inbounds.road.run import open_source, walk
 

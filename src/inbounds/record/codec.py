@@ -53,6 +53,10 @@ _LONG = 100
 # Elements of a list that are made text at a time.
 _BLOCK = 10_000
 _NAME_LENGTH = 10_000
+# Of one record: each takes time to prove.
+MOST_RELEASES = 500
+# Of a sum of epsilons: more cannot be written.
+_MOST_DIGITS = 4000
 
 
 # Writing
@@ -64,7 +68,8 @@ def digest(dataset: str | None, asked: Mapping[str, tuple[Any, Terms]]) -> str:
         "dataset": dataset,
         "releases": [[name, describe(statistic), terms.to_dict()] for name, (statistic, terms) in asked.items()],
     }
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    # Not sorted: the order of columns is that of a matrix.
+    text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
@@ -206,18 +211,22 @@ def read_record(text: str) -> Proved:
     if set(body) != _FIELDS or not isinstance(body["releases"], dict) or not body["releases"]:
         raise RecordError("the record has missing or unknown fields")
     dataset = body["dataset"]
+    if len(body["releases"]) > MOST_RELEASES:
+        raise RecordError(f"the record has more than {MOST_RELEASES} releases")
     if not (dataset is None or (isinstance(dataset, str) and dataset)):
         raise RecordError("the record's dataset is no name")
     releases = {}
     for name, one in body["releases"].items():
         try:
-            if len(name) > _NAME_LENGTH:
-                raise RecordError("its name is too long")
+            if not 0 < len(name) <= _NAME_LENGTH:
+                raise RecordError("its name is empty or too long")
             releases[name] = _read_release(one)
         except (RecordError, CertificateError) as error:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
-    if len({release.terms.unit for release in releases.values()}) > 1:
-        raise RecordError("the releases of a record have one neighbour relation and one unit")
+    if len({(release.terms.unit, release.terms.rows) for release in releases.values()}) > 1:
+        raise RecordError("the releases of a record are of one table: they have one number of rows and one unit")
+    if max(map(_count_digits, total(releases).epsilon.as_integer_ratio())) > _MOST_DIGITS:
+        raise RecordError(f"the epsilons of the releases add up to a number of more than {_MOST_DIGITS} digits")
     if digest_of(dataset, releases) != body["digest"]:
         raise RecordError("the record's digest is not that of what was asked for")
     return Proved(releases, dataset, _prove_entry(body["entry"], dataset, releases))
@@ -284,6 +293,10 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
     return replace(made, notes=made.own_notes())
 
 
+def _count_digits(number: int) -> int:
+    return number.bit_length() * 3 // 10
+
+
 def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
     index = (noisy - law.origin) / law.step
     low, high = (None, None) if law.bounding == "unbounded" else (law.first, law.last)
@@ -295,7 +308,9 @@ def _compare(release: "Release", body: Mapping[str, Any]) -> "Release":
     with _malformed():
         again = json.loads("".join(_release_pieces(release)))
     for name in _RELEASE_FIELDS:
-        same = again[name] == body[name] or (name == "value" and _is_rounded(release, again[name], body[name]))
+        # As text: 1, 1.0 and true are not the same there.
+        same = json.dumps(again[name], sort_keys=True) == json.dumps(body[name], sort_keys=True)
+        same = same or (name == "value" and _is_rounded(release, again[name], body[name]))
         if not same:
             raise RecordError(f"its field {name!r} does not follow from the rest of it")
     return release

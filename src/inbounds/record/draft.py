@@ -3,13 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from inbounds import _check
+from inbounds.errors import DataError
 from inbounds.grid.geometric import Integers
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
+from inbounds.record.statistic import Statistic
 from inbounds.tables.answers import Cells
-from inbounds.tables.request import Request
+from inbounds.tables.request import MOST_ROWS, Request
 
 # Numbers of a table as they are: vectors that are drawn together, one after another, or counts in one array.
 Exact: TypeAlias = Sequence[Sequence[Fraction]] | Integers
@@ -32,3 +35,40 @@ class Draft:
     def terms(self) -> Terms:
         """What the release promises."""
         return self.record.terms
+
+
+class Unnamed(str):
+    """The name of a column that nobody named."""
+
+    __slots__ = ()
+
+
+# Name of the column where a plain list of values is given.
+UNNAMED = Unnamed("x")
+
+
+def check_rows(rows: Any, terms: Terms) -> int | None:
+    """The number of rows that a user states, where stating one makes sense."""
+    if rows is None:
+        return None
+    if terms.protects_rows:
+        raise ValueError(
+            "rows= cannot be combined with neighbours='add-remove': there neighbouring tables differ in size, which is "
+            "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
+        )
+    return _check.integer(rows, "rows", least=1)
+
+
+def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:
+    """Terms with the public number of rows, if the statistic can be of so many."""
+    if terms.protects_rows:
+        return terms
+    if size is None:
+        raise TypeError("under neighbours='substitute' the number of rows is public: state it, as in rows=1000")
+    least = statistic.least_rows
+    if size < least:
+        needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"
+        raise DataError(f"the table has {needs}")
+    if size > MOST_ROWS:
+        raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
+    return terms.with_rows(size)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from inbounds import _check
 from inbounds import ledger as ledgers
 from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
-from inbounds.record.draft import Draft
+from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_terms
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, describe, parse_statistic
@@ -25,16 +24,6 @@ from inbounds.tables.located import located
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
-
-
-class _Unnamed(str):
-    """The name of a column that nobody named."""
-
-    __slots__ = ()
-
-
-# Name of the column where a plain list of values is given.
-UNNAMED = _Unnamed("x")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +48,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     if ledger is None:
         (made,) = count_and_draw(frame, drafts).values()
         return made
-    if any(isinstance(column.name, _Unnamed) for column in draft.request.columns):
+    if any(isinstance(column.name, Unnamed) for column in draft.request.columns):
         raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
@@ -169,33 +158,6 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     if stated is not None and size != stated:
         raise other_size(stated)
     return frame, size_terms(statistic, terms, size)
-
-
-def check_rows(rows: Any, terms: Terms) -> int | None:
-    """The number of rows that a user states, where stating one makes sense."""
-    if rows is None:
-        return None
-    if terms.protects_rows:
-        raise ValueError(
-            "rows= cannot be combined with neighbours='add-remove': there neighbouring tables differ in size, which is "
-            "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
-        )
-    return _check.integer(rows, "rows", least=1)
-
-
-def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:
-    """Terms with the public number of rows, if the statistic can be of so many."""
-    if terms.protects_rows:
-        return terms
-    if size is None:
-        raise TypeError("under neighbours='substitute' the number of rows is public: state it, as in rows=1000")
-    least = statistic.least_rows
-    if size < least:
-        needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"
-        raise DataError(f"the table has {needs}")
-    if size > MOST_ROWS:
-        raise DataError("the table has more than 2^31 rows, the limit here; release it in parts")
-    return terms.with_rows(size)
 
 
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
