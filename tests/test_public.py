@@ -1,6 +1,8 @@
 """What people outside rely on: the names, what importing costs, and that objects show how to make them."""
 
 import dataclasses
+import inspect
+import re
 import subprocess
 import sys
 
@@ -18,6 +20,7 @@ NAMES = {
     "Mechanism",
     "Plan",
     "Release",
+    "Releases",
     "__version__",
     "calibrate",
     "correlation",
@@ -42,20 +45,44 @@ NAMES = {
 
 def test_the_public_names_are_these():
     assert set(ib.__all__) == NAMES
-    assert len(NAMES) <= 25
+    assert len(NAMES) <= 26
     assert all(hasattr(ib, name) for name in NAMES)
 
 
-def test_the_ledger_is_there_when_it_is_asked_for():
-    """In a process of its own: by its name alone, and with it SQLite, which no single release needs."""
-    code = (
-        "import sys, inbounds\n"
-        "assert 'sqlite3' not in sys.modules\n"
-        "assert 'ledger' in dir(inbounds)\n"
-        "print(inbounds.ledger.Account.__name__, 'sqlite3' in sys.modules)"
-    )
+MODULES = ("errors", "inference", "ledger", "statistics", "targets")
+
+
+def test_the_public_modules_are_there_by_their_names():
+    """In a process of its own: nothing else was imported."""
+    code = f"import inbounds as ib; print([getattr(ib, name).__name__ for name in {MODULES}], 'ledger' in dir(ib))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "Account True\n"
+    assert done.stdout == f"{[f'inbounds.{name}' for name in MODULES]} True\n"
+    for name in MODULES:
+        module = getattr(ib, name)
+        assert module.__all__ == sorted(module.__all__)
+        assert all(hasattr(module, one) for one in module.__all__)
+
+
+def test_every_function_has_a_value_behind_it():
+    values = [made for name, made in vars(ib.statistics).items() if name in dir(ib) and isinstance(made, type)]
+    assert {made.name for made in values} == set(ib.statistics.registered())
+    for made in values:
+        assert getattr(ib, made.__name__) is made
+        fields = {field.name for field in dataclasses.fields(made) if field.init}
+        assert fields <= set(inspect.signature(getattr(ib, made.name)).parameters)
+
+
+def test_every_exception_is_in_the_tree():
+    """The drawing in the docstring has each of them, below the one that it inherits from."""
+    drawn = {}
+    above = {}
+    for line in ib.errors.__doc__.splitlines():
+        if found := re.match(r"    ([│ ]*)(?:[├└]── )?([A-Z]\w+)(?:  |$)", line):
+            depth = len(found[1]) // 4 + ("──" in line)
+            above[depth] = found[2]
+            drawn[found[2]] = above.get(depth - 1)
+    for name in ib.errors.__all__:
+        assert getattr(ib.errors, name).__base__.__name__ == drawn[name]
 
 
 def test_the_public_names_of_the_ledger_are_these():

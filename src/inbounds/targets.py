@@ -19,6 +19,8 @@ from inbounds.forecasts.wanted import Wanted, require_wanted, sized
 from inbounds.inference.result import KINDS
 from inbounds.tables.schema import DataError
 
+__all__ = ["Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
+
 _MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
 _MOST_ROWS = 2**31
 # Shares of a budget are rounded to a millionth of it.

@@ -236,7 +236,7 @@ def read_single(text: str) -> "Release":
     """The release of a record that has one."""
     releases = read_record(text).releases
     if len(releases) > 1:
-        raise RecordError("the record has several releases: inbounds.read_record reads it")
+        raise RecordError("the record has several releases: inbounds.Releases.from_json reads it")
     (release,) = releases.values()
     return release
 
