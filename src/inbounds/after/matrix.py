@@ -147,6 +147,9 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9, steps: int = 100)
         slope, length = float(gradient @ direction), 1.0
         if slope >= 0:
             direction, slope = -gradient, -float(gradient @ gradient)
+        if -slope <= 1e-14 * max(abs(theta), 1.0):
+            # What is still to be gained is less than rounding does to θ.
+            break
         for _ in range(40):
             trial = _dual(start, y + length * direction)
             trials -= 1

@@ -187,10 +187,10 @@ class Plan:
             whole[f"p{i}"] = rules.floored(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
         # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
-        digits = self.terms
+        digits, largest = self.terms, self._largest()
         for level in range(max(map(len, digits.values()), default=0)):
             for name in [name for name in whole if len(digits[name]) == level + 1]:
-                wide = level == 0 and self._largest()[name] * self.most > EXACT
+                wide = level == 0 and largest[name] * self.most > EXACT
                 terms[digits[name][level]] = whole.pop(name).cast(nw.Int64) if wide else whole.pop(name)
             frame, low, whole = _divided(frame, whole, 2.0**self.base, level)
             terms |= {digits[name][level]: digit for name, digit in low.items()}
@@ -317,7 +317,8 @@ def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Reque
     whole, cells = next((w, c) for w, c in zip(queries, results, strict=True) if _holds(w, request))
     keys = [whole.by.index(key) for key in request.by]
     sums = [whole.sums.index(quantised) for quantised in request.sums]
-    pairs = [whole.pairs.index(pair) for pair in request.pairs]
+    number = {pair: i for i, pair in enumerate(whole.pairs)}
+    pairs = [number[pair] for pair in request.pairs]
     result: dict[tuple[int, ...], Cell] = {}
     for place, (count, all_sums, all_pairs) in cells.items():
         margin = tuple(place[i] for i in keys)
