@@ -4,22 +4,22 @@ The descriptions are the reference that users read: of the JSON schema, and of t
 """
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic_core import PydanticCustomError
 
 from inbounds.after.tree import DEEPEST
 from inbounds.statistics import registered
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
-if TYPE_CHECKING:
-    StatisticName: TypeAlias = str
-else:
-    # Whatever is registered.
-    StatisticName = Literal[tuple(registered())]
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # Rows of a table, and whatever is counted in them.
 _MOST = 2**31
+
+
+def _names() -> list[Any]:
+    return list(registered())
 
 
 class Part(BaseModel):
@@ -69,10 +69,14 @@ class Column(Part):
 
 
 class Item(Part):
-    """One release."""
+    """One release. Keys beyond these are keywords of its statistic."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
 
     name: str = Field(min_length=1, max_length=200, description="unique")
-    statistic: StatisticName = Field(description="the name of a function of inbounds")
+    statistic: str = Field(
+        description="the name of a function of inbounds", json_schema_extra=lambda schema: schema.update(enum=_names())
+    )
     columns: list[str] = Field(default_factory=list, description="of [columns]; as many as the statistic takes")
     by: str | None = Field(None, description="the column of groups")
     share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
@@ -89,6 +93,14 @@ class Item(Part):
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
     plausible: Any = Field(None, description="where the truth may lie, for previews")
+
+    @field_validator("statistic")
+    @classmethod
+    def _registered(cls, statistic: str) -> str:
+        if statistic not in _names():
+            expected = ", ".join(map(repr, _names()))
+            raise PydanticCustomError("literal_error", "must be {expected}", {"expected": f"one of {expected}"})
+        return statistic
 
     @field_validator("tree")
     @classmethod

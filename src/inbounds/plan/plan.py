@@ -35,11 +35,12 @@ from typing import Any
 
 from pydantic import Field, PrivateAttr, ValidationError
 
+from inbounds._mistakes import suggest
 from inbounds._text import visible
 from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
-from inbounds.plan.columns import WAYS
+from inbounds.plan.columns import WAYS, exact
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, hint, near, unfilled
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
@@ -50,6 +51,8 @@ from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 
 # Keys of a release that are keywords of its function.
+# Keywords of statistics that a plan writes as rules of columns.
+_NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
 _OWN = ("level", "repair", "method", "derived", "tree", "denominator")
 # Levels of a column of which no level need be named.
 _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
@@ -173,9 +176,12 @@ class Plan(Part):
         rules = {name: self.columns[name] for name in item.columns if name in self.columns}
         if made.traits.columns in ("cells", "table") and prod(map(_cells, rules.values())) > MOST_CELLS:
             yield f"{where}.columns: the table would have more than {MOST_CELLS:,} cells"
-        for key in (*_OWN, "sizes", "by"):
-            if getattr(item, key) is not None and key not in _keys(made):
-                others = [name for name, one in registered().items() if key in _keys(one)]
+        extra = item.model_extra or {}
+        for key in (*(key for key in (*_OWN, "sizes", "by") if getattr(item, key) is not None), *extra):
+            others = [name for name, one in registered().items() if key in _keys(one)]
+            if not others or key in _NOT_KEYS:
+                yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
+            elif item.statistic not in others:
                 yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
         yield from self._problems_of_level(item, levels)
         yield from WAYS[made.traits.columns].problems(item, rules)
@@ -304,6 +310,7 @@ class Plan(Part):
                 }
                 made["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
         made |= {name: getattr(item, name) for name in _OWN}
+        made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
         return {name: value for name, value in made.items() if value is not None}
 
 
