@@ -34,7 +34,6 @@ OTHERS = {
     "audit.command": {"inbounds", "inbounds.audit.events", "inbounds.audit.sources"},
     "cli.commands": {
         "inbounds",
-        "inbounds.forecasts.outlook",
         "inbounds.ledger",
         "inbounds.plan.plan",
         "inbounds.plan.template",

@@ -1,22 +1,33 @@
-"""What the commands do: plans, releases, records and ledgers. The command line itself is `inbounds.cli.commands`."""
+"""What faces call: the command line today, a page tomorrow. Paths and plain values in, records and plain values out.
+
+Nothing here prints or knows how a face calls its arguments. Long work tells a callback what it is doing; one that
+raises cancels it. Before the ledger is charged nothing is spent then; a charge that was made stands.
+"""
 
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from inbounds import ledger as ledgers
+from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.road.run import open_source, request_of
 
+# Is told what is being done, or how many of how many releases are done.
 Say = Callable[[str], None]
-# The folder of these files, as the command line calls it.
-_OUT = "--out"
+Progress = Callable[[int, int], None]
 
 
-def apart(plan: Plan, folder: Path, argument: str) -> None:
+def preview_plan(path: Path, progress: Progress | None = None) -> Outlook:
+    """What each release of a plan would cost and how far off it would be. Reads no data and spends nothing."""
+    return outlook(Plan.load(path), progress)
+
+
+def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
     """Refuse a folder in which a file of the release would take the place of the plan's table or ledger.
 
     ``argument`` is what whoever gave the folder calls it, for messages.
@@ -35,10 +46,18 @@ def apart(plan: Plan, folder: Path, argument: str) -> None:
             )
 
 
-def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, say: Say | None = None) -> Releases:
-    """The main job, with its files."""
-    apart(plan, folder, _OUT)
-    with prepare_folder(folder, _OUT):
+def release_plan(
+    plan: Plan,
+    folder: Path,
+    *,
+    new: bool = False,
+    who: str | None = None,
+    say: Say | None = None,
+    argument: str = "folder",
+) -> Releases:
+    """Release a plan and write its files to a folder; ``argument`` is what a face calls that, for messages."""
+    _check_apart(plan, folder, argument)
+    with prepare_folder(folder, argument):
         made = release(plan, new=new, who=who, say=say)
         if say is not None:
             say("writing the report")
@@ -46,10 +65,10 @@ def run(plan: Plan, folder: Path, *, new: bool = False, who: str | None = None, 
     return made
 
 
-def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
-    """All that a release checks before it charges, the budget included."""
-    apart(plan, folder, _OUT)
-    remove_empty(make_folders(folder, _OUT))
+def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str = "folder") -> str:
+    """Check all that a release checks before it charges, the budget included, and say what it would do."""
+    _check_apart(plan, folder, argument)
+    remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(drafts, plan.budget.dataset)
     if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:
@@ -64,7 +83,7 @@ def dry_run(plan: Plan, folder: Path, *, new: bool = False) -> str:
     return f"{count} would cost {float(plan.budget.epsilon):g} ({left}); nothing was charged or released"
 
 
-def verified(path: Path, ledger: Path | None = None) -> Releases:
+def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     """A record that was proved again; with a ledger, also that the ledger has the charge and this very result."""
     try:
         text = path.read_text("utf-8")
@@ -83,3 +102,16 @@ def verified(path: Path, ledger: Path | None = None) -> Releases:
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
+
+
+def summarize(releases: Releases) -> dict[str, Any]:
+    """A record in plain values."""
+    return {
+        "releases": list(releases),
+        "values": {name: one.value.tolist() if one.axes else one.value for name, one in releases.items()},
+        "epsilon": str(releases.epsilon),
+        "neighbours": releases.terms.neighbours,
+        "entry": None if releases.entry is None else releases.entry.sequence,
+        "left": releases.left,
+        "stored": releases.stored,
+    }

@@ -237,7 +237,7 @@ for module, name in steps:
 loaded = Plan.load(plan)
 print("ready", flush=True)
 sys.stdin.readline()
-commands.run(loaded, out, new=new)
+commands.release_plan(loaded, out, new=new)
 print(count)
 """
 

@@ -395,18 +395,18 @@ def test_releases_taken_out_or_exchanged_are_found(made):
 
 
 def test_the_ledger_knows_the_result(plan, tmp_path):
-    made = commands.run(plan, tmp_path / "out")
+    made = commands.release_plan(plan, tmp_path / "out")
     record = tmp_path / "out" / "release.json"
-    assert commands.verified(record, plan.account.ledger).entry == made.entry
-    other = commands.run(plan, tmp_path / "other", new=True)
+    assert commands.verify_record(record, plan.account.ledger).entry == made.entry
+    other = commands.release_plan(plan, tmp_path / "other", new=True)
     # The record of one charge with the numbers of another.
     mixed = json.loads(record.read_text()) | {"entry": other.entry.to_dict()}
     (tmp_path / "mixed.json").write_text(json.dumps(mixed))
-    commands.verified(tmp_path / "mixed.json")
+    commands.verify_record(tmp_path / "mixed.json")
     with pytest.raises(RecordError, match="the ledger has another result for this charge"):
-        commands.verified(tmp_path / "mixed.json", plan.account.ledger)
+        commands.verify_record(tmp_path / "mixed.json", plan.account.ledger)
     with pytest.raises(LedgerError, match="there is no ledger"):
-        commands.verified(record, tmp_path / "none")
+        commands.verify_record(record, tmp_path / "none")
 
 
 def test_one_liner_surface(plan):

@@ -101,14 +101,12 @@ def preview(
 
     Example: inbounds preview plan.toml --picture errors.svg
     """
-    from inbounds.forecasts.outlook import outlook
-    from inbounds.plan.plan import Plan
+    from inbounds import service
 
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise ValueError("--picture must end in .png or .svg")
-    loaded = Plan.load(plan)
     with progress_bar("looking ahead") as progress:
-        made = outlook(loaded, progress)
+        made = service.preview_plan(plan, progress)
     if picture is not None:
         made.plot().save(str(picture))
         say(f"{picture} is drawn")
@@ -131,28 +129,25 @@ def release(
 
     Example: inbounds release plan.toml --out results
     """
-    from inbounds import service as commands
+    from inbounds import service
     from inbounds.plan.plan import Plan
     from inbounds.report.files import FILES
 
     loaded = Plan.load(plan)
     if dry_run:
         with announced():
-            text = commands.dry_run(loaded, out, new=new)
+            text = service.rehearse_plan(loaded, out, new=new, argument="--out")
         show(to_json({"dry_run": text})) if as_json else say(text)
         return
     with announced(), steps() as tell:
-        made = commands.run(loaded, out, new=new, who=by, say=tell)
+        made = service.release_plan(loaded, out, new=new, who=by, say=tell, argument="--out")
     if made.stored and made.entry is not None:
         say(
             f"released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); here it is again, free of "
             "charge. The table was not read: if it holds other data, give it another dataset; --new draws anew"
         )
     if as_json:
-        values = {name: one.value.tolist() if one.axes else one.value for name, one in made.items()}
-        entry = None if made.entry is None else made.entry.sequence
-        body = {"stored": made.stored, "epsilon": str(made.epsilon), "entry": entry, "left": made.left}
-        show(to_json(body | {"values": values, "files": [str(out / name) for name in FILES]}))
+        show(to_json(service.summarize(made) | {"files": [str(out / name) for name in FILES]}))
         return
     show(made)
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
@@ -172,16 +167,15 @@ def verify(
 
     Example: inbounds verify results/release.json --ledger survey.ledger
     """
-    from inbounds import service as commands
+    from inbounds import service
 
-    made = commands.verified(record, against)
-    body = {"releases": list(made), "epsilon": str(made.epsilon), "neighbours": made.terms.neighbours}
+    made = service.verify_record(record, against)
     many = len(made) > 1
     text = f"{len(made)} release{'s hold' if many else ' holds'}: epsilon {float(made.epsilon):g}"
     text += f"{' in all' if many else ''}, {made.terms.neighbours}"
     paid = "; no ledger accounts for it" if made.entry is None else ""
     paid = paid if against is None else "; the ledger has the charge"
-    show(to_json(body | {"entry": made.entry and made.entry.sequence}) if as_json else text + paid)
+    show(to_json(service.summarize(made)) if as_json else text + paid)
 
 
 @ledger.command("show", short_help="what is spent and left, and every entry")
@@ -214,11 +208,11 @@ def ledger_verify(
     Example: inbounds ledger verify survey.ledger --record results/release.json
     """
     from inbounds import ledger as ledgers
-    from inbounds import service as commands
+    from inbounds import service
 
     chain = ledgers.verify(path)
     for record in records or []:
-        commands.verified(record, path)
+        service.verify_record(record, path)
     text = f"{len(chain)} entries hold together" + (
         f", with {len(records)} record{'s' * (len(records) > 1)}" if records else ""
     )

@@ -91,8 +91,8 @@ def walk(
     receipt = ledgers.charge(account, request, new=new, who=who)
     if receipt.stored is not None:
         return _show_again(receipt, request, account, handed)
-    tell("reading the data, once")
     with ledgers.standing_charge(account, receipt):
+        tell("reading the data, once")
         made = Releases(
             count_and_draw(frame, drafts), account.dataset, receipt.entry, ledgers.spell_amount(receipt.left)
         )

@@ -1,0 +1,68 @@
+"""The service: what faces call, with progress by callback, and cancelled by one that raises."""
+
+import json
+
+import pytest
+
+from inbounds import demo, ledger, service
+from inbounds.plan.plan import Plan
+
+
+class Cancelled(Exception):
+    pass
+
+
+def cancel_at(step):
+    told = []
+
+    def say(text):
+        told.append(text)
+        if len(told) == step:
+            raise Cancelled
+
+    return say, told
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_cancelled_before_the_charge_nothing_is_spent(tmp_path, step):
+    plan = Plan.load(demo.write(tmp_path))
+    say, told = cancel_at(step)
+    with pytest.raises(Cancelled):
+        service.release_plan(plan, tmp_path / "out", say=say)
+    assert told[-1] == ["looking at the table", "charging the ledger"][step - 1]
+    assert not plan.account.ledger.exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_cancelled_after_the_charge_it_stands(tmp_path):
+    plan = Plan.load(demo.write(tmp_path))
+    say, told = cancel_at(3)
+    with pytest.raises(Cancelled):
+        service.release_plan(plan, tmp_path / "out", say=say)
+    assert told[-1] == "reading the data, once"
+    kinds = [entry.kind for entry in ledger.verify(plan.account.ledger)]
+    assert kinds == ["ledger", "dataset", "charge", "failure"]
+    with pytest.raises(ledger.Unfinished):
+        service.release_plan(plan, tmp_path / "out")
+
+
+def test_plain_values_come_out(tmp_path):
+    plan, steps = Plan.load(demo.write(tmp_path)), []
+    made = service.release_plan(plan, tmp_path / "out", say=steps.append)
+    assert steps[-1] == "writing the report"
+    plain = service.summarize(made)
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["epsilon"] == "1"
+    again = service.verify_record(tmp_path / "out" / "release.json", plan.account.ledger)
+    assert service.summarize(again)["values"] == plain["values"]
+    seen = []
+    service.preview_plan(tmp_path / "plan.toml", lambda done, of: seen.append((done, of)))
+    assert seen == [(i, len(made)) for i in range(len(made))]
+
+
+def test_messages_name_the_argument_of_whoever_asks(tmp_path):
+    plan = Plan.load(demo.write(tmp_path))
+    (tmp_path / "file").write_text("")
+    for argument in ("folder", "--out"):
+        with pytest.raises(ValueError, match=rf"^{argument} '"):
+            service.release_plan(plan, tmp_path / "file" / "x", argument=argument)
