@@ -103,9 +103,10 @@ def exact_noise(cells: int) -> dict[str, float]:
     import numpy as np
 
     from inbounds.grid.entropy import SYSTEM
-    from inbounds.road.draw import Promise, counts_law
+    from inbounds.privacy.certified import counts_law
+    from inbounds.privacy.terms import Terms
 
-    law = counts_law("histogram", Promise.of(1, "substitute", 1, "bit"), 10**6).mechanism
+    law = counts_law("histogram", Terms.of(1, rows=10**6)).mechanism
     law.draw_each(np.zeros(5000, dtype=np.int64), SYSTEM)
     start = time.perf_counter()
     law.draw_each(np.zeros(cells, dtype=np.int64), SYSTEM)

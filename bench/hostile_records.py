@@ -140,12 +140,12 @@ def asked(statistic: dict[str, Any], noisy: int = 1, **terms: Any) -> str:
 
 
 def several(made: Iterator[Release], *, paid: bool = False) -> str:
-    """As many releases as 1 MB holds."""
+    """As many releases as 1 MB holds, and a record may have."""
     releases: dict[str, Release] = {}
     size = 1000
     for release in made:
         size += len(compact(json.loads(codec.write_record({"r": release})))) - 110 + (120 if paid else 0)
-        if size > LARGEST:
+        if size > LARGEST or len(releases) == codec.MOST_RELEASES:
             break
         releases[f"{len(releases):x}"] = release
     return text_of(releases, paid=paid)

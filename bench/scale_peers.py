@@ -46,9 +46,12 @@ def one_pass(where: Path, rows: int) -> Any:
 
     import polars as pl
 
-    from inbounds.road.draw import Promise, counts_law, draw_counts, draw_single, single_law
+    from inbounds.privacy.certified import counts_law
+    from inbounds.privacy.terms import Terms
+    from inbounds.road.draw import draw_counts, draw_single
+    from inbounds.statistics.base import law_of_number
     from inbounds.tables.answers import counts_of
-    from inbounds.tables.coordinates import Unit, mean
+    from inbounds.tables.coordinates import mean
     from inbounds.tables.engine import Request, tally
     from inbounds.tables.schema import Levels, Numeric, quantised, resolution
     from inbounds.tables.sources import read
@@ -56,16 +59,16 @@ def one_pass(where: Path, rows: int) -> Any:
     steps = [quantised(Numeric.of(name, (0, 100)), resolution=resolution(rows, Fraction(1))) for name in NUMBERS]
     keys = (Levels("region", tuple(REGIONS)), Levels("answer", tuple(ANSWERS)))
     table = pl.scan_parquet(where / "*.parquet")
-    promise, unit = Promise.of(1, "substitute", 1, "bit"), Unit("substitute", 1)
+    terms = Terms.of(1, rows=rows)
 
     def run() -> None:
         frame = read(table, [*(one.column for one in steps), *keys])
         asked = [*(Request((), (one,)) for one in steps), Request(keys)]
         *sums, counts = tally(frame, asked, most=rows)
         for one, cells in zip(steps, sums, strict=True):
-            statistic = mean(one, unit, rows)
-            print(float(draw_single(statistic, single_law(statistic, promise), cells)), file=sys.stderr)
-        draw_counts(counts_of(counts, (4, 3)), counts_law("crosstab", promise, rows))
+            number = mean(one, terms.unit, rows)
+            print(float(draw_single(number(cells), law_of_number(number, terms, "mean"))), file=sys.stderr)
+        draw_counts(counts_of(counts, (4, 3)), counts_law("crosstab", terms))
 
     return run
 

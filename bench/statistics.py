@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 from bench.timing import median_time
 
-from inbounds.road.draw import Promise
-from inbounds.road.run import open_table
-from inbounds.tables.engine import MOST_ROWS, Request, tally
+from inbounds.privacy.terms import Terms
+from inbounds.statistics.base import quantise
+from inbounds.tables.engine import count_rows, tally
+from inbounds.tables.request import Request
 from inbounds.tables.schema import Levels, Numeric
+from inbounds.tables.sources import read
 
 NUMBERS = ["age", "income", "weight", "hours"]
 REGIONS, ANSWERS = ["north", "south", "east", "west"], ["yes", "no", "unknown"]
@@ -43,16 +45,15 @@ def arrays(rows: int) -> dict[str, Any]:
 
 def ours(data: Any, *, covariance: bool, crosstab: bool) -> Callable[[], object]:
     """The exact pass of a covariance matrix and a crosstab, at ε = 1."""
-    promise = Promise.of(1, "substitute", 1, "bit")
     numbers = [Numeric.of(name, (0, 100)) for name in NUMBERS] if covariance else []
     keys = [Levels("region", tuple(REGIONS)), Levels("answer", tuple(ANSWERS))] if crosstab else []
 
     def run() -> object:
-        table = open_table(data, [*numbers, *keys], promise, None)
-        steps = tuple(table.quantised(column, promise) for column in numbers)
+        frame = read(data, [*numbers, *keys])
+        rows = count_rows(frame)
+        steps = tuple(quantise(column, Terms.of(1, rows=rows)) for column in numbers)
         requests = [Request((), steps, True)] * covariance + [Request(tuple(keys))] * crosstab
-        assert table.frame is not None
-        return tally(table.frame, requests, most=table.rows or MOST_ROWS)
+        return tally(frame, requests, most=rows)
 
     return run
 

@@ -149,11 +149,15 @@ def _shown(option: Any) -> str:
 GROUPS = {
     "Releases": (
         "mean sum count proportion variance standard_deviation histogram proportions crosstab covariance correlation "
-        "pooled_variance pooled_covariance Release"
+        "pooled_variance pooled_covariance Release Releases"
     ),
     "Plans": "Plan release preview",
     "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",
 }
+
+
+# Modules with names of their own.
+MODULES = ("errors", "inference", "ledger", "statistics", "targets")
 
 
 def api() -> str:
@@ -171,6 +175,9 @@ def api() -> str:
         lines += ["", f"## {group}"]
         for name in names.split():
             lines += ["", f"### {name.strip('_')}", "", *_described(name, getattr(inbounds, name))]
+    lines += ["", "## Modules", "", "Nothing public lives deeper than these."]
+    for name in MODULES:
+        lines += ["", f"### ib.{name}", "", *_described(name, getattr(inbounds, name))]
     return "\n".join([*lines, ""])
 
 

@@ -28,8 +28,6 @@ LIBRARIES = {
 }
 # Module -> what else it imports late.
 OTHERS = {
-    # Names that are loaded when they are asked for.
-    "__init__": {"importlib"},
     # A command loads what it needs, so that `inbounds --help` is quick.
     "audit.command": {"inbounds", "inbounds.audit.events", "inbounds.audit.sources"},
     "cli.commands": {

@@ -46,19 +46,22 @@ def repeated(monkeypatch):
     """The values of many releases of one call."""
 
     def values(call, runs):
-        complete, given = opening.complete, []
+        real, given = opening.count_and_draw, []
 
         def noting(frame, drafts):
             given.append((frame, drafts))
-            return complete(frame, drafts)
+            return real(frame, drafts)
 
-        monkeypatch.setattr(opening, "complete", noting)
+        monkeypatch.setattr(opening, "count_and_draw", noting)
         whole = [call().value for _ in range(min(runs, WHOLE))]
-        monkeypatch.setattr(opening, "complete", complete)
+        monkeypatch.setattr(opening, "count_and_draw", real)
         frame, drafts = given[0]
-        public = [(draft.record, draft.request) for draft in drafts]
-        assert all([(draft.record, draft.request) for draft in others] == public for _, others in given)
-        return np.array(whole + [complete(frame, drafts)[0].value for _ in range(runs - len(whole))])
+        public = {name: (draft.record, draft.request) for name, draft in drafts.items()}
+        assert all(
+            {name: (draft.record, draft.request) for name, draft in others.items()} == public for _, others in given
+        )
+        (name,) = drafts
+        return np.array(whole + [real(frame, drafts)[name].value for _ in range(runs - len(whole))])
 
     return values
 

@@ -15,7 +15,8 @@ from sklearn import datasets
 
 from inbounds.privacy import sensitivity
 from inbounds.privacy.terms import Unit
-from inbounds.tables import coordinates, engine
+from inbounds.tables import coordinates
+from inbounds.tables import request as request_module
 from inbounds.tables.coordinates import Moments
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
@@ -118,9 +119,9 @@ def test_the_cells_made_by_hand_are_the_engines():
 @pytest.mark.parametrize("count", [3, 4, 7])
 def test_rounded_products_need_their_slack(count, monkeypatch):
     """On a grid so coarse that all pairs of neighbours can be tried, with products rounded as on fine ones."""
-    monkeypatch.setattr(engine, "EXACT", 1)
+    monkeypatch.setattr(request_module, "EXACT", 1)
     columns = [Quantised(one.column, count) for one in TINY]
-    product_ = engine.Product(*columns)
+    product_ = request_module.Product(*columns)
     assert product_.unit == count
     points = list(product(range(count + 1), repeat=2))
 

@@ -28,13 +28,20 @@ from inbounds.inference.result import (
 )
 from inbounds.inference.spreads import INVERTED, SIMULATED, Made
 from inbounds.laws.noise import unit_legendre
-from inbounds.record.release import ColumnRule, Release
+from inbounds.record.release import ColumnRule, Kind, Release
 
 _SIZE = "the table has as many records as its denominator"
 _POISSON = "records come at a rate, independently of each other"
 _NOTHING = "nothing beyond the certified law of the noise"
 _AT_THE_BOUNDS = "values may all lie at the bounds, the largest variance that the mean allows"
 _SUMS = ("sums of records are near to normal", _AT_THE_BOUNDS)
+
+
+def interval(
+    release: Release, level: float = 0.95, *, kind: Kind = "population", variance: Release | None = None
+) -> Interval:
+    """Where the truth lies; see `Release.interval`."""
+    return require_release(release, "release").interval(level, kind=kind, variance=variance)
 
 
 def interval_by(

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from math import isqrt
 
-from inbounds.after.moments import triangle_size
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.privacy.certified import Bound, cut_law
 from inbounds.tables.coordinates import root_below
+
+
+def list_places(elements: int) -> list[tuple[int, int]]:
+    """Row and column of each element on and above the diagonal of a matrix, row by row."""
+    size = (isqrt(8 * elements + 1) - 1) // 2
+    return list(combinations_with_replacement(range(size), 2))
 
 
 def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fraction) -> tuple[Certificate, Bound]:
@@ -23,7 +29,7 @@ def laws_in_turn(
     laws: Composition, bounds: Sequence[Bound], noisy: Sequence[Fraction]
 ) -> tuple[Composition, tuple[Bound, ...]]:
     """The laws and bounds that elements had which came out at ``noisy``: variances first, covariances within them."""
-    places = list(combinations_with_replacement(range(triangle_size(len(noisy))), 2))
+    places = list_places(len(noisy))
     variances = {i: noisy[place] for place, (i, j) in enumerate(places) if i == j}
     made = [
         (law, bound) if i == j else within_variances(law, bound, variances[i], variances[j])

@@ -7,19 +7,17 @@ arguments, noisy ones are returned, and nothing is kept.
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement
 from math import isqrt
 
 import numpy as np
 
-from inbounds.after.moments import triangle_size
 from inbounds.grid.entropy import SYSTEM, Entropy, require_system
 from inbounds.grid.geometric import Integers
 from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.record.draft import Draft
-from inbounds.record.in_turn import within_variances
+from inbounds.record.in_turn import list_places, within_variances
 from inbounds.record.release import Bound, Release
 from inbounds.tables.answers import Cells
 
@@ -98,7 +96,7 @@ def _draw_in_turn(
 
     Clamped ones need no second step: clamping is post-processing and comes with the repair.
     """
-    places = list(combinations_with_replacement(range(triangle_size(len(numbers))), 2))
+    places = list_places(len(numbers))
     parts, within, noisy = list(laws.parts), list(bounds), [Fraction(0)] * len(numbers)
     diagonal = {i: place for place, (i, j) in enumerate(places) if i == j}
     for place, (i, j) in sorted(enumerate(places), key=lambda item: item[1][0] != item[1][1]):
