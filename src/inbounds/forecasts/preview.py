@@ -132,7 +132,21 @@ def preview(
         About how many records there are, where that is protected (``neighbours="add-remove"``).
     confidence
         Of half-widths: 0.95 for what 95% of releases keep.
+    statistic, keywords
+        The name of a release function, and what it takes.
 
+    Returns
+    -------
+    Preview
+        A table when printed: the way asked for, and the others that there are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        What the release would raise.
+
+    Examples
+    --------
     >>> print(preview("proportion", epsilon=0.5, rows=200, plausible=(0.05, 0.3)))
     proportion of x = 1: epsilon 0.5 per record, substitute, 200 rows
         bounding         RMSE       bias      95% ± worst RMSE    worst ±

@@ -53,8 +53,10 @@ def calibrate(
         ``"exact"``, or ``"paper"`` for λ = δ₁/ε whatever the bounding. The latter is *not* ε-DP for truncated
         noise; it is there for the studies. `privacy_loss` tells what it really costs.
 
-    Formal guarantees
-    -----------------
+    Notes
+    -----
+    **Formal guarantees.**
+
     - claim:calibrate-pure. ``privacy_loss(result, ...) <= epsilon``, and within 1e-9 relative of it.
     - claim:calibrate-approximate. One statistic, or power 2: the exact trade-off of the noise, P(L > ε) -
       e^ε P(L' > ε) ≤ δ; for power 2 the analytic Gaussian mechanism (Balle & Wang 2018, Thm 8) at the Euclidean length
@@ -65,8 +67,8 @@ def calibrate(
       above or below; for vectors a union bound over coordinates. Clamping can make an atom of
       harmless outputs harmful, so BIT is calibrated on its atoms, not on the noise alone.
 
-    Errors
-    ------
+    **Errors.**
+
     Truncated noise with ``delta > 0`` is refused: its normaliser depends on the true value, so the noise's (ε, δ)
     does not carry over.
 

@@ -45,8 +45,10 @@ def privacy_loss(
         ``"inside"``: the true value lies within the bounds, as a statistic does within its own. ``"anywhere"``:
         it may lie beyond them, as a covariance may beyond bounds made from released variances.
 
-    Formal guarantees
-    -----------------
+    Notes
+    -----
+    **Formal guarantees.**
+
     With d = min(sensitivity, W) and u = 1/λ, for Laplace noise:
 
     - claim:loss-bit. BIT and unbounded: d u. BIT is post-processing; outputs beyond both locations are the worst.
@@ -62,8 +64,8 @@ def privacy_loss(
     With an open side, without bounding, or with the location anywhere, such noise has no pure ε, but for truncated
     noise of power 2, which loses at most δW/σ² wherever the location is.
 
-    Edge cases
-    ----------
+    **Edge cases.**
+
     A zero in ``moves`` costs nothing. With ``location="anywhere"`` the sensitivity is not capped at the width,
     except for truncated Laplace, whose law is that of the location clamped into the bounds.
 

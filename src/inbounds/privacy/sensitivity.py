@@ -154,14 +154,14 @@ def pooled_variance(
 
     ``sizes`` where the cell sizes are public; ``n`` and ``cells`` where only their sum and number are.
 
-    ===============================  ==========================  ================================
+    ================================  ==========================  ================================
     record                            sizes public                sizes secret
-    ===============================  ==========================  ================================
+    ================================  ==========================  ================================
     substituted, keeps its cell       (1 - 1/n_max)/(n-J), exact  1/(n-J), bound
     substituted, may change cell      n_max/(n_max+1)/(n-J), ex.  1/(n-J), bound
     comes or goes                     as the first; at n = 2J:    1/(n-J), bound (n > 2J);
                                       1/n                         2/n (n = 2J)
-    ===============================  ==========================  ================================
+    ================================  ==========================  ================================
 
     ``cell="free"`` needs at least two cells; one that comes or goes has no cell to change.
     """

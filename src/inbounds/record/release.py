@@ -4,7 +4,7 @@ Everything in it is public. The value follows from the noisy coordinates by the 
 certificate. `Release.from_json` drafts the statistic again, compares, and refuses a record that does not agree.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -324,7 +324,11 @@ class Release:
 
     def to_json(self) -> str:
         """The record as text, in the format ``inbounds-record/1``; fractions are written as such."""
-        return codec.write_record({self.title: self})
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """The text of `to_json` in pieces, so that a large record is written without being held twice."""
+        return codec.record_pieces({self.title: self})
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
