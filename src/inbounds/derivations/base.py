@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.expected import Error
+from inbounds.expected import Error, simulated_error
 from inbounds.privacy.certificate import Certificate, Composition
 
 Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
@@ -107,3 +107,19 @@ class Derivation(Protocol):
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         """The coordinates that a plausible truth has, without noise."""
         ...
+
+
+class Simulated:
+    """What derivations have in common whose errors are found by simulation; no derivation by itself."""
+
+    __slots__ = ()
+
+    single: ClassVar[bool] = False
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        """See `Derivation.simulate`."""
+        raise NotImplementedError
+
+    def error(self, given: Coordinates) -> Error:
+        """See `Derivation.error`."""
+        return simulated_error(*self.simulate(given))

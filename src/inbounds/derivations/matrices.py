@@ -8,26 +8,23 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.after.moments import possible, symmetric
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.expected import (
-    Error,
     affordable_matrices,
     simulate,
-    simulated_error,
     truncated_in_turn,
     worst_elements,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class Matrix(Simulated):
     """A covariance matrix, made possible by ``repair``; with ``unit`` the correlation matrix that follows from it."""
 
     repair: str
     unit: bool = False
 
     of_sums = False
-    single = False
 
     @property
     def text(self) -> str:
@@ -47,9 +44,6 @@ class Matrix:
     def covariances(self) -> "Matrix":
         """The same elements as covariances. No repair changes variances; this one takes no time."""
         return Matrix("clip")
-
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)

@@ -11,20 +11,45 @@ from inbounds._check import Array
 from inbounds.after import simplex
 from inbounds.after import tree as trees
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
-from inbounds.expected import Error, noise_length, simulate, simulated_error
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.expected import noise_length, simulate
+
+
+class _OnSimplex(Simulated):
+    """What is the same for all of them: vectors of one sum, whose errors are simulated and end at the bounds."""
+
+    __slots__ = ()
+
+    plain: ClassVar[bool] = False
+    of_sums: ClassVar[bool] = False
+    tail: ClassVar[Tail] = "bounds"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        raise NotImplementedError
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        return self._simulate_within(given, math.inf)
+
+    def _simulate_within(self, given: Coordinates, farthest: float) -> tuple[Array, tuple[Array, Array]]:
+        """Simulated errors; at worst no larger than the bounds are wide, nor than ``farthest``."""
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
+        width = float(given.limits.upper[0] - given.limits.lower[0])
+        worst = np.full(errors.shape[-1], min(width, farthest))
+        return errors, (worst, worst)
+
+    def room(self, values: Array) -> Array | None:
+        """Shares are what is left of one when others are taken away: rounding is measured by one."""
+        return np.asarray(1e-9 * np.abs(values) + 1e-12)
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.counts(plausible.shares(seen) * seen.known_size())
 
 
 @dataclass(frozen=True, slots=True)
-class Rescaled:
+class Rescaled(_OnSimplex):
     """Noisy shares over their sum; or counts over theirs, where the number of records is protected."""
 
     counts: bool = False
-
-    plain = False
-    of_sums = False
-    single = False
-    tail: ClassVar[Tail] = "bounds"
 
     @property
     def text(self) -> str:
@@ -33,140 +58,66 @@ class Rescaled:
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.rescale(noisy)
 
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
-
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        return _simulate(self, given, math.inf)
-
-    def room(self, values: Array) -> Array | None:
-        return _room(values)
-
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(plausible.shares(seen) * seen.known_size())
-
 
 @dataclass(frozen=True, slots=True)
-class Projected:
+class Projected(_OnSimplex):
     """The nearest vector that sums to one."""
 
     text = "projected onto the simplex"
-    plain = False
-    of_sums = False
-    single = False
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.project(noisy)
 
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
-
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         # The truth lies on the simplex too: the projection is no further from it than the noise was.
-        return _simulate(self, given, noise_length(given.parts, given.units))
-
-    def room(self, values: Array) -> Array | None:
-        return _room(values)
-
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(plausible.shares(seen) * seen.known_size())
+        return self._simulate_within(given, noise_length(given.parts, given.units))
 
 
 @dataclass(frozen=True, slots=True)
-class NearestCounts:
+class NearestCounts(_OnSimplex):
     """The nearest whole numbers that add up to the public number of rows."""
 
     text = "nearest counts with the public sum"
-    plain = False
-    of_sums = False
-    single = False
     tail: ClassVar[Tail] = "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.whole(noisy, int(limits.upper[0]))
 
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
-
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         # The nearest whole numbers are at most twice as far as the noise was.
-        return _simulate(self, given, 2 * noise_length(given.parts, given.units))
+        return self._simulate_within(given, 2 * noise_length(given.parts, given.units))
 
     def room(self, values: Array) -> Array | None:
         return None
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(plausible.shares(seen) * seen.known_size())
-
 
 @dataclass(frozen=True, slots=True)
-class AllButOne:
+class AllButOne(_OnSimplex):
     """The share at ``place`` is what the others leave of one."""
 
     place: int
 
     text = "one share is what the others leave of one"
-    plain = False
-    of_sums = False
-    single = False
-    tail: ClassVar[Tail] = "bounds"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.all_but_one(np.insert(noisy, self.place, 0.0, axis=-1), self.place)
-
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
-
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        return _simulate(self, given, math.inf)
-
-    def room(self, values: Array) -> Array | None:
-        return _room(values)
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         return plausible.counts(np.delete(plausible.shares(seen) * seen.known_size(), self.place))
 
 
 @dataclass(frozen=True, slots=True)
-class FromTree:
+class FromTree(_OnSimplex):
     """Shares of groups and of their members, made to agree."""
 
     tree: trees.Tree
 
     text = "shares of groups and members made to agree"
-    plain = False
-    of_sums = False
-    single = False
-    tail: ClassVar[Tail] = "bounds"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         return trees.leaves_of(self.tree, trees.consistent(self.tree, noisy, 1.0))
 
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
-
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        return _simulate(self, given, math.inf)
-
-    def room(self, values: Array) -> Array | None:
-        return _room(values)
-
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         counts = plausible.shares(seen) * seen.known_size()
         return plausible.counts(np.array([counts[list(leaves)].sum() for leaves in self.tree.leaves]))
-
-
-def _simulate(
-    derivation: Rescaled | Projected | NearestCounts | AllButOne | FromTree, given: Coordinates, farthest: float
-) -> tuple[Array, tuple[Array, Array]]:
-    """Simulated errors; at worst no larger than the bounds are wide, nor than ``farthest``."""
-    errors = simulate(derivation.values, given.worth, given.parts, given.units, given.limits)
-    width = float(given.limits.upper[0] - given.limits.lower[0])
-    worst = np.full(errors.shape[-1], min(width, farthest))
-    return errors, (worst, worst)
-
-
-def _room(values: Array) -> Array:
-    """Shares are what is left of one when others are taken away: rounding is measured by one."""
-    return np.asarray(1e-9 * np.abs(values) + 1e-12)

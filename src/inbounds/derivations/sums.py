@@ -13,9 +13,9 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.after.moments import dimension, pooled_scatter, possible, scatter, symmetric
 from inbounds.derivations import plausible
-from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import matrix_room
-from inbounds.expected import Error, affordable_draws, affordable_matrices, simulate, simulated_error
+from inbounds.expected import affordable_draws, affordable_matrices, simulate
 
 
 def _halves(limits: Limits) -> Array:
@@ -27,13 +27,12 @@ def _cells(noisy: Array, columns: int, *, products: bool) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
-class MeanOfSums:
+class MeanOfSums(Simulated):
     """The mean of each cell: its noisy sum over its noisy count."""
 
     text = "noisy sum over noisy count"
     plain = False
     of_sums = True
-    single = False
     tail: ClassVar[Tail] = "bounds"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
@@ -41,9 +40,6 @@ class MeanOfSums:
         # An empty group has no mean; one record is the least that a count stands for.
         means = limits.columns.mean(axis=1) + _halves(limits) * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
         return np.asarray(np.clip(means, limits.lower, limits.upper))
-
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_draws(len(given.noisy), len(given.limits.columns))
@@ -58,14 +54,13 @@ class MeanOfSums:
 
 
 @dataclass(frozen=True, slots=True)
-class SpreadOfSums:
+class SpreadOfSums(Simulated):
     """A variance, or with ``root`` a standard deviation."""
 
     root: bool = False
 
     plain = False
     of_sums = True
-    single = False
     tail: ClassVar[Tail] = "bounds"
 
     @property
@@ -77,9 +72,6 @@ class SpreadOfSums:
         counts, centred = scatter(cells[..., 0, :], _halves(limits))
         variances = np.clip(centred / (counts - 1), 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
-
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_draws(len(given.noisy), len(given.limits.columns))
@@ -100,7 +92,7 @@ class SpreadOfSums:
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixOfSums:
+class MatrixOfSums(Simulated):
     """A covariance matrix; ``pooled`` within groups, with ``unit`` the correlation matrix."""
 
     repair: str
@@ -109,7 +101,6 @@ class MatrixOfSums:
 
     plain = False
     of_sums = True
-    single = False
     tail: ClassVar[Tail] = "bounds"
 
     @property
@@ -132,9 +123,6 @@ class MatrixOfSums:
     def covariances(self) -> "MatrixOfSums":
         """The same sums as covariances. No repair changes variances; this one takes no time."""
         return MatrixOfSums("clip", pooled=self.pooled)
-
-    def error(self, given: Coordinates) -> Error:
-        return simulated_error(*self.simulate(given))
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
