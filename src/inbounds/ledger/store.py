@@ -49,8 +49,10 @@ class Transaction(Snapshot, Protocol):
 class Store(Protocol):
     """A place that keeps the entries and results of one ledger.
 
-    Formal guarantees
-    -----------------
+    Notes
+    -----
+    **Formal guarantees.**
+
     The ledger cannot be overspent, and nothing is drawn twice for one charge, if an implementation keeps these.
 
     - *Atomicity.* All that is added within one `write` is there afterwards, or none of it: none if the block raises, if

@@ -36,8 +36,10 @@ class Guarantee(Protocol):
     An implementation is a frozen dataclass whose fields are exact numbers greater than zero, one for each entry of
     `to_dict`. There is no guarantee of nothing: where nothing is left, the answer is None.
 
-    Formal guarantees
-    -----------------
+    Notes
+    -----
+    **Formal guarantees.**
+
     All that one budget covers holds together: if ``budget.covers(a.plus(b))``, then releases that keep ``a`` and ``b``
     keep ``budget`` between them, also if ``b`` was chosen after the first release was seen.
     """

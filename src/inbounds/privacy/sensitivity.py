@@ -188,14 +188,14 @@ def pooled_covariance(
 ) -> float:
     """claim:sensitivity-pooled-covariance. Pooled within-cell covariance over J cells, denominator n - J.
 
-    ============================  ============================================  ================================
+    =============================  ============================================  ================================
     record                         sizes public                                  sizes secret
-    ============================  ============================================  ================================
+    =============================  ============================================  ================================
     substituted, keeps its cell    (1 - 1/n_max)/(n-J), exact                    1/(n-J), bound
     substituted, may change cell   max_{a≠b} (2 - 1/(n_b+1) - 1/n_a)/(n-J), ex.  2/(n-J), bound
     comes or goes                  max_j [(1 - 1/n_j) + Σ_{k≠j} ⌊n_k²/4⌋/n_k     (1 + (n-2)/(4(n-1-J)))/(n-J),
                                    /(n-1-J)] / (n-J), bound                      bound
-    ============================  ============================================  ================================
+    =============================  ============================================  ================================
 
     A covariance can fall in one cell and rise in another, so a record that changes cell counts twice; the
     paper's 1/(n-J) is too small there.
