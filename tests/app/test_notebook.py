@@ -95,3 +95,21 @@ def test_mechanisms_show_themselves(bounding, bounds):
     chances = [row["probability"] for row in rows if "probability" in row]
     assert chances == [p for p in map(float, law.atoms(at=0.5)) if p > 0]
     assert law.plot() is not None
+
+
+def test_previews_intervals_and_results_of_plans_show_themselves():
+    seen = ib.preview("covariance", bounds={"a": (0, 1), "b": (0, 2)}, rows=100, epsilon=1)
+    lines, _ = read_table(seen._repr_html_())
+    assert len(lines) == 2 + len(seen.options)
+    assert sum(line[0].endswith(" *") for line in lines) == 1
+    counts = ib.histogram(list("aab") * 50, levels=list("ab"), epsilon=1)
+    interval = counts.interval(kind="noise")
+    lines, _ = read_table(interval._repr_html_())
+    assert lines[1:] == [
+        [label, f"{low:.6g}", f"{high:.6g}"]
+        for label, low, high in zip("ab", interval.lower, interval.upper, strict=True)
+    ]
+    both = ib.Releases({"<first>": counts, "second": ib.mean([1.0], bounds=(0, 2), epsilon=1)})
+    page = both._repr_html_()
+    assert page.count("<table>") == 2
+    assert "<h4>&lt;first&gt;</h4>" in page

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._html import render
 from inbounds._text import visible
 from inbounds.forecasts import picture
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
@@ -43,6 +44,12 @@ class Option:
     @property
     def epsilon(self) -> float:
         return self.record.epsilon
+
+    def figures(self) -> list[str]:
+        """Its errors as text: typical RMSE, bias, half-width, and the worst of the first and the last."""
+        seen = self.forecast
+        figures = (seen.typical, np.max(seen.bias), seen.reach, seen.worst, np.max(seen.worst_half_width))
+        return [_short(figure) for figure in figures]
 
     def half_width(self) -> Any:
         """Half of the interval for the population, if the release came out at the plausible truth."""
@@ -86,23 +93,41 @@ class Preview:
             f"{best.bounding} {best.forecast.typical:.3g} of {len(self.options)} ways; print it for all>"
         )
 
-    def __str__(self) -> str:
-        heads = ["RMSE", "bias", f"{_check.percent(self.wanted.confidence)} ±", "worst RMSE", "worst ±"]
+    @property
+    def summary(self) -> str:
+        """What it is a preview of, and what that would cost."""
         record = self.asked.record
         unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
         size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
-        lines = [f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"]
-        matrix = record.statistic.traits.matrix
+        return f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"
+
+    @property
+    def _heads(self) -> list[str]:
+        return ["RMSE", "bias", f"{_check.percent(self.wanted.confidence)} ±", "worst RMSE", "worst ±"]
+
+    def __str__(self) -> str:
+        matrix = self.asked.record.statistic.traits.matrix
         ways = f"    {'bounding':10s}{' method' if matrix else ''}"
-        lines.append(ways + "".join(f" {head:>10s}" for head in heads))
+        lines = [self.summary, ways + "".join(f" {head:>10s}" for head in self._heads)]
         for option in self.options:
-            seen = option.forecast
-            figures = (seen.typical, np.max(seen.bias), seen.reach, seen.worst, np.max(seen.worst_half_width))
             mark = "*" if option is self.recommended else ""
             method = f" {option.method:6s}" if matrix else ""
-            lines.append(f"  {mark:2s}{option.bounding:10s}{method}" + "".join(f" {_short(x):>10s}" for x in figures))
-        how = " (simulated)" if self.forecast.simulated else ""
-        return "\n".join([*lines, f"  * smallest typical error{how}"])
+            figures = "".join(f" {figure:>10s}" for figure in option.figures())
+            lines.append(f"  {mark:2s}{option.bounding:10s}{method}{figures}")
+        return "\n".join([*lines, f"  * {self._legend}"])
+
+    @property
+    def _legend(self) -> str:
+        return f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
+
+    def _repr_html_(self) -> str:
+        matrix = self.asked.record.statistic.traits.matrix
+        rows = []
+        for option in self.options:
+            way = f"{option.bounding}, {option.method}" if matrix else option.bounding
+            rows.append((f"{way} *" if option is self.recommended else way, option.figures()))
+        heads = ["bounding", *self._heads]
+        return render("list", caption=self.summary, heads=heads, rows=rows, rest=f"* {self._legend}")
 
 
 def _short(x: Any) -> str:

@@ -2,16 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from inbounds import _check
+from inbounds._html import render
 from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
 from inbounds.record.release import Release
 
 KINDS = ("population", "noise")
+# Rows of a table that a notebook shows.
+_MOST_ROWS = 50
 _PLACES = {"population": "in the population", "noise": "of this table"}
 
 
@@ -60,6 +64,16 @@ class Interval:
         if not self.axes:
             return f"{texts[0]}: {head}\n{notes}"
         return f"{head}:{lay_out(texts, self.axes)}\n{notes}"
+
+    def _repr_html_(self) -> str:
+        labels = [", ".join(one) for one in product(*self.axes)] if self.axes else [self.what]
+        ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
+        rows = [(label, [f"{low:.6g}", f"{high:.6g}"]) for label, (low, high) in zip(labels, ends, strict=True)]
+        more = len(rows) - _MOST_ROWS
+        each = f"each {_check.percent(self.level)}" if self.axes else _check.percent(self.level)
+        caption = f"{each} for the {self.what} {_PLACES[self.kind]}; {self.method}; assumes {self.assumption}"
+        rest = f"and {more:,} more" if more > 0 else ""
+        return render("list", caption=caption, heads=["", "lower", "upper"], rows=rows[:_MOST_ROWS], rest=rest)
 
 
 def described(release: Release) -> str:

@@ -320,14 +320,14 @@ def _coherent(neighbours: Neighbours, n_public: bool | None) -> None:
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     if n_public and neighbours == "add-remove":
         raise ValueError(
-            "n_public=True does not go with neighbours='add-remove': neighbouring tables then differ in n, so a scale "
-            "made from the table's own n gives it away (unbounded loss). Use neighbours='substitute', or "
+            "n_public=True cannot be combined with neighbours='add-remove': neighbouring tables then differ in n, so a "
+            "scale made from the table's own n gives it away (unbounded loss). Use neighbours='substitute', or "
             "release sum and count, or divide by a fixed public denominator (fixed_denominator=True)"
         )
     if n_public is False and neighbours == "substitute":
         raise ValueError(
-            "n_public=False does not go with neighbours='substitute': neighbouring tables have the same n, which "
-            "this relation does not protect. Use neighbours='add-remove'"
+            "n_public=False cannot be combined with neighbours='substitute': neighbouring tables have the same n, "
+            "which this relation does not protect. Use neighbours='add-remove'"
         )
 
 
