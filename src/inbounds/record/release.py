@@ -75,7 +75,7 @@ class Release:
     certificate: Certificate | Composition
     notes: tuple[str, ...] = ()
     # Computed once, when asked for.
-    _values: list[int] | list[float] | None = field(default=None, init=False, compare=False)
+    _values: tuple[float, ...] | None = field(default=None, init=False, compare=False)
     _error: Error | None = field(default=None, init=False, compare=False)
 
     @property
@@ -168,10 +168,10 @@ class Release:
         flat = self.flat_values()
         return np.array(flat).reshape(self.shape) if self.axes else flat[0]
 
-    def flat_values(self) -> list[int] | list[float]:
+    def flat_values(self) -> tuple[float, ...]:
         """The numbers of `value`, one after another; derived once."""
         if self._values is None:
-            object.__setattr__(self, "_values", self._derive())
+            object.__setattr__(self, "_values", tuple(self._derive()))
         assert self._values is not None
         return self._values
 
