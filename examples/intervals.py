@@ -15,9 +15,8 @@ import altair as alt
 import numpy as np
 
 import inbounds as ib
-from inbounds.forecasts.preview import Wanted
 from inbounds.inference import combine, difference, naive_wald, p_value, posterior, unbiased
-from inbounds.targets import Target, least_epsilon, least_rows, share_budget
+from inbounds.targets import Target, Wanted, least_epsilon, least_rows, share_budget
 
 SHARE = 0.2
 
