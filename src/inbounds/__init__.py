@@ -3,37 +3,74 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from inbounds import statistics as _statistics
-from inbounds.forecasts.preview import preview
-from inbounds.functions import (
-    correlation,
-    count,
-    covariance,
-    crosstab,
-    histogram,
-    mean,
-    pooled_covariance,
-    pooled_variance,
-    proportion,
-    proportions,
-    standard_deviation,
-    sum,  # noqa: A004
-    variance,
-)
-from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
-from inbounds.privacy import sensitivity
-from inbounds.privacy.calibrate import calibrate
-from inbounds.privacy.loss import privacy_loss
-from inbounds.record import Release, Releases
-
 if TYPE_CHECKING:
     from inbounds import errors as errors
     from inbounds import inference as inference
     from inbounds import ledger as ledger
     from inbounds import statistics as statistics
     from inbounds import targets as targets
+    from inbounds.forecasts.preview import preview
+    from inbounds.functions import (
+        correlation,
+        count,
+        covariance,
+        crosstab,
+        histogram,
+        mean,
+        pooled_covariance,
+        pooled_variance,
+        proportion,
+        proportions,
+        standard_deviation,
+        sum,  # noqa: A004
+        variance,
+    )
+    from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
     from inbounds.plan.plan import Plan
     from inbounds.plan.release import release
+    from inbounds.privacy import sensitivity
+    from inbounds.privacy.calibrate import calibrate
+    from inbounds.privacy.loss import privacy_loss
+    from inbounds.record import Release, Releases
+    from inbounds.statistics import (
+        Correlation as Correlation,
+    )
+    from inbounds.statistics import (
+        Count as Count,
+    )
+    from inbounds.statistics import (
+        Covariance as Covariance,
+    )
+    from inbounds.statistics import (
+        Crosstab as Crosstab,
+    )
+    from inbounds.statistics import (
+        Histogram as Histogram,
+    )
+    from inbounds.statistics import (
+        Mean as Mean,
+    )
+    from inbounds.statistics import (
+        PooledCovariance as PooledCovariance,
+    )
+    from inbounds.statistics import (
+        PooledVariance as PooledVariance,
+    )
+    from inbounds.statistics import (
+        Proportion as Proportion,
+    )
+    from inbounds.statistics import (
+        Proportions as Proportions,
+    )
+    from inbounds.statistics import (
+        StandardDeviation as StandardDeviation,
+    )
+    from inbounds.statistics import (
+        Sum as Sum,
+    )
+    from inbounds.statistics import (
+        Variance as Variance,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -66,22 +103,50 @@ __all__ = [
     "variance",
 ]
 
+# Everything is loaded when it is asked for: a plan needs no laws, a law no tables, and a word of help nothing.
+_MODULES = ("errors", "inference", "ledger", "sensitivity", "statistics", "targets")
+_FUNCTIONS = [
+    "correlation",
+    "count",
+    "covariance",
+    "crosstab",
+    "histogram",
+    "mean",
+    "pooled_covariance",
+    "pooled_variance",
+    "proportion",
+    "proportions",
+    "standard_deviation",
+    "sum",
+    "variance",
+]
 # The value behind each function: ib.Mean, ib.Crosstab.
-_VALUES = tuple(name for name in _statistics.__all__ if name not in ("Statistic", "Traits", "register", "registered"))
-# Public modules, and names that are loaded when they are asked for: pydantic is no part of a single release.
-_MODULES = ("errors", "inference", "ledger", "statistics", "targets")
-_LATER = {"Plan": "inbounds.plan.plan", "release": "inbounds.plan.release"}
+_VALUES = ["".join(word.capitalize() for word in name.split("_")) for name in _FUNCTIONS]
+_PLACES = {
+    **dict.fromkeys(_FUNCTIONS, "functions"),
+    **dict.fromkeys(_VALUES, "statistics"),
+    **dict.fromkeys(("Gaussian", "GeneralizedGaussian", "Laplace", "Mechanism"), "laws"),
+    **dict.fromkeys(("Release", "Releases"), "record"),
+    "Plan": "plan.plan",
+    "calibrate": "privacy.calibrate",
+    "preview": "forecasts.preview",
+    "privacy_loss": "privacy.loss",
+    "release": "plan.release",
+}
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_MODULES, *_VALUES])
+    return sorted([*__all__, *(name for name in _MODULES if name not in __all__), *_VALUES])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"inbounds.{name}")
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
-    if name in _VALUES:
-        return getattr(_statistics, name)
-    raise AttributeError(f"module 'inbounds' has no attribute {name!r}")
+    if name == "sensitivity":
+        found = import_module("inbounds.privacy.sensitivity")
+    elif name in _MODULES:
+        found = import_module(f"inbounds.{name}")
+    elif name in _PLACES:
+        found = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'inbounds' has no attribute {name!r}")
+    globals()[name] = found
+    return found

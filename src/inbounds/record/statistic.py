@@ -7,6 +7,7 @@ its own release, names itself, and says where the truth lies. Nothing else in th
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from inbounds import _check
@@ -98,12 +99,15 @@ def register(made: _Class) -> _Class:
 
 def registered() -> Mapping[str, type[Statistic]]:
     """All statistics by their names."""
+    # Those of the library register themselves when they are loaded, which nobody who reads a record may have done.
+    import_module("inbounds.statistics")
     return {name: _REGISTER[name] for name in sorted(_REGISTER)}
 
 
 def find_statistic(name: object) -> type[Statistic]:
     """The class of that name; `ValueError` for a name that is none."""
-    return _REGISTER[_check.choice(name, "statistic", tuple(sorted(_REGISTER)))]
+    known = registered()
+    return known[_check.choice(name, "statistic", tuple(known))]
 
 
 def describe(statistic: Statistic) -> dict[str, Any]:
