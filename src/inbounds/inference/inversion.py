@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import scipy
+from inbounds.inference.roots import bracket_root
 
 
 class Family(Protocol):
@@ -198,5 +198,5 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
     if function(high) <= 0:
         return high
     hair = 1e-12 * max(high - low, 1e-12 * abs(high))
-    root = scipy.optimize.brentq(function, low, high, xtol=hair, rtol=1e-15)
-    return max(low, float(root) - 2 * hair)
+    below, _ = bracket_root(function, low, high, hair)
+    return max(low, below - hair)

@@ -18,6 +18,7 @@ from inbounds.expected import Doubles, continuous, is_coarse
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of
 from inbounds.inference.result import KINDS, noisy_counts, require_release
+from inbounds.inference.roots import bracket_root
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
@@ -134,11 +135,8 @@ def _count_posterior(
     first, second, mixed = k[kept] + a, size - k[kept] + b, weights[kept]
 
     def quantile(tail: float) -> float:
-        return float(
-            scipy.optimize.brentq(
-                lambda p: mixed @ scipy.special.betainc(first, second, p) - tail, 0.0, 1.0, xtol=1e-12
-            )
-        )
+        ends = bracket_root(lambda p: float(mixed @ scipy.special.betainc(first, second, p)) - tail, 0.0, 1.0, 1e-12)
+        return sum(ends) / 2
 
     low, middle, high = (quantile(tail) for tail in tails)
     return float(mixed @ (first / (size + a + b))), middle, low, high
@@ -225,4 +223,4 @@ def _inverted(part: Certificate, released: float, unit: float) -> float:
 def _root(function: Any, low: float, high: float) -> float:
     if function(low) >= 0:
         return low
-    return high if function(high) <= 0 else float(scipy.optimize.brentq(function, low, high, rtol=1e-13))
+    return high if function(high) <= 0 else sum(bracket_root(function, low, high, 2e-12, relative=1e-13)) / 2
