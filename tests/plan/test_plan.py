@@ -124,6 +124,7 @@ MISTAKES = [
         [('columns = ["smoker"]', 'columns = ["smokr"]')],
         ["release.smokers: columns.smokr: no such column; did you mean smoker?"],
     ),
+    ([('level = "yes"', 'levle = "yes"')], ["levle: is not a known key; did you mean level?"]),
     ([("dataset =", "datset =")], ["budget.datset: is not a known key; did you mean dataset?"]),
     ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: is not a known key; did you mean budget?"]),
     ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a whole number, as in 20000, got 'many'"]),
