@@ -32,7 +32,7 @@ from inbounds.ledger.chain import Entry
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.terms import Terms
 from inbounds.record import Release, codec
-from inbounds.record.in_turn import laws_in_turn
+from inbounds.record.sequential import laws_in_turn
 from inbounds.statistics import (
     Correlation,
     Count,

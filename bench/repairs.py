@@ -24,12 +24,12 @@ from functools import partial
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.matrix import correlations
-from inbounds.after.simplex import project, rescale
-from inbounds.after.tree import balanced, consistent, grow, leaves_of, range_variance
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.joint import zero_sum
 from inbounds.grid.scale import Scale
+from inbounds.repairs.matrix import correlations
+from inbounds.repairs.simplex import project, rescale
+from inbounds.repairs.tree import balanced, consistent, grow, leaves_of, range_variance
 
 
 def supnorm(dimension: int, draws: int, rng: np.random.Generator) -> Array:

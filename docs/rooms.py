@@ -29,7 +29,7 @@ ROOMS = {
     "ledger": ("what has been spent, entry by entry", PUBLIC),
     "expected": ("errors of certified laws, in doubles", PUBLIC),
     "_types": ("types of public arguments", FILES),
-    "after": ("repairs: simplex, trees, matrices", PUBLIC),
+    "repairs": ("simplex, trees, matrices", PUBLIC),
     "tables": ("any frame, any engine: exact sums of integers", CONFIDENTIAL),
     "privacy": ("guarantees, sensitivity, loss, calibration, certificates", LAWS),
     "grid": ("laws in integers, and how to draw from them", LAWS),

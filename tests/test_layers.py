@@ -17,7 +17,7 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 BREACHES = {
     "layers": ("laws/__init__.py", "import inbounds.grid.scale"),
     "acyclic": ("grid/scale.py", "import inbounds.grid.law"),
-    "post-processing": ("after/__init__.py", "import inbounds.tables.engine"),
+    "post-processing": ("repairs/__init__.py", "import inbounds.tables.engine"),
     "wall": ("statistics/__init__.py", "import inbounds.tables.engine"),
     "samplers": ("statistics/__init__.py", "import inbounds.grid.joint"),
     "theory": ("privacy/__init__.py", "import inbounds.record"),
@@ -87,7 +87,7 @@ def test_there_is_a_contract_for_every_breach():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_breach_is_seen_however_it_is_written(copied, form):
-    status, said = planted(copied, "after/__init__.py", form, "post-processing")
+    status, said = planted(copied, "repairs/__init__.py", form, "post-processing")
     assert (status, "0 kept, 1 broken" in said) == (1, True), said
 
 

@@ -9,7 +9,7 @@ from inbounds.statistics import registered
 
 SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 # The paper's studies have the names of two statistics, and a word that is one names weights of a tree.
-APART = ("statistics", "studies", "after/tree.py", "demo.py", "plan/template.py")
+APART = ("statistics", "studies", "repairs/tree.py", "demo.py", "plan/template.py")
 
 
 def comparisons(source: str) -> list[str]:

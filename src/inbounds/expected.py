@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.moments import triangle_size
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.law import moments
 from inbounds.laws import Laplace, Mechanism
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
+from inbounds.repairs.moments import triangle_size
 
 _DRAWS = 4000
 

@@ -24,7 +24,7 @@ import inbounds as ib
 from inbounds.cli import commands as cli
 from inbounds.plan.template import skeleton
 from inbounds.road.run import Place
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.schema import Levels, Numeric
 from tests.engines import places
 
@@ -204,7 +204,7 @@ def test_cells_of_files(watch):
     for name, body in bad.items():
         (watch.folder / name).write_bytes(body)
         where = {"table": WORD[:2]} if name.endswith("duckdb") else {}
-        watch.run(lambda name=name, where=where: located(watch.folder / name, rules, **where))
+        watch.run(lambda name=name, where=where: open_place(watch.folder / name, rules, **where))
         for command in ("release", "preview", "release --dry-run"):
             plan = plan_of(name, watch.folder, **where)
             out = ["--out", str(watch.folder / "out")] if "release" in command else []
@@ -235,7 +235,7 @@ def test_passwords_of_addresses(watch, monkeypatch, password):
         if "\0" not in address:
             monkeypatch.setenv("SURVEY", address)
         for source in (address, "env:SURVEY"):
-            watch.run(lambda s=source: located(s, [Numeric.of("y", (0, 9))], table="t"), fails=True)
+            watch.run(lambda s=source: open_place(s, [Numeric.of("y", (0, 9))], table="t"), fails=True)
             watch.run(lambda s=source: skeleton(s, table="t"), fails=True)
             watch.run(lambda s=source: called("plan", "init", s, "--table", "t", "--out", "-"), fails=False)
             watch.run(lambda s=source: Place(s, "t"), fails=False)
@@ -268,7 +268,7 @@ def test_a_server_that_refuses(watch, monkeypatch):
         for source in (address, "env:SURVEY"):
             # The name of the table is the caller's own.
             shown = table.replace(WORD, "none")
-            watch.run(lambda s=source, t=shown: located(s, rules, table=t), fails=fails)
+            watch.run(lambda s=source, t=shown: open_place(s, rules, table=t), fails=fails)
             plan = plan_of(source, watch.folder, table=shown)
             watch.run(lambda p=plan: called("release", p, "--out", str(watch.folder / "out")))
 

@@ -9,12 +9,12 @@ import pytest
 
 import inbounds as ib
 from inbounds import demo as example
-from inbounds.after import matrix
-from inbounds.after.tree import DEEPEST
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError, codec
 from inbounds.record.statistic import registered
+from inbounds.repairs import matrix
+from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import Covariance, base, tables
 from tests.records import body_of, record_with
 

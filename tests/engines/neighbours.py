@@ -30,7 +30,7 @@ import numpy as np
 import polars as pl
 
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantised
 from inbounds.tables.sources import read
 
@@ -50,7 +50,7 @@ REQUESTS = [Request((), (X, W), True), Request(tuple(COLUMNS[3:5]), (X,)), Reque
 def counted(source, **where):
     """What a table is counted as, or the words of its refusal."""
     try:
-        frame = located(source, COLUMNS, **where) if isinstance(source, str | Path) else source
+        frame = open_place(source, COLUMNS, **where) if isinstance(source, str | Path) else source
         return [
             {place: cell for place, cell in cells.items() if cell[0]} for cells in tally(read(frame, COLUMNS), REQUESTS)
         ]

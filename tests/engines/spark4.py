@@ -52,7 +52,7 @@ def main():
     import pyspark
 
     from inbounds.tables.engine import tally
-    from inbounds.tables.located import located
+    from inbounds.tables.places import open_place
     from inbounds.tables.sources import read
 
     asked = pickle.loads((folder / "asked.pickle").read_bytes())
@@ -60,7 +60,9 @@ def main():
     found = []
     for place, (columns, requests) in enumerate(asked):
         # The caller's session, where there is one.
-        table = located(str(folder / "table"), columns, engine="spark" if mode == "classic" else "sc://localhost:15002")
+        table = open_place(
+            str(folder / "table"), columns, engine="spark" if mode == "classic" else "sc://localhost:15002"
+        )
         frame, jobs, group = read(table, columns), None, f"counted {place}"
         if mode == "classic":
             spark.sparkContext.setJobGroup(group, group)

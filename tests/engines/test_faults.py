@@ -13,7 +13,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Numeric, quantised
 from inbounds.tables.sources import read
 from tests.engines import places
@@ -43,7 +43,7 @@ def test_a_file_that_is_cut_off(tmp_path, engine, kept):
     if engine == "spark":
         places.spark()
     with pytest.raises(DataError) as caught:
-        tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+        tally(read(open_place(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
     assert "\n" not in str(caught.value)
 
 
@@ -54,7 +54,7 @@ def test_a_file_that_changes_between_opening_and_the_pass(tmp_path, engine):
     ages().write_parquet(path)
     if engine == "spark":
         places.spark()
-    frame = located(path, [AGE], engine=engine)
+    frame = open_place(path, [AGE], engine=engine)
     fewer = tmp_path / "fewer"
     ages(3000).write_parquet(fewer)
     fewer.replace(path)
@@ -73,13 +73,13 @@ def test_a_column_whose_type_differs_between_parts(tmp_path, engine):
     if engine == "spark":
         places.spark()
     try:
-        found = tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+        found = tally(read(open_place(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
     except DataError:
         found = expected(table)
     assert found == expected(table)
     pl.DataFrame({"age": ["many", "few"]}).write_parquet(tmp_path / "1.parquet")
     with pytest.raises(DataError):
-        tally(read(located(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
+        tally(read(open_place(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
 
 
 def test_a_dask_worker_that_is_killed():
@@ -129,7 +129,7 @@ def test_a_postgresql_connection_that_is_dropped():
                 "where backend_type = 'client backend' and pid <> pg_backend_pid()"
             )
 
-    frame = located(places.postgres(), [AGE], table="slow")
+    frame = open_place(places.postgres(), [AGE], table="slow")
     dropper = threading.Thread(target=drop)
     dropper.start()
     with pytest.raises(DataError, match="the table's engine failed"):

@@ -13,7 +13,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Levels, Numeric, quantised
 from inbounds.tables.sources import read
 from tests.engines import neighbours, places
@@ -23,7 +23,7 @@ SOURCES = [source for source in neighbours.SOURCES if "PostgreSQL" not in source
 
 
 def cells(table, *columns):
-    frame = table if not isinstance(table, str | Path) else located(table, columns)
+    frame = table if not isinstance(table, str | Path) else open_place(table, columns)
     (found,) = tally(read(frame, columns), [Request(tuple(columns))])
     return {place: cell[0] for place, cell in found.items()}
 
@@ -104,7 +104,7 @@ def test_no_engine_reads_csv_its_own_way(tmp_path, engine):
     for record in (b"yes,x", b'"a","\'1\'"', b'yes,"1\nyes,1\nyes,1"'):
         path.write_bytes(b"smoker,remark\n" + b"yes,x\n" * 500 + record + b"\n")
         with pytest.raises(ValueError, match="a CSV file is read by one reader"):
-            located(path, [HIV], engine=engine)
+            open_place(path, [HIV], engine=engine)
 
 
 def test_quotes_separators_and_breaks_in_a_csv_file(tmp_path):
@@ -182,7 +182,7 @@ def test_collations_of_postgresql():
             server.execute(f"CREATE TABLE tests_of_blood (hiv {kind})")
             server.execute("INSERT INTO tests_of_blood VALUES ('hiv POSITIVE')")
             server.execute("INSERT INTO tests_of_blood SELECT 'HIV positive' FROM generate_series(1, 999)")
-            frame = located(places.postgres(), [HIV], table="tests_of_blood")
+            frame = open_place(places.postgres(), [HIV], table="tests_of_blood")
             assert cells(frame, HIV) == {(0,): 999, (1,): 1}
 
 
@@ -202,7 +202,7 @@ def test_numbers_that_postgresql_would_refuse():
             server.execute(f"CREATE TABLE odd (x {kind})")
             for value in values:
                 server.execute(f"INSERT INTO odd VALUES ('{value}')")
-        frame = located(places.postgres(), [column.column], table="odd")
+        frame = open_place(places.postgres(), [column.column], table="odd")
         ((rows, sums, _),) = (c[()] for c in tally(read(frame, [column.column]), [Request((), (column,), True)]))
         assert rows == len(values)
         assert sums[0] == column.count * (2 if kind == "double precision" else 3)
@@ -219,9 +219,9 @@ def test_a_name_that_is_a_file_is_no_table_of_duckdb(tmp_path, monkeypatch):
         made.execute("CREATE TABLE ward.patients (hiv VARCHAR)")
     for name in ("secret.csv", "'secret.csv'", "read_csv('secret.csv')", "ward.secret", "patients"):
         with pytest.raises(DataError, match="the DuckDB file has no table or view"):
-            located("t.duckdb", [HIV], table=name)
+            open_place("t.duckdb", [HIV], table=name)
     for name in ('odd "name', "ward.patients", 'main.odd "name'):
-        assert cells(located("t.duckdb", [HIV], table=name), HIV) == {}
+        assert cells(open_place("t.duckdb", [HIV], table=name), HIV) == {}
 
 
 # What an attacker found after that
@@ -236,7 +236,7 @@ def test_the_files_of_a_folder_do_not_depend_on_values(tmp_path, engine):
     number = Numeric.of("x", (0, 100), missing=50)
     for last in (1, None):
         pd.DataFrame({"x": [1, last]}).to_parquet(tmp_path / "4.parquet")
-        (found,) = tally(read(located(tmp_path, [number], engine=engine), [number]), [Request()])
+        (found,) = tally(read(open_place(tmp_path, [number], engine=engine), [number]), [Request()])
         assert found[()][0] == 10
 
 
@@ -248,7 +248,7 @@ def test_a_name_with_brackets_is_that_file(tmp_path, engine):
         assert cells(tmp_path / "s[1].parquet", HIV) == {(1,): 3}
     else:
         with pytest.raises(ValueError, match="which this engine reads as a pattern; rename it"):
-            located(tmp_path / "s[1].parquet", [HIV], engine=engine)
+            open_place(tmp_path / "s[1].parquet", [HIV], engine=engine)
 
 
 def test_a_file_is_counted_once_whatever_ways_lead_to_it(tmp_path):
@@ -380,7 +380,7 @@ def test_padded_text_of_postgresql():
         server.execute("CREATE TABLE padded (hiv char(20), same outcome)")
         server.execute("INSERT INTO padded VALUES ('HIV positive', 'negative'), ('negative', 'HIV positive')")
     same = Levels("same", HIV.levels, other="negative", missing="negative")
-    frame = located(places.postgres(), [HIV, same], table="padded")
+    frame = open_place(places.postgres(), [HIV, same], table="padded")
     assert cells(frame, HIV, same) == {(0, 1): 1, (1, 0): 1}
 
 
@@ -389,19 +389,19 @@ def test_headers_that_take_long(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b'"a,t\n' + b"1,a\n" * 1_000_000)
     with pytest.raises(DataError, match="has no header"):
-        located(path, [HIV])
+        open_place(path, [HIV])
     path.write_bytes(b"hiv" + b"," * 20_000 + b"\n" + b"negative" + b"," * 20_000 + b"\n")
     assert cells(path, HIV) == {(1,): 1}
     path.write_bytes(b"x^2,hiv\n1,negative\n")
     with pytest.raises(DataError, match="put its first name in quotes"):
-        located(path, [HIV])
+        open_place(path, [HIV])
 
 
 def test_an_error_of_the_header_carries_nothing(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b'"t,u\nsecret,1\n"\xff,2\n')
     with pytest.raises(DataError) as caught:
-        located(path, [HIV])
+        open_place(path, [HIV])
     assert caught.value.__context__ is None
     for source, engine in (
         ("az://c/x.txt?sv=1&sig=secret", None),
@@ -409,7 +409,7 @@ def test_an_error_of_the_header_carries_nothing(tmp_path):
         ("x.parquet", "sc:/h;token=secret"),
     ):
         with pytest.raises(ValueError) as caught:
-            located(source, [HIV], engine=engine)
+            open_place(source, [HIV], engine=engine)
         assert "secret" not in str(caught.value)
 
 

@@ -139,9 +139,9 @@ def test_compressed_files(tmp_path):
 
 
 def test_a_secret_place_shows_no_name(tmp_path, monkeypatch):
-    from inbounds.tables.located import located
+    from inbounds.tables.places import open_place
 
     monkeypatch.setenv("TABLE", str(a_file(tmp_path, b"a\n1,2\n", "ward-7.csv").path))
     with pytest.raises(DataError, match="the file is not CSV") as caught:
-        located("env:TABLE", [Numeric.of("a", (0, 9))])
+        open_place("env:TABLE", [Numeric.of("a", (0, 9))])
     assert "ward" not in str(caught.value)

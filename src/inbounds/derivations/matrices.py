@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.moments import possible, symmetric
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.expected import (
@@ -15,6 +14,7 @@ from inbounds.expected import (
     truncated_in_turn,
     worst_elements,
 )
+from inbounds.repairs.moments import possible, symmetric
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Shares that sum to one, and counts that sum to the public number of rows; see `inbounds.after.simplex`."""
+"""Shares that sum to one, and counts that sum to the public number of rows; see `inbounds.repairs.simplex`."""
 
 import math
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after import simplex
-from inbounds.after import tree as trees
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.expected import noise_length, simulate
+from inbounds.repairs import simplex
+from inbounds.repairs import tree as trees
 
 
 class _OnSimplex(Simulated):

@@ -11,11 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.moments import dimension, pooled_scatter, possible, scatter, symmetric
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import matrix_room
 from inbounds.expected import affordable_draws, affordable_matrices, simulate
+from inbounds.repairs.moments import dimension, pooled_scatter, possible, scatter, symmetric
 
 
 def _halves(limits: Limits) -> Array:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.moments import symmetric
 from inbounds.derivations import Direct, plausible
 from inbounds.expected import Doubles, continuous, is_coarse, root_error
 from inbounds.forecasts.wanted import Wanted
@@ -18,6 +17,7 @@ from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
+from inbounds.repairs.moments import symmetric
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
-from inbounds.after.moments import pooled_scatter, scatter
 from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import Law, Noise, SupNorm
+from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
 _HALVINGS = 18

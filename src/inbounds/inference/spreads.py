@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.moments import triangle_size
 from inbounds.inference import simulated
 from inbounds.inference.inversion import Family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import law_of, noise_of
 from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
 from inbounds.record.release import Release
+from inbounds.repairs.moments import triangle_size
 
 # Lower and upper limits, how they were made, and what they assume.
 Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]

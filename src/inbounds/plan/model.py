@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 from pydantic_core import PydanticCustomError
 
-from inbounds.after.tree import DEEPEST
+from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import registered
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]

@@ -3,7 +3,7 @@
 .. code-block:: toml
 
     [data]
-    source = "survey.parquet"          # see inbounds.tables.located
+    source = "survey.parquet"          # see inbounds.tables.places
     rows = 20000                       # public under "substitute"
 
     [budget]

@@ -23,7 +23,7 @@ from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
-from inbounds.record.in_turn import laws_in_turn
+from inbounds.record.sequential import laws_in_turn
 from inbounds.record.statistic import describe, parse_statistic
 from inbounds.tables.request import MOST_ROWS
 

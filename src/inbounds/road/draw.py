@@ -17,8 +17,8 @@ from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.record.draft import Draft
-from inbounds.record.in_turn import list_places, within_variances
 from inbounds.record.release import Bound, Release
+from inbounds.record.sequential import list_places, within_variances
 from inbounds.tables.answers import Cells
 
 

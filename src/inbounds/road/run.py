@@ -20,7 +20,7 @@ from inbounds.record.statistic import Statistic, describe, parse_statistic
 from inbounds.road.draw import draw
 from inbounds.tables.answers import records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
@@ -28,7 +28,7 @@ from inbounds.tables.sources import Frame, check_types, is_column, is_table, rea
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table lives; see `inbounds.tables.located`."""
+    """Where a table lives; see `inbounds.tables.places`."""
 
     # It may be an address with a password.
     source: str = field(repr=False)
@@ -168,7 +168,7 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     of rows is public, and under ``"add-remove"`` it is not looked at.
     """
     columns = list(dict.fromkeys(column for draft in drafts for column in draft.request.columns))
-    table = located(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
+    table = open_place(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
     if isinstance(data, Place):
         _require_columns(table, columns)
     frame = read(table, columns)
@@ -197,7 +197,7 @@ def _require_columns(table: Any, columns: Sequence[Column]) -> None:
 def columns_of(place: Place) -> dict[str, str]:
     """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
     columns: list[Column] = []
-    frame = read(located(place.source, columns, table=place.table, engine=place.engine), columns)
+    frame = read(open_place(place.source, columns, table=place.table, engine=place.engine), columns)
     names = frame.collect_schema()
     if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
         raise DataError("the file has one column, named by a whole line: save it with commas between columns")

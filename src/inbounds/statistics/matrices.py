@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from inbounds import _check
 from inbounds._types import Bounds, MatrixRepair, Method
-from inbounds.after import matrix
 from inbounds.derivations import Matrix, MatrixOfSums
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
@@ -16,6 +15,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
+from inbounds.repairs import matrix
 from inbounds.statistics.base import (
     draft_elements,
     draft_of_sums,

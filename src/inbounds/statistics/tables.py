@@ -12,7 +12,6 @@ from inbounds import _check
 from inbounds._frozen import FrozenMap
 from inbounds._types import CountRepair, Edges, Level, ShareRepair
 from inbounds._types import Levels as LevelList
-from inbounds.after.tree import balanced, count_nodes, grow
 from inbounds.derivations import AllButOne, Derivation, Direct, FromTree, NearestCounts, Projected, Rescaled
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
@@ -21,6 +20,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
+from inbounds.repairs.tree import balanced, count_nodes, grow
 from inbounds.statistics.base import (
     UNIT_INTERVAL,
     draft_counts,

@@ -17,7 +17,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.after import matrix
+from inbounds.repairs import matrix
 from inbounds.studies import noise
 from inbounds.studies.engine import Draws, NoSample, Setting
 from inbounds.studies.scales import CALIBRATIONS, require_sizes, truncated_scale

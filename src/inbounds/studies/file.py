@@ -31,8 +31,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictFloat, 
 
 from inbounds import _check
 from inbounds._mistakes import explain, write_place
-from inbounds.after.tree import Groups
 from inbounds.errors import StudyError as StudyError
+from inbounds.repairs.tree import Groups
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shortened
 from inbounds.studies.proportions import Proportions, Shares

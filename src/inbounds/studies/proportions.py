@@ -23,13 +23,13 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.after.simplex import all_but_one, project, rescale
-from inbounds.after.tree import Groups, Tree, balanced, consistent, grow, leaves_of
 from inbounds.inference.counts import Binomial, sampled
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
 from inbounds.inference.synthesis import pooled
 from inbounds.privacy.exact import calibrate_scale
+from inbounds.repairs.simplex import all_but_one, project, rescale
+from inbounds.repairs.tree import Groups, Tree, balanced, consistent, grow, leaves_of
 from inbounds.studies import noise
 from inbounds.studies.engine import Draws, Setting
 from inbounds.studies.scales import CALIBRATIONS, require_sizes, share_scale

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from inbounds.after.linear import Constraint, System
-from inbounds.after.simplex import all_but_one, project, rescale, whole
-from inbounds.after.tree import balanced, consistent, grow, leaves_of
 from inbounds.derivations import Limits, Matrix
+from inbounds.repairs.linear import Constraint, System
+from inbounds.repairs.simplex import all_but_one, project, rescale, whole
+from inbounds.repairs.tree import balanced, consistent, grow, leaves_of
 
 DRAWS = 10_000
 EPSILONS = (0.01, 0.1, 1.0, 10.0)

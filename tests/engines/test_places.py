@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.located import located
+from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantised
 from inbounds.tables.sources import read
 from tests.engines import places
@@ -44,7 +44,7 @@ READERS = ["polars", "duckdb", "dask", "spark"]
 
 
 def counted(source, **how):
-    return tally(read(located(source, COLUMNS, **how), COLUMNS), REQUESTS)
+    return tally(read(open_place(source, COLUMNS, **how), COLUMNS), REQUESTS)
 
 
 @pytest.fixture
@@ -79,12 +79,12 @@ def test_csv_files_by_one_reader(files, name):
     assert counted(files / name) == counted(files / name, engine="polars") == EXPECTED
     for engine in (*READERS[1:], "spark://host:7077"):
         with pytest.raises(ValueError, match="a CSV file is read by one reader"):
-            located(files / name, COLUMNS, engine=engine)
+            open_place(files / name, COLUMNS, engine=engine)
 
 
 @pytest.mark.claim("located")
 def test_polars_reads_where_nothing_is_said(files):
-    assert isinstance(located(files / "one.csv", COLUMNS), pl.LazyFrame)
+    assert isinstance(open_place(files / "one.csv", COLUMNS), pl.LazyFrame)
     assert counted(str(files / "one.parquet")) == EXPECTED
 
 
@@ -95,20 +95,20 @@ def test_types_do_not_follow_the_values(tmp_path):
     for rows in (["1", "2", "1"], ["1", "2", "x"]):
         path = tmp_path / "codes.csv"
         path.write_text("code\n" + "\n".join(rows) + "\n")
-        (cells,) = tally(read(located(path, column), column), [Request(tuple(column))])
+        (cells,) = tally(read(open_place(path, column), column), [Request(tuple(column))])
         assert sum(cell[0] for cell in cells.values()) == 3
 
 
 def test_text_in_a_column_of_numbers_is_missing(tmp_path):
     path = tmp_path / "ages.csv"
     path.write_text("age\n1\nsecret\n3\n")
-    (with_text,) = tally(read(located(path, COLUMNS[:1]), COLUMNS[:1]), [Request((), NUMBERS[:1])])
+    (with_text,) = tally(read(open_place(path, COLUMNS[:1]), COLUMNS[:1]), [Request((), NUMBERS[:1])])
     path.write_text("age\n1\n40\n3\n")
-    assert tally(read(located(path, COLUMNS[:1]), COLUMNS[:1]), [Request((), NUMBERS[:1])]) == [with_text]
+    assert tally(read(open_place(path, COLUMNS[:1]), COLUMNS[:1]), [Request((), NUMBERS[:1])]) == [with_text]
     path.write_text("age\n1\nsecret\n3\n")
     refusing = Numeric.of("age", (0, 100))
     with pytest.raises(DataError, match="column 'age' has missing values, or values that are no numbers") as caught:
-        tally(read(located(path, [refusing]), [refusing]), [Request((), (quantised(refusing, resolution=1 << 30),))])
+        tally(read(open_place(path, [refusing]), [refusing]), [Request((), (quantised(refusing, resolution=1 << 30),))])
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 
@@ -124,11 +124,11 @@ def test_a_duckdb_file(tmp_path):
         made.execute("create view seen as select * from answers")
     assert counted(path, table="answers") == counted(path, table="seen") == EXPECTED
     with pytest.raises(ValueError, match="a DuckDB file needs table="):
-        located(path, COLUMNS)
+        open_place(path, COLUMNS)
     with pytest.raises(DataError, match="the DuckDB file has no table or view 'none'"):
         counted(path, table="none")
     with pytest.raises(ValueError, match="a DuckDB file does its own work: leave engine= out"):
-        located(path, COLUMNS, table="answers", engine="spark")
+        open_place(path, COLUMNS, table="answers", engine="spark")
 
 
 @pytest.mark.claim("located")
@@ -140,7 +140,7 @@ def test_a_postgresql_server(monkeypatch):
     monkeypatch.setenv("SURVEY", places.postgres())
     assert counted("env:SURVEY", table="answers") == EXPECTED
     assert counted(places.postgres(), table="public.answers") == EXPECTED
-    frame = located("env:SURVEY", COLUMNS, table="answers")
+    frame = open_place("env:SURVEY", COLUMNS, table="answers")
     with pytest.raises(Exception, match="read-only transaction"):
         frame.get_backend().raw_sql("delete from answers")
     wrong = places.postgres().replace("postgres@", "nobody:hunter2@")
@@ -170,7 +170,7 @@ def test_bad_places(tmp_path, monkeypatch, source, how, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mixed.txt").write_text("")
     with pytest.raises((ValueError, TypeError)) as caught:
-        located(source, COLUMNS, **how)
+        open_place(source, COLUMNS, **how)
     assert words in str(caught.value)
     assert "u:p" not in str(caught.value)
 
@@ -178,12 +178,12 @@ def test_bad_places(tmp_path, monkeypatch, source, how, words):
 def test_a_secret_place_is_not_shown(monkeypatch):
     monkeypatch.setenv("PLACE", "postgres//u:hunter2@h/d")
     with pytest.raises(DataError, match="there is no file 'env:PLACE'"):
-        located("env:PLACE", COLUMNS)
+        open_place("env:PLACE", COLUMNS)
 
 
 def test_table_belongs_to_databases(files):
     with pytest.raises(ValueError, match="table= belongs to a DuckDB file"):
-        located(files / "one.csv", COLUMNS, table="t")
+        open_place(files / "one.csv", COLUMNS, table="t")
 
 
 @pytest.mark.parametrize(
@@ -198,5 +198,5 @@ def test_table_belongs_to_databases(files):
 def test_a_missing_engine_gives_the_line_that_installs_it(files, monkeypatch, module, source, how, line):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError) as caught:
-        located(files / source if source.endswith("parquet") else source, COLUMNS, **how)
+        open_place(files / source if source.endswith("parquet") else source, COLUMNS, **how)
     assert line in str(caught.value)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inbounds.after.tree import balanced, consistent, grow, leaves_of, range_variance
+from inbounds.repairs.tree import balanced, consistent, grow, leaves_of, range_variance
 
 LABELS = list("abcdefghij")
 SHAPES = {

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after.simplex import project
+from inbounds.repairs.simplex import project
 
 # Nested tuples of leaves.
 Groups: TypeAlias = tuple[Any, ...]

@@ -35,7 +35,7 @@ _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
-def located(source: Any, columns: Sequence[Column], *, table: str | None = None, engine: str | None = None) -> Any:
+def open_place(source: Any, columns: Sequence[Column], *, table: str | None = None, engine: str | None = None) -> Any:
     """claim:located. The table at a place, as a lazy frame of the engine that reads it.
 
     Errors name the file or the variable, never what a URL holds.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from inbounds.after.matrix import (
+from inbounds.repairs.matrix import (
     REPAIRS,
     correlations,
     default,

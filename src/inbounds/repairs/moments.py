@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.after import matrix
+from inbounds.repairs import matrix
 
 
 def dimension(columns: int, *, products: bool) -> int:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from inbounds.after.simplex import all_but_one, project, rescale, whole
+from inbounds.repairs.simplex import all_but_one, project, rescale, whole
 
 REPAIRS = {
     "rescale": rescale,

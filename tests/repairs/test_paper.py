@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds.after.simplex import all_but_one, project, rescale
-from inbounds.after.tree import consistent, grow, leaves_of
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.joint import zero_sum
 from inbounds.grid.scale import Scale
+from inbounds.repairs.simplex import all_but_one, project, rescale
+from inbounds.repairs.tree import consistent, grow, leaves_of
 
 SHARES = np.array([0.1, 0.2, 0.3, 0.4])
 TREE = grow((("1", "2"), ("3", "4")), ("1", "2", "3", "4"))

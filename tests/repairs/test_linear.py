@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from inbounds.after.linear import Constraint, Contradiction, System
-from inbounds.after.simplex import project
+from inbounds.repairs.linear import Constraint, Contradiction, System
+from inbounds.repairs.simplex import project
 
 UNIT = (0, 1)
 

@@ -6,7 +6,7 @@ All of it is post-processing: functions of released numbers. Arrays are handled 
 rescale     negatives to 0, then divided by the sum; where all are 0, equal shares
 all-but-one one share is 1 minus the others; where that is negative it is 0, and the others are rescaled
 project     the nearest vector of the simplex (Euclidean)
-tree        shares of groups, split among their members (`inbounds.after.tree`)
+tree        shares of groups, split among their members (`inbounds.repairs.tree`)
 ========== ==================================================================================================
 """
 
