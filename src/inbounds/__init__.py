@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         crosstab,
         histogram,
         mean,
+        moments,
         pooled_covariance,
         pooled_variance,
         proportion,
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     )
     from inbounds.statistics import (
         Mean as Mean,
+    )
+    from inbounds.statistics import (
+        Moments as Moments,
     )
     from inbounds.statistics import (
         PooledCovariance as PooledCovariance,
@@ -90,6 +94,7 @@ __all__ = [
     "crosstab",
     "histogram",
     "mean",
+    "moments",
     "pooled_covariance",
     "pooled_variance",
     "preview",
@@ -112,6 +117,7 @@ _FUNCTIONS = [
     "crosstab",
     "histogram",
     "mean",
+    "moments",
     "pooled_covariance",
     "pooled_variance",
     "proportion",

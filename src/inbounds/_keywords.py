@@ -24,8 +24,8 @@ _MEANINGS = {
     "integer": "Declares whole numbers, which are then counted in steps of one. The type of a column decides nothing: "
     "one record may change it.",
     "repair": "How noisy numbers are made possible ones; see above.",
-    "method": 'How the elements of a matrix are drawn: `"joint"`, all together, or `"split"`, each with a share of '
-    "epsilon.",
+    "method": "How the noise is drawn; see above.",
+    "plausible": "Where the truth may lie, as far as that is known without looking at the data; it chooses the method.",
     "derived": "The level whose share is what the others leave of one.",
     "tree": "The levels in nested groups.",
     "sizes": "The number of rows of each group, where that is public and no record changes its group.",

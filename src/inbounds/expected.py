@@ -20,7 +20,9 @@ from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.law import moments
 from inbounds.laws import Laplace, Mechanism
 from inbounds.laws.noise import unit_legendre
+from inbounds.laws.vectors import Part, vector_noise
 from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.norms import make_norm
 from inbounds.repairs.moments import triangle_size
 
 _DRAWS = 4000
@@ -151,7 +153,7 @@ def _noise(
     """Draws from the certified laws, in units; of a vector's coordinates together."""
     if parts[0].noise == "zero-sum":
         return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
-    if (dimension := parts[0].dimension) == 1:
+    if parts[0].dimension == 1:
         if len(at) > _MANY and parts[0] is parts[-1]:
             return _drawn_alike(parts[0], at, units[0], rng, draws) - at
         drawn = [
@@ -159,11 +161,22 @@ def _noise(
             for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
         ]
         return np.array(drawn).T - at
-    # Sup-norm noise: a radius with a gamma law, then a point of the cube.
+    return draw_noise(parts, units, rng, draws)
+
+
+def draw_noise(
+    parts: tuple[Certificate, ...], units: tuple[Fraction, ...], rng: np.random.Generator, draws: int
+) -> Array:
+    """Draws of noise of vectors that are drawn together, in units."""
+    dimension = parts[0].dimension
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
-    cube = rng.uniform(-1, 1, (draws, len(at) // dimension, dimension))
-    radius = rng.gamma(dimension + 1, 1.0, (draws, len(at) // dimension, 1))
-    return np.asarray((cube * radius).reshape(draws, -1) * scales)
+    made = vector_noise(dimension, norm_parts(parts[0]), rng, (draws, len(parts) // dimension), range(dimension))
+    return np.asarray(made.reshape(draws, -1) * scales)
+
+
+def norm_parts(part: Certificate) -> tuple[Part, ...]:
+    """What bounds several coordinates of a joint draw together; nothing for sup-norm noise."""
+    return make_norm(part.blocks).parts if part.blocks else ()
 
 
 def _drawn_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Generator, draws: int) -> Array:

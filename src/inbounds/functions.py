@@ -22,7 +22,9 @@ from inbounds._types import (
     Method,
     Neighbours,
     Number,
+    PlausibleSpread,
     ShareRepair,
+    SpreadMethod,
     Table,
 )
 from inbounds.privacy.terms import Terms
@@ -31,8 +33,9 @@ from inbounds.road.run import column_name, release_one
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
+from inbounds.statistics.moments import Moments
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
-from inbounds.statistics.spreads import StandardDeviation, Variance
+from inbounds.statistics.spreads import StandardDeviation, Variance, choose_method
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
 
@@ -171,6 +174,8 @@ def variance(
     *,
     bounds: Bounds,
     epsilon: Number,
+    method: SpreadMethod | None = None,
+    plausible: PlausibleSpread | None = None,
     missing: Number | None = None,
     integer: bool = False,
     bounding: Bounding = "bit",
@@ -179,8 +184,15 @@ def variance(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have."""
-    statistic = Variance(column_name(column, data), bounds=bounds, missing=missing, integer=integer)
+    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have.
+
+    Of a public number of records ``method="moments"`` draws the sum of the column and that of its squares together:
+    a ninth of the squared error of ``"direct"``, noise on the variance itself, where the mean lies in the middle of
+    the bounds, and 1.6 times as much where it lies next to one of them. Without a method ``plausible`` chooses, for
+    instance ``{"mean": (10, 20)}``; without that it is the moments, or for truncated noise the direct way.
+    """
+    method = method or choose_method(bounds, plausible)
+    statistic = Variance(column_name(column, data), bounds=bounds, method=method, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 
 
@@ -191,6 +203,8 @@ def standard_deviation(
     *,
     bounds: Bounds,
     epsilon: Number,
+    method: SpreadMethod | None = None,
+    plausible: PlausibleSpread | None = None,
     missing: Number | None = None,
     integer: bool = False,
     bounding: Bounding = "bit",
@@ -199,13 +213,14 @@ def standard_deviation(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The sample standard deviation, by whichever of two ways has the smaller error, averaged over the bounds.
+    """The sample standard deviation, by whichever way has the smaller error, averaged over the bounds.
 
-    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a released variance, which is
-    better but for a very large ε or standard deviations next to nothing. The choice depends on public numbers alone,
-    and the record names it (``method``).
+    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a variance, which is better but
+    for a very large ε or standard deviations next to nothing. ``method`` and ``plausible`` say how that variance is
+    made, as for `variance`. The choice depends on public numbers alone, and the record names it (``method``).
     """
-    statistic = StandardDeviation(column_name(column, data), bounds=bounds, missing=missing, integer=integer)
+    method, name = method or choose_method(bounds, plausible), column_name(column, data)
+    statistic = StandardDeviation(name, bounds=bounds, method=method, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 
 
@@ -341,8 +356,10 @@ def covariance(
 ) -> Release:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
 
-    ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
-    share of ε: variances first, then each covariance within what they allow. ``bounding="truncated"`` needs the latter.
+    ``method="joint"`` makes it of sums of the columns and of their products, drawn together: for up to six columns in
+    the norm of what one record can move all of them by, for more in a cube. ``"elements"`` draws the elements
+    themselves together, ``"split"`` each with a share of ε: variances first, then each covariance within what they
+    allow. ``bounding="truncated"`` needs the last.
 
     ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (the default
     below 20 columns), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun; the default from
@@ -371,6 +388,35 @@ def correlation(
     """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
     statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+
+
+@explain
+def moments(
+    data: Table,
+    *,
+    bounds: Mapping[str, Bounds],
+    epsilon: Number,
+    repair: MatrixRepair | None = None,
+    missing: Mapping[str, Number] | None = None,
+    integer: Collection[str] = (),
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """Means and the covariance matrix of the columns that have bounds, and whatever follows from them, in one draw.
+
+    The value has ``mean``, ``covariance``, ``correlation``, ``variance`` and ``standard_deviation``. The sums of the
+    columns and of their products have noise that is drawn together, in the norm of what one record can move all of
+    them by (for up to six columns; for more in a cube), so that everything costs ε once.
+
+    >>> table = {"age": [23, 35, 62, 41] * 500, "bmi": [21, 24, 29, 26] * 500}
+    >>> r = moments(table, bounds={"age": (18, 100), "bmi": (12, 60)}, epsilon=1)
+    >>> r.value.mean.shape, r.value.correlation.shape
+    ((2,), (2, 2))
+    """
+    statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions), rows, ledger)
 
 
 @explain

@@ -17,7 +17,7 @@ from inbounds.privacy import sensitivity
 from inbounds.privacy.terms import Unit
 from inbounds.tables import coordinates
 from inbounds.tables import request as request_module
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
 from inbounds.tables.sources import read
@@ -200,7 +200,7 @@ def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
 @given(st.lists(records_, min_size=1, max_size=8), st.sampled_from([12, 45]))
 def test_a_record_that_comes_or_goes(records, bits):
     columns = tuple(quantised(column, resolution=1 << bits) for column in COLUMNS)
-    moments, unit = Moments(columns, products=True), Unit("add-remove")
+    moments, unit = MomentSums(columns, products=True), Unit("add-remove")
     scalars = [coordinates.centred_mean(columns[0], unit, 50), coordinates.total(columns[0], unit, None)]
     with_, without = (cells_of(as_table(t), moments.request) if t else {} for t in (records, records[1:]))
     for a, b in zip(moments(with_[()]), moments(without.get(())), strict=True):
@@ -216,7 +216,7 @@ def test_moments_by_their_definition():
     table = {"x": np.array([0, 1, 2, 2]), "y": np.array([2, 0, 1, 2])}
     u, v = (table[name] - 1.0 for name in "xy")
     expected = [4, u.sum(), v.sum(), (2 * u * u - 1).sum(), (u * v).sum(), (2 * v * v - 1).sum()]
-    moments = Moments(columns, products=True)
+    moments = MomentSums(columns, products=True)
     assert [float(m) for m in moments(cells_of(table, moments.request)[()])] == expected
     assert moments(None) == [0] * 6
     # Attained: a record at a corner moves every coordinate by one.

@@ -96,3 +96,14 @@ def sums(seen: Situation, means: Array, matrix: Array | None) -> tuple[Fraction,
         products = (each - 1) * (matrix / np.outer(halves, halves))[rows, columns]
         vector += np.where(rows == columns, 2 * products - each, products).tolist()
     return tuple(Fraction(float(x)) for _ in range(seen.groups) for x in vector)
+
+
+def moments(seen: Situation, means: Array, matrix: Array, *, counted: bool = False) -> tuple[Fraction, ...]:
+    """Sums of columns and of their products, with a count before them or not, over their units."""
+    size, halves = seen.known_size(), (seen.columns[:, 1] - seen.columns[:, 0]) / 2
+    shares = (means - seen.columns.mean(axis=1)) / halves
+    rows, columns = np.triu_indices(len(halves))
+    products = (size - 1) * (matrix / np.outer(halves, halves))[rows, columns] + size * shares[rows] * shares[columns]
+    vector = [*size * shares, *np.where(rows == columns, 2 * products - size, products)]
+    vector = [size, *vector] if counted else vector
+    return tuple(Fraction(float(x)) / unit for x, unit in zip(vector, seen.units, strict=True))

@@ -1,6 +1,6 @@
 """Means, variances and matrices from noisy counts and sums, where no number of records is public.
 
-Coordinates are those of `inbounds.tables.coordinates.Moments`, cell after cell: a count, Σu of each column and, for
+Coordinates are those of `inbounds.tables.coordinates.MomentSums`, cell after cell: a count, Σu of each column and, for
 second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 """
 

@@ -24,6 +24,15 @@ from inbounds.grid.scale import LARGEST_INDEX, Scale
 
 def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     """claim:joint-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
+    require_room(scale, dimension)
+    radius = _radius(scale, dimension, entropy)
+    if not 2 * radius + 1 < LARGEST_INDEX:
+        raise OverflowError("a radius beyond 2^59 steps; use a coarser step")
+    return uniform_below(2 * radius + 1, dimension, entropy) - radius
+
+
+def require_room(scale: Scale, dimension: int) -> None:
+    """Refuse dimensions for which radii of this scale would hardly ever be kept."""
     if dimension < 1:
         raise ValueError(f"dimension must be >= 1, got {dimension}")
     if 4 * scale.steps < dimension:
@@ -31,10 +40,6 @@ def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
             f"a scale of {scale.steps} steps is too small for {dimension} dimensions (radii would hardly "
             "ever be kept); use a finer step"
         )
-    radius = _radius(scale, dimension, entropy)
-    if not 2 * radius + 1 < LARGEST_INDEX:
-        raise OverflowError("a radius beyond 2^59 steps; use a coarser step")
-    return uniform_below(2 * radius + 1, dimension, entropy) - radius
 
 
 def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> Integers:

@@ -14,10 +14,11 @@ import scipy
 
 from inbounds import _check
 from inbounds.derivations import AllButOne
+from inbounds.expected import norm_parts
 from inbounds.inference import simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
 from inbounds.inference.inversion import interval as inverted
-from inbounds.inference.laws import Law, law_of, noise_of
+from inbounds.inference.laws import InNorm, Law, law_of, noise_of
 from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
 from inbounds.inference.result import (
     KINDS,
@@ -185,12 +186,24 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
             "variance= must be a released variance of the same column of the same table, with the same bounds"
         )
     (bound,), (reach,) = release.limits_of_coordinates(), variance.limits_of_coordinates()
-    noise = law_of(variance.parts[0], reach)
+    noise = _law_of_variance(variance, reach)
     law = law_of(release.parts[0], bound)
-    deviations, weights = _standard_errors(noise, float(variance.noisy[0]), release.rows, law.noise.scale)
+    deviations, weights = standard_errors(noise, float(variance.value), release.rows, law.noise.scale)
     family = Integrated(NormalMixture(deviations, weights), law, *bound)
     ends = inverted(family, float(release.noisy[0]), alpha)
     return *ends, "normal law with a released variance", (f"the mean of {release.rows} of them is near to normal",)
+
+
+def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
+    """The law of a released variance; one that is made of moments has about the noise h² (z_2/2 - 2m z_1)/n."""
+    part, rows = variance.parts[0], getattr(variance.derivation, "rows", None)
+    if rows is None:
+        return law_of(part, reach)
+    (ends,) = variance.numeric_ends()
+    worth = float(variance.units[0])
+    mean = min(max(float(variance.noisy[0]) * worth / rows, -1.0), 1.0)
+    scale = float(part.spread) * worth * ((ends[1] - ends[0]) / 2) ** 2 / (rows - 1)
+    return Law(InNorm(scale, part.dimension, norm_parts(part), ((0, -2 * mean), (1, 0.5))), *reach)
 
 
 def _treated(rule: ColumnRule) -> tuple[Any, ...]:
@@ -198,7 +211,7 @@ def _treated(rule: ColumnRule) -> tuple[Any, ...]:
     return rule.name, rule.lower, rule.upper, rule.missing
 
 
-def _standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Standard errors of a mean and their weights: over the sample variances that a released one may stand for, and
     over the population's that a sample's may (chi-squared, which makes a normal law Student's)."""
     ends = np.unique(np.clip(released + law.noise.scale * _AROUND, law.lower, law.upper))

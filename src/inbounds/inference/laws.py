@@ -13,6 +13,8 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
+from inbounds.expected import norm_parts
+from inbounds.laws.vectors import Part, combination_sizes
 from inbounds.privacy.certificate import Certificate
 
 # Tails beyond a reach are smaller than this.
@@ -108,6 +110,51 @@ class SupNorm:
     def density(self, t: Any) -> Array:
         size = np.abs(np.asarray(t, float)) / self.scale
         return np.asarray(scipy.special.gammaincc(self.dimension, size) / (2 * self.dimension * self.scale))
+
+
+@dataclass(frozen=True, slots=True)
+class InNorm:
+    """claim:norm-marginal. A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
+
+    It is R c with R gamma distributed (shape d + 1) and c that combination of a uniform point of the unit ball, so that
+    its upper tail is the mean of Q(d + 1, t/|c|)/2 over points. ``weights`` are pairs of a coordinate's place and w.
+    """
+
+    scale: float
+    dimension: int
+    parts: tuple[Part, ...]
+    weights: tuple[tuple[int, float], ...]
+    step: int = 0
+
+    @property
+    def reach(self) -> float:
+        points, _, _ = _norm_table(self.dimension, self.parts, self.weights)
+        return float(self.scale * points[-1])
+
+    def cdf(self, t: Any) -> Array:
+        points, tails, _ = _norm_table(self.dimension, self.parts, self.weights)
+        tail = np.interp(np.abs(np.asarray(t, float)) / self.scale, points, tails, right=0.0)
+        return np.asarray(np.where(np.asarray(t) < 0, tail, 1 - tail))
+
+    def density(self, t: Any) -> Array:
+        points, _, densities = _norm_table(self.dimension, self.parts, self.weights)
+        return np.asarray(np.interp(np.abs(np.asarray(t, float)) / self.scale, points, densities, right=0) / self.scale)
+
+
+@lru_cache(maxsize=256)
+def _norm_table(
+    dimension: int, parts: tuple[Part, ...], weights: tuple[tuple[int, float], ...]
+) -> tuple[Array, Array, Array]:
+    """Upper tails and densities of a combination of unit scale, at points that lie close where there is much."""
+    sizes = combination_sizes(parts, weights)
+    # A few hundred quantiles stand for all of them.
+    sizes = np.maximum(sizes[np.linspace(0, len(sizes) - 1, min(len(sizes), 400)).round().astype(int)], 1e-9)
+    last = float(scipy.special.gammainccinv(dimension + 1, _NEGLIGIBLE))
+    points = np.unique(np.concatenate([np.linspace(0, last / 4, 1500), np.linspace(last / 4, last, 500)])) * sizes[-1]
+    ratios = points[:, None] / sizes
+    tails = scipy.special.gammaincc(dimension + 1, ratios).mean(axis=1) / 2
+    logs = dimension * np.log(np.maximum(ratios, 1e-300)) - ratios - scipy.special.gammaln(dimension + 1)
+    return points, tails, (np.exp(logs) / (2 * sizes)).mean(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +271,17 @@ class Law:
         return np.asarray(np.where(seen, logs, edge - distance))
 
 
-def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False) -> Noise:
+def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, place: int = 0) -> Noise:
     """The noise of one coordinate of a certified draw; with ``unit`` the worth of one of the coordinate.
 
-    ``counts`` gives it in steps of the certificate's own grid.
+    ``counts`` gives it in steps of the certificate's own grid. ``place`` is that of the coordinate in its vector, where
+    coordinates differ.
     """
     scale = float(part.spread / part.step) if counts else float(part.spread) * unit
     if part.noise == "zero-sum":
         return ZeroSum(scale, part.dimension)
+    if part.noise == "polyhedral":
+        return InNorm(scale, part.dimension, norm_parts(part), ((place, 1.0),))
     if part.noise == "sup-norm":
         return SupNorm(scale, part.dimension)
     return DiscreteLaplace(scale) if counts else Laplace(scale)

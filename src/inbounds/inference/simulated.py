@@ -19,7 +19,8 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.expected import truncated_laplace
-from inbounds.inference.laws import Law, Noise, SupNorm
+from inbounds.inference.laws import InNorm, Law, Noise, SupNorm
+from inbounds.laws.vectors import vector_noise
 from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
@@ -123,16 +124,16 @@ def pair_noise(noises: Sequence[Noise], bounds: Sequence[tuple[float, float]], *
     scales = (noises[0].scale, noises[1].scale, noises[2].scale)
     if truncated:
         return Released(scales, tuple(bounds), rng.random((3, DRAWS)), truncated=True)
-    return Released(scales, tuple(bounds), unit_noise(noises[0], 3, rng).T, truncated=False)
+    return Released(scales, tuple(bounds), unit_noise(noises[0], range(3), rng).T, truncated=False)
 
 
-def unit_noise(noise: Noise, coordinates: int, rng: np.random.Generator, groups: int = 1) -> Array:
+def unit_noise(noise: Noise, places: Sequence[int], rng: np.random.Generator, groups: int = 1) -> Array:
     """Draws of unit scale for some of the coordinates of a vector; of each group a vector of its own."""
-    if isinstance(noise, SupNorm):
-        radius = rng.gamma(noise.dimension + 1, 1.0, (DRAWS, groups, 1))
-        made = radius * rng.uniform(-1, 1, (DRAWS, groups, coordinates))
+    if isinstance(noise, SupNorm | InNorm):
+        parts = noise.parts if isinstance(noise, InNorm) else ()
+        made = vector_noise(noise.dimension, parts, rng, (DRAWS, groups), places)
     else:
-        made = rng.laplace(0.0, 1.0, (DRAWS, groups, coordinates))
+        made = rng.laplace(0.0, 1.0, (DRAWS, groups, len(places)))
     return np.asarray(made[:, 0] if groups == 1 else made)
 
 
@@ -177,7 +178,7 @@ def pair_limits(
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Noisy counts and sums of groups (`inbounds.tables.coordinates.Moments`) of one or two columns, as simulated.
+    """Noisy counts and sums of groups (`inbounds.tables.coordinates.MomentSums`) of one or two columns, as simulated.
 
     ``sizes`` and ``means`` (groups × columns, in half-widths about the middle of the bounds) are those released.
     """
@@ -233,16 +234,19 @@ def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: 
     return elements[..., 1]
 
 
-def mean_limits(count: float, total: float, noise: Noise, alpha: float, *, sampled: bool) -> tuple[float, float]:
+def mean_limits(
+    count: float, total: float, noise: Noise, alpha: float, *, sampled: bool, place: int = 1
+) -> tuple[float, float]:
     """claim:fieller. Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
 
     For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
-    no larger than the 1 - alpha quantile of that (Fieller 1954).
+    no larger than the 1 - alpha quantile of that (Fieller 1954). ``place`` is that of the sum in its vector, which
+    begins with the count.
     """
     enough_draws(alpha)
     rng = np.random.default_rng(2)
-    z = unit_noise(noise, 2, rng) * noise.scale
+    z = unit_noise(noise, [0, place], rng) * noise.scale
     sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
     # Noise may have made the count too small, and a sampling error taken from it: allow for one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))

@@ -145,12 +145,12 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
     numeric = [rule for rule in release.columns if rule.step is not None]
     halves = np.array([float((rule.upper or 0) - (rule.lower or 0)) / 2 for rule in numeric])
     size = len(halves)
-    cells = np.array([float(x) for x in release.noisy]).reshape(-1, 1 + size + size * (size + 1) // 2)
     traits = release.statistic.traits
     way = release.derivation
     pooled, root = getattr(way, "pooled", False), getattr(way, "root", False)
-    noise = noise_of(release.parts[0])
-    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population)
+    cells, noise = _noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
+    public = getattr(way, "rows", None) is not None
+    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population, public)
     limits = np.ones((2, size, size))
     for i in range(size):
         for j in range(i, size):
@@ -158,8 +158,17 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
                 continue
             limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
     limits = np.sqrt(limits) if root else limits
-    about = "groups have about the sizes and means released"
+    about = "means are about those released" if public else "groups have about the sizes and means released"
     return limits[0].ravel(), limits[1].ravel(), SIMULATED, (*NORMAL, about) if population else (about,)
+
+
+def _noisy_cells(release: Release, columns: int) -> Array:
+    """Counts, sums and sums of products of each group; a public count is put before the others."""
+    worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
+    rows = getattr(release.derivation, "rows", None)
+    return np.array(worth if rows is None else [float(rows), *worth]).reshape(
+        -1, 1 + columns + columns * (columns + 1) // 2
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +179,7 @@ class _SumsModel:
     halves: Array
     noise: Any
     population: bool
+    public: bool = False
 
     def figure(self, cells: Array, half_widths: Array) -> Array:
         """The figure of one or two columns from (simulated) noisy counts and sums."""
@@ -188,9 +198,16 @@ class _SumsModel:
         means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
         scatter = simulated.Scatter.drawn([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
-        noise = simulated.unit_noise(self.noise, len(places), rng, groups).reshape(simulated.DRAWS, groups, len(places))
+        noise = self._noise(places, rng, groups)
         made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
         return made, chosen
+
+    def _noise(self, places: list[int], rng: np.random.Generator, groups: int) -> Array:
+        """Draws of unit noise for each of these places; a public count has none."""
+        if not self.public:
+            return simulated.unit_noise(self.noise, places, rng, groups).reshape(simulated.DRAWS, groups, len(places))
+        drawn = simulated.unit_noise(self.noise, [place - 1 for place in places[1:]], rng)
+        return np.concatenate([np.zeros((simulated.DRAWS, 1)), drawn], axis=1)[:, None, :]
 
     def variance(self, column: int, alpha: float) -> tuple[float, float]:
         """Limits of one variance."""

@@ -83,8 +83,8 @@ class Item(Part):
     bounding: Literal["bit", "truncated"] = Field("bit", description="what keeps a noisy value inside")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
     repair: str | None = Field(None, description="how noisy numbers are made possible ones")
-    method: Literal["joint", "split"] | None = Field(
-        None, description="all elements of a matrix in one draw, or one by one"
+    method: Literal["joint", "elements", "split", "moments", "direct"] | None = Field(
+        None, description="what noise is added to, for variances and matrices; by default what has the smaller error"
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
     tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")

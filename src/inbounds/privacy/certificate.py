@@ -20,11 +20,12 @@ from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import exact_loss
 from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
+from inbounds.privacy.norms import count_coordinates, list_ranges, norm_rounding
 
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
-# Of one coordinate; of several, with one radius; of the cells of a table, adding up to nothing.
-NOISES = ("laplace", "sup-norm", "zero-sum")
+# Of one coordinate; of several, with one radius, in a cube or in a norm of blocks; of cells that add up to nothing.
+NOISES = ("laplace", "sup-norm", "polyhedral", "zero-sum")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
 
@@ -41,6 +42,9 @@ class Certificate:
     scalar, two for a table of counts under substitution (one cell loses the record, another gains it). Their losses
     add up, and ``loss`` is the sum. With ``"zero-sum"`` noise (P ∝ e^(-‖z‖₁/T) on vectors that add up to nothing) they
     are changes of single cells by ``move``, in pairs, and cost the same.
+
+    ``"polyhedral"`` noise has the norm of its ``blocks`` (see `inbounds.privacy.norms`), in which the unit moves a
+    vector by at most ``sensitivity``; ``ranges`` lists what that rests on: the forms of moments and their extremes.
     """
 
     statistic: str
@@ -60,6 +64,8 @@ class Certificate:
     move: int
     epsilon: Fraction
     loss: Fraction
+    blocks: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
 
     @property
     def mechanism(self) -> GridMechanism:
@@ -97,6 +103,7 @@ def certify(
     dimension: int = 1,
     draws: int = 1,
     noise: str | None = None,
+    blocks: tuple[str, ...] = (),
 ) -> Certificate:
     """claim:certificate. The certificate of a release from a mechanism, or `CertificateError` if it would be false."""
     if not isinstance(statistic, str):
@@ -111,14 +118,22 @@ def certify(
     dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
-    noise = _check.choice(noise or ("laplace" if dimension == 1 else "sup-norm"), "noise", NOISES)
+    several = "polyhedral" if blocks else "sup-norm"
+    noise = _check.choice(noise or ("laplace" if dimension == 1 else several), "noise", NOISES)
+    if (noise == "polyhedral") != bool(blocks):
+        raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
+    if blocks and count_coordinates(blocks) != dimension:
+        raise CertificateError("the blocks of the norm do not have as many coordinates as the vector")
+    if neighbours == "add-remove" and any(text.startswith("moments") for text in blocks):
+        raise CertificateError("moments without a count are for substituted records")
     if (noise == "laplace") != (dimension == 1):
         raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
-    if noise == "sup-norm" and dimension > 4 * mechanism.scale.steps:
+    if noise in ("sup-norm", "polyhedral") and dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
         raise CertificateError("zero-sum noise is for substituted records, each of which leaves a cell and enters one")
-    move = _steps(sensitivity, mechanism, location)
+    rounding = norm_rounding(blocks) if blocks else Fraction(0)
+    move = _steps(sensitivity, mechanism, location, rounding)
     loss = _rounded_loss(mechanism, move, draws, epsilon)
     if loss > epsilon:
         raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
@@ -140,6 +155,8 @@ def certify(
         move=move,
         epsilon=epsilon,
         loss=loss,
+        blocks=blocks,
+        ranges=list_ranges(blocks) if blocks else (),
     )
 
 
@@ -211,6 +228,7 @@ def _certified_again(claimed: Certificate) -> Certificate:
         dimension=claimed.dimension,
         draws=claimed.draws,
         noise=claimed.noise,
+        blocks=claimed.blocks,
     )
 
 
@@ -235,9 +253,12 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> int:
-    """Sensitivity in steps, rounded up; at most the span where the true value lies within the bounds."""
-    move = -(-sensitivity // mechanism.step)
+def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str, rounding: Fraction) -> int:
+    """Sensitivity in steps, rounded up; at most the span where the true value lies within the bounds.
+
+    ``rounding`` is what putting a vector on the grid can add in its norm; one number, or a cube, takes none.
+    """
+    move = -(-(sensitivity / mechanism.step + rounding) // 1)
     return min(move, mechanism.span) if location == "inside" and mechanism.span is not None else move
 
 
@@ -252,6 +273,8 @@ def _rounded_loss(mechanism: GridMechanism, move: int, draws: int, epsilon: Frac
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     return str(value) if isinstance(value, Fraction) else value
 
 
@@ -259,6 +282,8 @@ def _plain(value: Any) -> Any:
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 # Of the different epsilons of a composition; parts that share one equally have one between them.
 _MOST_DIGITS = 20_000
+# Blocks of one norm, and kinds of forms.
+_MOST_BLOCKS = 1000
 _FRACTIONS = ("step", "origin", "sensitivity", "epsilon", "loss")
 
 
@@ -269,6 +294,10 @@ def _parse(body: dict[str, Any]) -> Certificate:
     values = {name: body[name] for name in names}
     for name in _FRACTIONS:
         values[name] = parse_fraction(values[name], name)
+    for name in ("blocks", "ranges"):
+        if not isinstance(values[name], list) or len(values[name]) > _MOST_BLOCKS:
+            raise CertificateError(f"the certificate's {name} are no list, or too long")
+        values[name] = tuple(values[name])
     return Certificate(**values)
 
 

@@ -8,6 +8,7 @@ from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
 from inbounds.privacy.guarantee import Neighbours
+from inbounds.privacy.norms import count_coordinates, make_norm, norm_rounding
 from inbounds.privacy.terms import Terms
 
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -114,11 +115,7 @@ def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, dr
 
     ``draws`` is the number of vectors that the unit moves. Truncation is refused: it would not be post-processing.
     """
-    if terms.bounding == "truncated":
-        raise ValueError(
-            f"bounding='truncated' is not offered for a {name} released jointly: the noise of several numbers at once "
-            "is clamped, which costs no privacy; use bounding='bit'"
-        )
+    _refuse_truncated(name, terms)
     return certify(
         _law("unbounded", (None, None), sensitivity, terms.epsilon / draws, location="anywhere"),
         statistic=name,
@@ -129,3 +126,40 @@ def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, dr
         dimension=dimension,
         draws=draws,
     )
+
+
+@lru_cache(maxsize=1024)
+def norm_law(name: str, terms: Terms, sensitivity: Fraction, blocks: tuple[str, ...], draws: int = 1) -> Certificate:
+    """The law of noise in the norm of some blocks, in which the unit moves a vector by at most ``sensitivity``.
+
+    ``draws`` is the number of vectors that the unit moves. Where no form bounds several coordinates together it is
+    sup-norm noise.
+    """
+    dimension = count_coordinates(blocks)
+    if not make_norm(blocks).parts:
+        return joint_law(name, terms, sensitivity, dimension, draws)
+    _refuse_truncated(name, terms)
+    share = terms.epsilon / draws
+    grid = choose_grid(None, None, sensitivity, share, location="anywhere")
+    # What rounding to the grid adds is paid for by a little more noise: steps must be small, also for a small ε.
+    step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
+    moved = sensitivity + norm_rounding(blocks) * step
+    return certify(
+        _law("unbounded", (None, None), moved, share, step=step, location="anywhere"),
+        statistic=name,
+        neighbours=terms.unit.neighbours,
+        sensitivity=sensitivity,
+        epsilon=terms.epsilon,
+        location="anywhere",
+        dimension=dimension,
+        draws=draws,
+        blocks=blocks,
+    )
+
+
+def _refuse_truncated(name: str, terms: Terms) -> None:
+    if terms.bounding == "truncated":
+        raise ValueError(
+            f"bounding='truncated' is not offered for a {name} released jointly: the noise of several numbers at once "
+            "is clamped, which costs no privacy; use bounding='bit'"
+        )

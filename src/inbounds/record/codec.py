@@ -109,7 +109,7 @@ def record_pieces(
 def _body(release: "Release") -> dict[str, Any]:
     """The fields of a release that are written as lists or plain values."""
     return {
-        "value": release.value,
+        "value": release.table,
         "statistic": describe(release.statistic),
         "terms": release.terms.to_dict(),
         "method": release.method,

@@ -13,7 +13,7 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds._text import lay_out, visible
-from inbounds.derivations import Coordinates, Derivation, Limits, MatrixOfSums, Situation
+from inbounds.derivations import Coordinates, Derivation, Limits, MatrixOfMoments, MatrixOfSums, Situation
 from inbounds.derivations.matrices import Matrix
 from inbounds.expected import Error
 from inbounds.grid.law import GridMechanism
@@ -164,7 +164,14 @@ class Release:
 
     @property
     def value(self) -> Value:
-        """What is published: a number, or an array with the shape of its `axes`."""
+        """What is published: a number, an array with the shape of its `axes`, or what its statistic makes of that."""
+        made = self.table
+        present = getattr(self.statistic, "present", None)
+        return made if present is None else present(made)
+
+    @property
+    def table(self) -> Any:
+        """A number, or an array with the shape of its `axes`."""
         flat = self.flat_values()
         return np.array(flat).reshape(self.shape) if self.axes else flat[0]
 
@@ -228,7 +235,7 @@ class Release:
         """What it has to say of itself: that groups are not protected, that a correlation of 0 is not determined."""
         public = (_PUBLIC_SIZES,) if self.keeps_groups else ()
         way = self.derivation
-        if not isinstance(way, Matrix | MatrixOfSums) or not way.unit or not self.released:
+        if not isinstance(way, Matrix | MatrixOfMoments | MatrixOfSums) or not way.unit or not self.released:
             return public
         noisy = np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
         covariances = way.covariances().values(noisy, self.limits())
@@ -283,7 +290,7 @@ class Release:
         """The value as a NumPy array."""
         if copy is False:
             raise ValueError("the values of a release cannot be shared, only copied")
-        return np.array(self.value, dtype=dtype)
+        return np.array(self.table, dtype=dtype)
 
     def to_polars(self) -> "pl.DataFrame":
         """The values as a Polars table: a column for each axis, then ``value``."""

@@ -67,7 +67,7 @@ def to_html(release: "Release") -> str:
 
 def _write_two_way(release: "Release", caption: str) -> str:
     *outer, across = release.axes
-    values = np.asarray(release.value).reshape(-1, len(across))
+    values = np.asarray(release.table).reshape(-1, len(across))
     shown = values[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
     keys = [rule.name for rule in release.columns if rule.cells]
     # Of a matrix the axes are its columns, and have no names of their own.

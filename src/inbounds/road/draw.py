@@ -15,7 +15,9 @@ from inbounds.grid.entropy import SYSTEM, Entropy, require_system
 from inbounds.grid.geometric import Integers
 from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
+from inbounds.grid.polyhedral import polyhedral
 from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.norms import make_norm
 from inbounds.record.draft import Draft
 from inbounds.record.release import Bound, Release
 from inbounds.record.sequential import list_places, within_variances
@@ -59,11 +61,14 @@ def _root_index(law: GridMechanism, square: Fraction) -> int:
 
 
 def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-joint. Vectors with sup-norm noise, one after another."""
+    """claim:release-joint. Vectors with noise of one norm, one after another."""
     law, entropy = certificate.grid, entropy_source()
     noisy = []
     for vector in vectors:
-        noise = supnorm(law.scale, len(vector), entropy)
+        if certificate.blocks:
+            noise = polyhedral(law.scale, make_norm(certificate.blocks), entropy)
+        else:
+            noise = supnorm(law.scale, len(vector), entropy)
         noisy += [law.value(law.locate(x) + int(z)) for x, z in zip(vector, noise, strict=True)]
     return tuple(noisy)
 

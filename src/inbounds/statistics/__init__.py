@@ -15,6 +15,7 @@ from inbounds.record.statistic import registered as registered
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
+from inbounds.statistics.moments import Moments, MomentsValue
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
 from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
@@ -26,6 +27,8 @@ __all__ = [
     "Crosstab",
     "Histogram",
     "Mean",
+    "Moments",
+    "MomentsValue",
     "PooledCovariance",
     "PooledVariance",
     "Proportion",

@@ -12,13 +12,13 @@ from inbounds import _check
 from inbounds._frozen import FrozenMap
 from inbounds.derivations import Derivation, Direct
 from inbounds.privacy.certificate import Certificate, Composition, compose
-from inbounds.privacy.certified import Bound, counts_law, joint_law, single_law, zero_sum_law
+from inbounds.privacy.certified import Bound, counts_law, joint_law, norm_law, single_law, zero_sum_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import ColumnRule, Release
 from inbounds.record.statistic import Statistic
 from inbounds.tables.answers import Cells, counts_of
-from inbounds.tables.coordinates import Coordinate, Moments
+from inbounds.tables.coordinates import Coordinate, MomentSums
 from inbounds.tables.request import MOST_ROWS, Request
 from inbounds.tables.schema import (
     ELSEWHERE,
@@ -251,7 +251,7 @@ def draft_of_sums(
     statistic: Statistic,
     terms: Terms,
     derivation: Derivation,
-    moments: Moments,
+    moments: MomentSums,
     bounds: Sequence[Bound],
     *,
     by: Sequence[Key] = (),
@@ -263,7 +263,11 @@ def draft_of_sums(
     counted once for every group it can leave or enter.
     """
     groups = list(product(*(range(len(key.labels)) for key in by)))
-    certificate = joint_law(statistic.name, terms, moments.sensitivity, moments.dimension, terms.unit.cell_changes)
+    changes, name, moved = terms.unit.cell_changes, statistic.name, moments.sensitivity
+    if moments.products:
+        certificate = norm_law(name, terms, moved, (moments.block,), changes)
+    else:
+        certificate = joint_law(name, terms, moved, moments.dimension, changes)
     return make_draft(
         statistic,
         terms,
@@ -274,6 +278,35 @@ def draft_of_sums(
         bounds=bounds,
         columns=[*moments.columns, *by],
         units=[Fraction(1)] * (len(groups) * moments.dimension),
+        axes=axes,
+    )
+
+
+def draft_moments(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    columns: Sequence[Quantised],
+    bounds: Sequence[Bound],
+    *,
+    axes: Sequence[Sequence[str]] = (),
+) -> Draft:
+    """Whatever follows from sums of columns and of their products, drawn together, where n is public.
+
+    Numbers are in halves: one unit is worth 2.
+    """
+    moments = MomentSums(tuple(columns), products=True, counted=False)
+    moved = terms.unit.contributions * moments.sensitivity
+    return make_draft(
+        statistic,
+        terms,
+        derivation,
+        norm_law(statistic.name, terms, moved, (moments.block,)),
+        moments.request,
+        lambda cells: [moments(cells[()])],
+        bounds=bounds,
+        columns=moments.columns,
+        units=[Fraction(2)] * moments.dimension,
         axes=axes,
     )
 

@@ -28,7 +28,7 @@ from inbounds.statistics.base import (
 )
 from inbounds.tables import coordinates
 from inbounds.tables.answers import Cells
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
@@ -153,7 +153,7 @@ class Proportion:
             return draft_single(self, terms, coordinates.share((place,), terms.unit, over), request, [self._key])
         # Where n is protected: the mean of a column of 0 and 1.
         zero_one = Quantised(Numeric.of(self.column, (0, 1), integer=True), 1)
-        moments = Moments((zero_one,))
+        moments = MomentSums((zero_one,))
 
         def exact(cells: Cells) -> Exact:
             sizes = {cell: size for cell, (size, _, _) in cells.items()}

@@ -1,23 +1,25 @@
 """Covariance and correlation matrices."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 from inbounds import _check
 from inbounds._types import Bounds, MatrixRepair, Method
-from inbounds.derivations import Matrix, MatrixOfSums
+from inbounds.derivations import Derivation, Matrix, MatrixOfMoments, MatrixOfSums
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
-from inbounds.record.statistic import Traits, register
+from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.repairs import matrix
 from inbounds.statistics.base import (
     draft_elements,
+    draft_moments,
     draft_of_sums,
     fields_of_several,
     keep,
@@ -28,7 +30,7 @@ from inbounds.statistics.base import (
     triangle,
 )
 from inbounds.tables import coordinates
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Numeric
 
@@ -38,8 +40,10 @@ from inbounds.tables.schema import Column, Numeric
 class Covariance:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
 
-    ``method="joint"`` draws all elements together with sup-norm noise, which is better than ``"split"``, each with a
-    share of ε: variances first, then each covariance within what they allow. ``repair`` makes it positive semidefinite.
+    ``method="joint"`` makes it of sums of the columns and of their products, drawn together: for up to six columns in
+    the norm of what one record can move all of them by, for more in a cube. ``"elements"`` draws the elements
+    themselves together, ``"split"`` each with a share of ε: variances first, then each covariance within what they
+    allow. ``repair`` makes it positive semidefinite.
     """
 
     bounds: Mapping[str, Bounds]
@@ -68,13 +72,18 @@ class Covariance:
         return f"covariance of {list_names(self._columns)}"
 
     def numbers(self, terms: Terms) -> int:
-        return count_elements(len(self._columns), terms)
+        return count_elements(len(self._columns), self.method, terms)
 
     def draft(self, terms: Terms) -> Draft:
         assert self.repair is not None
+        check_method(self.method, terms)
         if terms.rows is None:
             way = MatrixOfSums(self.repair)
             return _draft_sums(self, terms, way, self._columns, limits_of_sums(self._columns))
+        if self.method == "joint":
+            return draft_matrix_of_moments(
+                self, terms, MatrixOfMoments(terms.rows, self.repair), self._columns, of_elements(self._columns, terms)
+            )
         return _draft_matrix(self, terms, Matrix(self.repair), self._columns)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -112,12 +121,16 @@ class Correlation:
         return f"correlation of {list_names(self._columns)}"
 
     def numbers(self, terms: Terms) -> int:
-        return count_elements(len(self._columns), terms)
+        return count_elements(len(self._columns), self.method, terms)
 
     def draft(self, terms: Terms) -> Draft:
         assert self.repair is not None
+        check_method(self.method, terms)
+        limits: list[Bound] = [(Fraction(-1), Fraction(1))] * len(self._columns) ** 2
+        if terms.rows is not None and self.method == "joint":
+            way = MatrixOfMoments(terms.rows, self.repair, unit=True)
+            return draft_matrix_of_moments(self, terms, way, self._columns, limits)
         if terms.rows is None:
-            limits: list[Bound] = [(Fraction(-1), Fraction(1))] * len(self._columns) ** 2
             return _draft_sums(self, terms, MatrixOfSums(self.repair, unit=True), self._columns, limits)
         return _draft_matrix(self, terms, Matrix(self.repair, unit=True), self._columns)
 
@@ -125,7 +138,7 @@ class Correlation:
         return matrix_interval(release, level, kind, variance)
 
 
-METHODS = ("joint", "split")
+METHODS = ("joint", "elements", "split")
 
 
 def choose_repair(repair: Any, columns: int) -> Any:
@@ -135,19 +148,39 @@ def choose_repair(repair: Any, columns: int) -> Any:
 
 def check_method(method: str, terms: Terms) -> None:
     """Refuse what cannot be drawn jointly, or in turn."""
-    if terms.protects_rows and (method == "split" or terms.bounding == "truncated"):
+    if terms.protects_rows and (method != "joint" or terms.bounding == "truncated"):
         raise ValueError(
             "neighbours='add-remove' draws all sums and the count together; use method='joint' and bounding='bit'"
         )
-    if terms.bounding == "truncated" and method == "joint":
+    if terms.bounding == "truncated" and method != "split":
         raise ValueError(
             "bounding='truncated' needs method='split': numbers drawn together are clamped, which costs no privacy"
         )
 
 
-def count_elements(columns: int, terms: Terms) -> int:
-    """Noisy numbers that a matrix is made of: its elements, or a count and sums."""
-    return triangle(columns) + (1 + columns if terms.rows is None else 0)
+def count_elements(columns: int, method: str, terms: Terms) -> int:
+    """Noisy numbers that a matrix is made of: its elements, or sums of columns and products, and a count."""
+    if terms.rows is None:
+        return triangle(columns) + columns + 1
+    return triangle(columns) + (columns if method == "joint" else 0)
+
+
+def of_elements(columns: Sequence[Numeric], terms: Terms) -> list[Bound]:
+    """Bounds of the elements of a covariance matrix, row by row."""
+    assert terms.rows is not None
+    numbers = coordinates.covariances([quantise(column, terms) for column in columns], terms.unit, terms.rows)
+    bounds = [(number.lower, number.upper) for number in numbers]
+    place = {pair: i for i, pair in enumerate(combinations_with_replacement(range(len(columns)), 2))}
+    size = range(len(columns))
+    return [bounds[place[min(i, j), max(i, j)]] for i in size for j in size]
+
+
+def draft_matrix_of_moments(
+    statistic: Statistic, terms: Terms, way: Derivation, columns: Sequence[Numeric], limits: Sequence[Bound]
+) -> Draft:
+    """A matrix from sums of its columns and of their products."""
+    axes = [[column.name for column in columns]] * 2
+    return draft_moments(statistic, terms, way, [quantise(column, terms) for column in columns], limits, axes=axes)
 
 
 def matrix_interval(release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -163,8 +196,7 @@ def _draft_sums(
     columns: tuple[Numeric, ...],
     limits: list[Bound],
 ) -> Draft:
-    check_method(statistic.method, terms)
-    moments = Moments(tuple(quantise(column, terms) for column in columns), products=True)
+    moments = MomentSums(tuple(quantise(column, terms) for column in columns), products=True)
     axes = [[column.name for column in columns]] * 2
     return draft_of_sums(statistic, terms, way, moments, limits, axes=axes)
 
@@ -172,7 +204,6 @@ def _draft_sums(
 def _draft_matrix(
     statistic: Covariance | Correlation, terms: Terms, way: Matrix, columns: tuple[Numeric, ...]
 ) -> Draft:
-    check_method(statistic.method, terms)
     assert terms.rows is not None
     stepped = [quantise(column, terms) for column in columns]
     return draft_elements(
@@ -184,5 +215,5 @@ def _draft_matrix(
         stepped,
         [[column.name for column in columns]] * 2,
         name="covariance",
-        joint=statistic.method == "joint",
+        joint=statistic.method == "elements",
     )

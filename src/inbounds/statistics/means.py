@@ -25,7 +25,7 @@ from inbounds.statistics.base import (
     refuse_with,
 )
 from inbounds.tables import coordinates
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric
 
@@ -100,10 +100,10 @@ class Mean:
         column, bound = quantise(self._column, terms), _bound(self._column)
         if self._key is not None:
             labels = self._key.labels
-            moments, way, bounds = Moments((column,)), MeanOfSums(), [bound] * len(labels)
+            moments, way, bounds = MomentSums((column,)), MeanOfSums(), [bound] * len(labels)
             return draft_of_sums(self, terms, way, moments, bounds, by=[self._key], axes=[labels])
         if terms.rows is None and self.denominator is None:
-            return draft_of_sums(self, terms, MeanOfSums(), Moments((column,)), [bound])
+            return draft_of_sums(self, terms, MeanOfSums(), MomentSums((column,)), [bound])
         if terms.rows is None:
             assert self.denominator is not None
             number = coordinates.centred_mean(column, terms.unit, self.denominator)

@@ -28,9 +28,9 @@ from inbounds.statistics.base import (
     several,
     triangle,
 )
-from inbounds.statistics.matrices import METHODS, check_method, choose_repair, matrix_interval
+from inbounds.statistics.matrices import check_method, choose_repair, matrix_interval
 from inbounds.tables import coordinates
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, DataError, Levels, Numeric
 
@@ -91,7 +91,7 @@ class PooledVariance:
         sizes = _check_sizes(self.sizes, terms)
         column = quantise(self._column, terms)
         if terms.rows is None:
-            moments, limits = Moments((column,), products=True), limits_of_sums([self._column])
+            moments, limits = MomentSums((column,), products=True), limits_of_sums([self._column])
             return draft_of_sums(self, terms, MatrixOfSums("clip", pooled=True), moments, limits, by=[self._key])
         (number,) = coordinates.pooled([column], terms.unit, terms.rows, len(self._key.labels), sizes=sizes)
         request = Request((self._key,), (column,), True)
@@ -126,7 +126,7 @@ class PooledCovariance:
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
         repair = choose_repair(self.repair, len(columns))
-        _check.choice(self.method, "method", METHODS)
+        _check.choice(self.method, "method", ("joint", "split"))
         key = groups_of(self.by, self.levels, self.by_missing, self.other)
         sizes = _public_sizes(self.sizes, key)
         fields = fields_of_several(columns)
@@ -156,7 +156,7 @@ class PooledCovariance:
         sizes = _check_sizes(self.sizes, terms)
         stepped, axes = [quantise(column, terms) for column in self._columns], [list(self.bounds)] * 2
         if terms.rows is None:
-            way, moments = MatrixOfSums(self.repair, pooled=True), Moments(tuple(stepped), products=True)
+            way, moments = MatrixOfSums(self.repair, pooled=True), MomentSums(tuple(stepped), products=True)
             limits = limits_of_sums(self._columns)
             return draft_of_sums(self, terms, way, moments, limits, by=[self._key], axes=axes)
         cells = len(self._key.labels)

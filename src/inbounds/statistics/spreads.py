@@ -1,11 +1,13 @@
 """Variance and standard deviation of a column."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from inbounds._types import Bounds
-from inbounds.derivations import Direct, SpreadOfSums
+from inbounds import _check
+from inbounds._types import Bounds, PlausibleSpread, SpreadMethod
+from inbounds.derivations import Direct, SpreadOfMoments, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
@@ -15,20 +17,39 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import draft_of_sums, draft_single, keep, law_of_number, numeric, quantise
+from inbounds.statistics.base import (
+    draft_moments,
+    draft_of_sums,
+    draft_single,
+    keep,
+    law_of_number,
+    numeric,
+    quantise,
+)
 from inbounds.tables import coordinates
-from inbounds.tables.coordinates import Moments
+from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Numeric
+
+METHODS = ("moments", "direct")
+# Variances of the noise of Σu² and Σu at ε = 1, where both are drawn together: (d+1)(d+2) times the second moments of
+# the unit ball of their norm. The noise of a variance itself, in the same units, has 2 · 4².
+_OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
 
 
 @register
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have."""
+    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have.
+
+    Of a public number of records ``method="moments"``, the default, draws Σu and Σu² together, u = (x - c)/(W/2) with
+    c the middle of the bounds: a ninth of the squared error of ``"direct"``, noise on the variance itself, where the
+    mean lies in the middle of the bounds, and 1.6 times as much where it lies next to one of them.
+    """
 
     column: str
     bounds: Bounds
+    method: SpreadMethod | None = None
     missing: Any = None
     integer: bool = False
     _column: Numeric = field(init=False, repr=False, compare=False)
@@ -39,6 +60,7 @@ class Variance:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
+        check_method(self.method)
         keep(self, bounds=(column.lower, column.upper), missing=column.missing, _column=column)
 
     @property
@@ -50,14 +72,16 @@ class Variance:
         return f"variance of {self.column}"
 
     def numbers(self, terms: Terms) -> int:
-        return 3 if terms.rows is None else 1
+        return count_numbers(self.method, terms)
 
     def draft(self, terms: Terms) -> Draft:
-        column = quantise(self._column, terms)
+        column, method = quantise(self._column, terms), find_method(self.method, terms)
         if terms.rows is None:
             largest: Bound = (Fraction(0), self._column.width**2 / 2)
-            return draft_of_sums(self, terms, SpreadOfSums(), Moments((column,), products=True), [largest])
+            return draft_of_sums(self, terms, SpreadOfSums(), MomentSums((column,), products=True), [largest])
         (number,) = coordinates.covariances([column], terms.unit, terms.rows)
+        if method == "moments":
+            return draft_moments(self, terms, SpreadOfMoments(terms.rows), [column], [(number.lower, number.upper)])
         return draft_single(self, terms, number, Request((), (column,), True), [column])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -68,15 +92,16 @@ class Variance:
 @register
 @dataclass(frozen=True, slots=True)
 class StandardDeviation:
-    """The sample standard deviation, by whichever of two ways has the smaller error, averaged over the bounds.
+    """The sample standard deviation, by whichever way has the smaller error, averaged over the bounds.
 
-    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a released variance, which is
-    better but for a very large ε or standard deviations next to nothing. The choice depends on public numbers alone,
-    and the record names it (``method``).
+    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a variance, which is better but
+    for a very large ε or standard deviations next to nothing. ``method`` says how that variance is made, as for
+    `Variance`. The choice depends on public numbers alone, and the record names it (``method``).
     """
 
     column: str
     bounds: Bounds
+    method: SpreadMethod | None = None
     missing: Any = None
     integer: bool = False
     _column: Numeric = field(init=False, repr=False, compare=False)
@@ -87,6 +112,7 @@ class StandardDeviation:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
+        check_method(self.method)
         keep(self, bounds=(column.lower, column.upper), missing=column.missing, _column=column)
 
     @property
@@ -98,21 +124,43 @@ class StandardDeviation:
         return f"standard_deviation of {self.column}"
 
     def numbers(self, terms: Terms) -> int:
-        return 3 if terms.rows is None else 1
+        if terms.rows is None:
+            return 3
+        return 2 if find_method(self.method, terms) == "moments" and not self._own_is_better(terms) else 1
 
     def draft(self, terms: Terms) -> Draft:
-        column = quantise(self._column, terms, root=True)
+        column, method = self._quantise(terms), find_method(self.method, terms)
         if terms.rows is None:
             # Two numbers attain W/√2, a little less than which is 70/99 W.
             largest: Bound = (Fraction(0), self._column.width * Fraction(70, 99))
-            return draft_of_sums(self, terms, SpreadOfSums(root=True), Moments((column,), products=True), [largest])
+            return draft_of_sums(self, terms, SpreadOfSums(root=True), MomentSums((column,), products=True), [largest])
         (variance,) = coordinates.covariances([column], terms.unit, terms.rows)
         itself = coordinates.standard_deviation(variance)
         own, root = law_of_number(itself, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
         request = Request((), (column,), True)
-        if _own_is_better(own, root):
+        if self._own_is_better(terms):
             return draft_single(self, terms, itself, request, [column], certificate=own)
+        if method == "moments":
+            way = SpreadOfMoments(terms.rows, root=True)
+            return draft_moments(self, terms, way, [column], [(itself.lower, itself.upper)])
         return draft_single(self, terms, variance, request, [column], derivation=Direct(root=True), certificate=root)
+
+    def _quantise(self, terms: Terms) -> Any:
+        return quantise(self._column, terms, root=True)
+
+    def _own_is_better(self, terms: Terms) -> bool:
+        """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
+
+        In units of the bounds, so that columns of any width have one answer. Noise of moments counts as Laplace noise
+        of the same variance.
+        """
+        assert terms.rows is not None
+        (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
+        itself = coordinates.standard_deviation(variance)
+        own, root = law_of_number(itself, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
+        less = (_OF_SQUARES / _OF_VARIANCE) ** 0.5 if find_method(self.method, terms) == "moments" else 1.0
+        scales = _relative_scale(own), less * _relative_scale(root)
+        return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         if release.derivation.of_sums:
@@ -121,10 +169,67 @@ class StandardDeviation:
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def _own_is_better(own: Certificate, root: Certificate) -> bool:
-    """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
+def _relative_scale(part: Certificate) -> float:
+    law = continuous(part)
+    return float(law.noise.scale / law.bounds[1])
 
-    In units of the bounds, so that columns of any width have one answer.
+
+def check_method(method: Any) -> None:
+    """Refuse a method that is none."""
+    if method is not None:
+        _check.choice(method, "method", METHODS)
+
+
+def find_method(method: SpreadMethod | None, terms: Terms) -> SpreadMethod:
+    """The method that was asked for, or the one with the smaller error in the middle of the bounds."""
+    if method == "direct" and terms.rows is None:
+        raise ValueError(
+            "method='direct' needs a public number of rows: neighbours='add-remove' draws sums and the count together"
+        )
+    if method == "moments" and terms.bounding == "truncated":
+        raise ValueError(
+            "bounding='truncated' needs method='direct': numbers drawn together are clamped, which costs no privacy"
+        )
+    return method or ("direct" if terms.bounding == "truncated" else "moments")
+
+
+def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
+    """Noisy numbers of a variance."""
+    if terms.rows is None:
+        return 3
+    return 2 if find_method(method, terms) == "moments" else 1
+
+
+def choose_method(bounds: Bounds, plausible: PlausibleSpread | None) -> SpreadMethod | None:
+    """claim:spread-method. The method with the smaller error where the mean plausibly lies; None without such a range.
+
+    With m the mean in half-widths from the middle of the bounds, the noise of a variance has about the variance
+    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77. Of a range, what loses less counts.
     """
-    scales = (law.noise.scale / law.bounds[1] for law in (continuous(own), continuous(root)))
-    return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
+    if plausible is None:
+        return None
+    if not isinstance(plausible, Mapping) or not set(plausible) <= {"mean", "sd"} or not plausible:
+        raise TypeError("plausible must say where mean and sd may lie, as in plausible={'mean': (10, 20), 'sd': 5}")
+    column = numeric("x", bounds, None, False)
+    middle, half = float(column.lower + column.upper) / 2, float(column.width) / 2
+    if "mean" in plausible:
+        ends = [(x - middle) / half for x in _ends(plausible["mean"], "mean")]
+    else:
+        # The mean of values in [-1, 1] with variance v is at most √(1 - v) from 0.
+        most = max(0.0, 1 - (_ends(plausible["sd"], "sd")[0] / half) ** 2) ** 0.5
+        ends = [-most, most]
+    if not -1 <= ends[0] <= ends[1] <= 1:
+        raise ValueError("plausible must lie within the bounds, the smaller number first")
+    far = max(map(abs, ends))
+    near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
+    losses = [(_OF_SQUARES + 4 * _OF_SUMS * m * m) / _OF_VARIANCE for m in (near, far)]
+    # Moments lose by the factor at the far end, the direct way by its inverse at the near one.
+    return "moments" if losses[1] <= 1 / losses[0] else "direct"
+
+
+def _ends(stated: Any, name: str) -> tuple[float, float]:
+    pair = stated if isinstance(stated, tuple | list) else (stated, stated)
+    if len(pair) != 2:
+        raise ValueError(f"plausible {name} must be a number or a pair (low, high)")
+    low, high = (_check.finite(x, f"plausible {name}") for x in pair)
+    return low, high

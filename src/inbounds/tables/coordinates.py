@@ -19,6 +19,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
 
+from inbounds.privacy.norms import Block, norm_rounding
 from inbounds.privacy.terms import Unit
 from inbounds.tables.answers import Cell, Cells
 from inbounds.tables.request import Product, Request
@@ -196,15 +197,18 @@ def pooled(
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
-    """Sums of a cell that one record moves by at most 1 each, so that no size needs to be public.
+class MomentSums:
+    """Sums of a cell that one record moves by at most 1 each.
 
     claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
-    asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small.
+    asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small, and no
+    size needs to be public. Where it is, and a record is substituted (not ``counted``), there is no count among them,
+    and the others are in halves.
     """
 
     columns: tuple[Quantised, ...]
     products: bool = False
+    counted: bool = True
 
     @property
     def request(self) -> Request:
@@ -214,19 +218,27 @@ class Moments:
     @property
     def dimension(self) -> int:
         """Number of coordinates."""
-        return 1 + len(self.columns) + len(self.request.pairs)
+        return self.counted + len(self.columns) + len(self.request.pairs)
+
+    @property
+    def block(self) -> str:
+        """What bounds the move of all of them; see `inbounds.privacy.norms`."""
+        return str(Block("counted moments" if self.counted else "moments", len(self.columns)))
 
     @property
     def sensitivity(self) -> Fraction:
-        """The most that one record moves any coordinate: 1, and a hair more where products were rounded."""
+        """The most that one record moves them in that norm: 1, and a hair more where products were rounded.
+
+        A hair h of each product is at most h times what rounding by one step is in the norm.
+        """
         hairs = [8 * pair.slack / (pair.first.count * pair.second.count) for pair in self.request.pairs]
-        return 1 + max(hairs, default=Fraction(0))
+        hair = max(hairs, default=Fraction(0))
+        return 1 + hair * (norm_rounding((self.block,)) if hair else 1)
 
     def __call__(self, cell: Cell | None) -> list[Fraction]:
         """The coordinates of a cell; None is an empty one."""
         count, sums, products = cell or _empty(len(self.columns), len(self.request.pairs))
-        result = [Fraction(count)]
-        result += [Fraction(2 * k, q.count) - count for q, k in zip(self.columns, sums, strict=True)]
+        result = [Fraction(2 * k, q.count) - count for q, k in zip(self.columns, sums, strict=True)]
         place = {column: i for i, column in enumerate(self.columns)}
         for pair, product in zip(self.request.pairs, products, strict=True):
             i, j = place[pair.first], place[pair.second]
@@ -234,7 +246,7 @@ class Moments:
             u = 4 * Fraction(product * pair.unit, pair.first.count * pair.second.count) + count
             u -= 2 * (Fraction(sums[i], pair.first.count) + Fraction(sums[j], pair.second.count))
             result.append(2 * u - count if i == j else u)
-        return result
+        return [Fraction(count), *result] if self.counted else [x / 2 for x in result]
 
 
 def _empty(sums: int, products: int = 0) -> Cell:

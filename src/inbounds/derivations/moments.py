@@ -1,0 +1,191 @@
+"""Means, variances and matrices from noisy sums of columns and of their products, of a public number of records.
+
+Coordinates are those of `inbounds.tables.coordinates.MomentSums` without a count: Σu of each column, then Σ(2u² - 1) or
+Σ u_i u_j of each pair, with u in [-1, 1]. With h the half-widths, m = Σu/n and z the noise, a covariance is off by
+about h_i h_j (z_ij - m_i z_j - m_j z_i)/n, most where means lie at the bounds.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.derivations import plausible
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.matrices import matrix_room
+from inbounds.expected import affordable_matrices, draw_noise, simulate
+from inbounds.repairs.moments import possible, scatter, symmetric
+
+
+def _covariances(noisy: Array, limits: Limits, rows: int) -> Array:
+    """Upper triangles of sample covariances, each made of its own noisy numbers."""
+    halves = (limits.columns[:, 1] - limits.columns[:, 0]) / 2
+    counts = np.full((*noisy.shape[:-1], 1), float(rows))
+    _, centred = scatter(np.concatenate([counts, noisy], axis=-1), halves)
+    return np.asarray(centred / (rows - 1))
+
+
+def _means(noisy: Array, limits: Limits, rows: int) -> Array:
+    ends = limits.columns
+    shares = np.clip(noisy[..., : len(ends)] / rows, -1.0, 1.0)
+    return np.asarray(ends.mean(axis=1) + (ends[:, 1] - ends[:, 0]) / 2 * shares)
+
+
+def _worst_covariances(given: Coordinates, rows: int, draws: int) -> tuple[Array, Array]:
+    """RMSE and bias of upper triangles at worst: all records at one corner of the bounds, and nothing clamped there.
+
+    Signs of columns change neither the noise nor the size of the errors, and clamping brings them nearer to the truth.
+    """
+    ends = given.limits.columns
+    size, halves = len(ends), (ends[:, 1] - ends[:, 0]) / 2
+    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws) / rows
+    i, j = np.triu_indices(size)
+    second = np.where(i == j, noise[:, size:] / 2, noise[:, size:])
+    errors = second - noise[:, i] - noise[:, j] - noise[:, i] * noise[:, j]
+    errors = errors * halves[i] * halves[j] * rows / (rows - 1)
+    return np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadOfMoments(Simulated):
+    """A variance, or with ``root`` a standard deviation, of a public number of records."""
+
+    rows: int
+    root: bool = False
+
+    plain = False
+    of_sums = True
+    tail: ClassVar[Tail] = "chebyshev"
+
+    @property
+    def text(self) -> str:
+        return f"{'standard deviation' if self.root else 'variance'} from noisy moments"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        variances = np.clip(_covariances(noisy, limits, self.rows), 0.0, limits.upper**2 if self.root else limits.upper)
+        return np.asarray(np.sqrt(variances) if self.root else variances)
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
+        rmse, bias = _worst_covariances(given, self.rows, len(errors))
+        if self.root:
+            # √a - √b is at most √|a - b|, so that its mean square is at most the mean size.
+            rmse = bias = np.sqrt(rmse)
+        return errors, (np.minimum(rmse, given.limits.upper), np.minimum(bias, given.limits.upper))
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        if seen.plausible is None:
+            variances = plausible.covariances(seen)
+        else:
+            width = float(seen.columns[0, 1] - seen.columns[0, 0])
+            stated = plausible.middle(seen.plausible, (0.0, width if self.root else width**2))
+            variances = np.array([[stated**2 if self.root else stated]])
+        return plausible.moments(seen, seen.columns.mean(axis=1), variances)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixOfMoments(Simulated):
+    """A covariance matrix, or with ``unit`` the correlation matrix, of a public number of records."""
+
+    rows: int
+    repair: str
+    unit: bool = False
+
+    plain = False
+    of_sums = True
+
+    @property
+    def text(self) -> str:
+        return f"{'correlations' if self.unit else 'covariances'} from noisy moments"
+
+    @property
+    def tail(self) -> Tail:
+        return "bounds" if self.unit else "chebyshev"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        full = symmetric(_covariances(noisy, limits, self.rows))
+        if self.unit:
+            return possible(full, self.repair, unit=True)
+        return possible(np.clip(full, limits.lower, limits.upper), self.repair)
+
+    def covariances(self) -> "MatrixOfMoments":
+        """The same moments as covariances. No repair changes variances; this one takes no time."""
+        return MatrixOfMoments(self.rows, "clip")
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        if self.unit:
+            width = 2 * (1 - np.eye(len(given.limits.columns))).ravel()
+            return errors, (width, width)
+        rmse, bias = (symmetric(x) for x in _worst_covariances(given, self.rows, draws))
+        # A repair may move one element away from the truth while it moves the matrix towards it.
+        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        return errors, (np.maximum(rmse, here[0]), np.maximum(bias, here[1]))
+
+    def room(self, values: Array) -> Array | None:
+        return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.moments(seen, seen.columns.mean(axis=1), plausible.covariances(seen))
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfMoments(Simulated):
+    """Means, and below them the covariance matrix: a table of one row more than it has columns.
+
+    Where records may come and go (``rows`` is None) a noisy count comes before the sums.
+    """
+
+    rows: int | None
+    repair: str
+
+    text = "means and covariances from noisy moments"
+    plain = False
+    of_sums = True
+
+    @property
+    def tail(self) -> Tail:
+        return "bounds" if self.rows is None else "chebyshev"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        size = len(limits.columns)
+        lower, upper = limits.lower[size:], limits.upper[size:]
+        if self.rows is None:
+            halves = (limits.columns[:, 1] - limits.columns[:, 0]) / 2
+            counts, centred = scatter(noisy, halves)
+            means = limits.columns.mean(axis=1) + halves * np.clip(noisy[..., 1 : 1 + size] / counts, -1.0, 1.0)
+            full = symmetric(centred / (counts - 1))
+        else:
+            means = _means(noisy, limits, self.rows)
+            full = symmetric(_covariances(noisy, limits, self.rows))
+        return np.concatenate([means, possible(np.clip(full, lower, upper), self.repair)], axis=-1)
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        size = len(given.limits.columns)
+        draws = affordable_matrices(len(given.noisy), size, self.repair)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        if self.rows is None:
+            width = given.limits.upper - given.limits.lower
+            return errors, (width, width)
+        halves = (given.limits.columns[:, 1] - given.limits.columns[:, 0]) / 2
+        noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws)[:, :size] * halves / self.rows
+        rmse, bias = (symmetric(x) for x in _worst_covariances(given, self.rows, draws))
+        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        # Of a mean at its bound half of the noise is clamped away, and the other half is bias.
+        worst_means = np.sqrt((noise**2).mean(axis=0)), np.abs(noise).mean(axis=0) / 2
+        worst = [np.concatenate(pair) for pair in zip(worst_means, (rmse, bias), strict=True)]
+        return errors, (np.maximum(worst[0], here[0]), np.maximum(worst[1], here[1]))
+
+    def room(self, values: Array) -> Array | None:
+        return np.vstack([1e-9 * np.abs(values[:1]), matrix_room(values[1:], self.repair)])
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        return plausible.moments(
+            seen, seen.columns.mean(axis=1), plausible.covariances(seen), counted=self.rows is None
+        )

@@ -1,0 +1,66 @@
+"""Noise of whole vectors on the real line: density ∝ e^(-N(z)/scale) for a norm N, in double precision.
+
+z is R v with R gamma distributed (shape d + 1) and v uniform in the unit ball of N. Balls are those of rows
+|w·v| ≤ l within the cube [-1, 1]^d; their points are found by keeping those of the cube that lie inside.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from inbounds._check import Array
+
+# |weights · v| ≤ limit, of some coordinates that follow each other, with the place of the first of them.
+Part: TypeAlias = tuple[int, tuple[tuple[tuple[int, ...], int], ...]]
+# Points of a ball that are kept for all simulations, points of the cube that are tried for them, and those at a time.
+_KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 50_000
+# Rows that most points fail first.
+_FIRST = 48
+
+
+@lru_cache(maxsize=32)
+def ball_points(rows: tuple[tuple[tuple[int, ...], int], ...]) -> Array:
+    """Uniform points of the ball of these rows, the same ones each time: thousands, or hundreds of a narrow ball."""
+    weights = np.array([np.array(row) / limit for row, limit in rows])
+    rng = np.random.default_rng(0)
+    kept: list[Array] = []
+    for _ in range(_TRIED // _BLOCK):
+        points = rng.uniform(-1, 1, (_BLOCK, weights.shape[1]))
+        for part in (weights[:_FIRST], weights[_FIRST:]):
+            points = points[(np.abs(points @ part.T) <= 1).all(axis=1)]
+        kept.append(points)
+        if sum(map(len, kept)) >= _KEPT:
+            break
+    return np.concatenate(kept)[:_KEPT]
+
+
+def vector_noise(
+    dimension: int, parts: Sequence[Part], rng: np.random.Generator, shape: tuple[int, ...], places: Sequence[int]
+) -> Array:
+    """Draws of noise of scale 1 for some of the coordinates of a vector, along the last axis."""
+    radius = rng.gamma(dimension + 1, 1.0, (*shape, 1))
+    return np.asarray(radius * vector_points(parts, rng, shape, places))
+
+
+def vector_points(
+    parts: Sequence[Part], rng: np.random.Generator, shape: tuple[int, ...], places: Sequence[int]
+) -> Array:
+    """Uniform points of the unit ball, some of their coordinates along the last axis."""
+    points = rng.uniform(-1, 1, (*shape, len(places)))
+    for start, rows in parts:
+        size = len(rows[0][0])
+        inside = [(i, place - start) for i, place in enumerate(places) if start <= place < start + size]
+        if inside:
+            pool = ball_points(rows)
+            chosen = pool[rng.integers(len(pool), size=shape)]
+            points[..., [i for i, _ in inside]] = chosen[..., [place for _, place in inside]]
+    return points
+
+
+def combination_sizes(parts: Sequence[Part], weights: Sequence[tuple[int, float]]) -> Array:
+    """|Σ w v| over points v of the unit ball, sorted, for weights of some coordinates: a sample, the same each time."""
+    rng = np.random.default_rng(1)
+    points = vector_points(parts, rng, (_KEPT,), [place for place, _ in weights])
+    return np.asarray(np.sort(np.abs(points @ np.array([weight for _, weight in weights]))))

@@ -1,0 +1,195 @@
+"""How far one record can move the moments of several columns together: linear forms of them, and their ranges.
+
+With u in [-1, 1] a record adds φ(u) = (u_j, 2u_j² - 1, u_j u_k) to the sums of moments. It does not move all of them by
+their most at once: u_1² + u_2² - u_1 u_2 + u_1 + u_2 has a range of 4, where its terms by themselves add up to 8. Each
+such form g with the range r(g) = max g - min g over the cube bounds a joint move,
+
+    a substituted record    |g·z| ≤ r(g)                 z the change of the sums without g's constant
+    one that comes or goes  |g·z - m(g) z_0| ≤ r(g)/2    z_0 the change of the count, m(g) = (max g + min g)/2
+
+and noise with mass ∝ e^(-N/T), N the largest of these ratios, loses 1/T for the whole vector (Hardt & Talwar 2010,
+with any norm whose unit ball holds all moves). The narrower that ball, the less noise.
+
+Ranges are exact: a quadratic form on a cube has its extremes where its gradient along a face vanishes, or at corners.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement, permutations, product
+from math import gcd, lcm
+from typing import TypeAlias
+
+# Columns up to which forms are used, without and with a count beside them: beyond, hardly a proposal would be kept.
+MOST_COLUMNS, MOST_COUNTED = 6, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A quadratic polynomial Σ a_j u_j + Σ_{j≤k} b_jk u_j u_k of one to three columns, with whole coefficients.
+
+    ``products`` are the b_jk, row by row from the diagonal.
+    """
+
+    linear: tuple[int, ...]
+    products: tuple[int, ...]
+
+    @property
+    def columns(self) -> int:
+        """Columns that it is of."""
+        return len(self.linear)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The columns of each product."""
+        return list(combinations_with_replacement(range(self.columns), 2))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one moment by itself."""
+        return sum(map(bool, (*self.linear, *self.products))) == 1
+
+    def __str__(self) -> str:
+        names = [f"u{j + 1}" for j in range(self.columns)]
+        products = [f"{names[j]}^2" if j == k else names[j] + names[k] for j, k in self.pairs]
+        terms = [(c, name) for c, name in zip((*self.linear, *self.products), (*names, *products), strict=True) if c]
+        text = " ".join(f"{'-' if c < 0 else '+'} {'' if abs(c) == 1 else abs(c)}{name}" for c, name in terms)
+        return text.removeprefix("+ ")
+
+
+# One of each kind: the others are these with other columns and other signs of them. First those that bound the most.
+FORMS = (
+    Form((1,), (1,)),
+    Form((1, 1), (1, -1, 1)),
+    Form((1, 1), (1, -1, 0)),
+    Form((0, 0), (2, 2, -1)),
+    Form((0, 0), (1, 2, 1)),
+    Form((0, 0, 0), (1, 1, 1, 1, -1, 0)),
+    Form((0, 0, 0), (1, 1, 1, 1, -1, 1)),
+    Form((0, 0, 0), (1, 1, 1, 0, -1, 0)),
+    Form((2,), (1,)),
+    Form((0, 0), (1, 1, -1)),
+    Form((0, 0), (1, 1, 0)),
+    Form((0, 0), (1, 2, -1)),
+    Form((1, 1), (0, 1, 0)),
+    Form((2, 2), (1, 2, 1)),
+    Form((0, 0, 0), (0, 1, 1, 0, 1, 0)),
+    # Each moment by itself.
+    Form((1,), (0,)),
+    Form((0,), (1,)),
+    Form((0, 0), (0, 1, 0)),
+)
+
+
+@lru_cache(maxsize=256)
+def find_range(form: Form) -> tuple[Fraction, Fraction]:
+    """claim:form-range. The least and the largest value of a form on the cube [-1, 1]^d, exactly.
+
+    On each of the 3^d faces the free columns solve a linear system; one that has no single solution takes its value at
+    a smaller face, too.
+    """
+    values = [_value(form, point) for point in _critical_points(form)]
+    return min(values), max(values)
+
+
+def _critical_points(form: Form) -> Iterator[tuple[Fraction, ...]]:
+    for face in product((-1, 0, 1), repeat=form.columns):
+        point = [Fraction(side) for side in face]
+        free = [j for j, side in enumerate(face) if side == 0]
+        system = []
+        for j in free:
+            slope = _slope(form, j)
+            fixed = sum((s * x for s, x in zip(slope, point, strict=True)), start=Fraction(form.linear[j]))
+            system.append([*(slope[k] for k in free), -fixed])
+        solved = _solve(system)
+        if solved is None or any(abs(x) >= 1 for x in solved):
+            continue
+        for j, x in zip(free, solved, strict=True):
+            point[j] = x
+        yield tuple(point)
+
+
+def _slope(form: Form, column: int) -> list[Fraction]:
+    """Coefficients of the derivative along a column, without its constant."""
+    found = [Fraction(0)] * form.columns
+    for (j, k), c in zip(form.pairs, form.products, strict=True):
+        if j == column:
+            found[k] += c
+        if k == column:
+            found[j] += c
+    return found
+
+
+def _solve(system: list[list[Fraction]]) -> list[Fraction] | None:
+    """The solution of a square system with its right side in the last column; None where it is not unique."""
+    rows, size = [list(row) for row in system], len(system)
+    for i in range(size):
+        pivot = next((r for r in range(i, size) if rows[r][i]), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        rows[i] = [x / rows[i][i] for x in rows[i]]
+        for r in range(size):
+            if r != i and rows[r][i]:
+                rows[r] = [x - rows[r][i] * y for x, y in zip(rows[r], rows[i], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def _value(form: Form, point: Sequence[Fraction]) -> Fraction:
+    linear = sum((c * x for c, x in zip(form.linear, point, strict=True)), start=Fraction(0))
+    return linear + sum(c * point[j] * point[k] for (j, k), c in zip(form.pairs, form.products, strict=True))
+
+
+# |weights · z| ≤ limit, all of them whole numbers.
+Row: TypeAlias = tuple[tuple[int, ...], int]
+
+
+@lru_cache(maxsize=64)
+def moment_rows(columns: int, *, counted: bool) -> tuple[Row, ...]:
+    """claim:moment-rows. What bounds the move of all moments of some columns, as rows of whole numbers.
+
+    Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal; with
+    ``counted`` (a record comes or goes) that of the count before them. A substituted record is measured in halves, so
+    that both have the same limits. Each coordinate by itself is at most 1, which needs no row.
+    """
+    rows: list[Row] = []
+    for form in list_forms(columns, counted=counted):
+        if form.is_single:
+            continue
+        low, high = find_range(form)
+        squares = sum(c for c, (j, k) in zip(form.products, form.pairs, strict=True) if j == k)
+        # Σu² is half of Σ(2u² - 1) and the count, so that all weights are doubled. Other columns and signs of them
+        # change neither the extremes of a form nor its squares.
+        images, count, limit = _images(form, columns), squares - (low + high), high - low
+        times = lcm(count.denominator, limit.denominator)
+        first = (int(count * times),) if counted else ()
+        common = gcd(*first, int(limit * times), *(c * times for c in images[0]))
+        for image in images:
+            weights = (*first, *(c * times for c in image))
+            rows.append((tuple(c // common for c in weights), int(limit * times) // common))
+    return tuple(rows)
+
+
+def list_forms(columns: int, *, counted: bool) -> list[Form]:
+    """The kinds of forms that are used for so many columns: all of them, or each moment by itself."""
+    every = columns <= (MOST_COUNTED if counted else MOST_COLUMNS)
+    return [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
+
+
+def _images(form: Form, columns: int) -> list[tuple[int, ...]]:
+    """The form with other columns and signs of them, as weights of all coordinates; one of each pair of opposites."""
+    place = {pair: columns + i for i, pair in enumerate(combinations_with_replacement(range(columns), 2))}
+    found: dict[tuple[int, ...], None] = {}
+    for order in permutations(range(columns), form.columns):
+        for signs in product((1, -1), repeat=form.columns):
+            weights = [0] * (columns + len(place))
+            for c, j, sign in zip(form.linear, order, signs, strict=True):
+                weights[j] = 2 * c * sign
+            for (j, k), c in zip(form.pairs, form.products, strict=True):
+                pair = place[min(order[j], order[k]), max(order[j], order[k])]
+                weights[pair] = c if j == k else 2 * c * signs[j] * signs[k]
+            image = tuple(weights)
+            if tuple(-c for c in image) not in found:
+                found[image] = None
+    return list(found)

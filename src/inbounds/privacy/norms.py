@@ -1,0 +1,89 @@
+"""Norms of vectors that are drawn together, as certificates name them: blocks of coordinates, each with its own bounds.
+
+``"box 3"`` are three numbers in units of what one record moves them by. ``"moments 2"`` are the sums of two columns
+and of their products, in halves, of which one record is substituted; ``"counted moments 2"`` the same with a count,
+where one comes or goes. Their bounds are those of `inbounds.privacy.forms`. One record moves each block by at most 1 in
+its norm, so that it moves all of them by at most 1 in the largest.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from inbounds.grid.polyhedral import Norm
+from inbounds.privacy.forms import Row, find_range, list_forms, moment_rows
+
+# Coordinates of one draw.
+MOST_COORDINATES = 25_000
+_TEXT = re.compile(r"(box|moments|counted moments) ([1-9][0-9]{0,4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Coordinates that are bounded together: ``size`` numbers of a box, or the moments of ``size`` columns."""
+
+    kind: str
+    size: int
+
+    @classmethod
+    def parse(cls, text: object) -> "Block":
+        """What `str` wrote; `ValueError` for anything else."""
+        found = _TEXT.fullmatch(text) if isinstance(text, str) else None
+        if found is None:
+            raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'counted moments 2'")
+        kind, size = found.groups()
+        return cls(kind, int(size))
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.size}"
+
+    @property
+    def counted(self) -> bool:
+        """Whether a count is among its coordinates."""
+        return self.kind == "counted moments"
+
+    @property
+    def dimension(self) -> int:
+        """Its coordinates."""
+        return self.size if self.kind == "box" else self.size + self.size * (self.size + 1) // 2 + self.counted
+
+    def rows(self) -> tuple[Row, ...]:
+        """What bounds several of its coordinates together."""
+        return () if self.kind == "box" else moment_rows(self.size, counted=self.counted)
+
+
+def count_coordinates(blocks: Sequence[str]) -> int:
+    """Coordinates of all blocks."""
+    return sum(Block.parse(text).dimension for text in blocks)
+
+
+@lru_cache(maxsize=64)
+def make_norm(blocks: tuple[str, ...]) -> Norm:
+    """The norm of some blocks, one after another."""
+    parsed = [Block.parse(text) for text in blocks]
+    dimension = count_coordinates(blocks)
+    if not 1 <= dimension <= MOST_COORDINATES:
+        raise ValueError(f"a norm has blocks of at most {MOST_COORDINATES:,} coordinates in all")
+    parts, start = [], 0
+    for block in parsed:
+        if rows := block.rows():
+            parts.append((start, rows))
+        start += block.dimension
+    return Norm(dimension, tuple(parts))
+
+
+@lru_cache(maxsize=64)
+def norm_rounding(blocks: tuple[str, ...]) -> Fraction:
+    """Steps that rounding two vectors to a lattice can add to their distance in the norm."""
+    rows = [row for _, rows in make_norm(blocks).parts for row in rows]
+    return max(Fraction(1), *(Fraction(sum(map(abs, weights)), limit) for weights, limit in rows))
+
+
+@lru_cache(maxsize=64)
+def list_ranges(blocks: tuple[str, ...]) -> tuple[str, ...]:
+    """Each kind of form that bounds its moments, with its extremes on the cube, which anybody can check."""
+    moments = [block for block in map(Block.parse, blocks) if block.kind != "box"]
+    forms = {form: find_range(form) for block in moments for form in list_forms(block.size, counted=block.counted)}
+    return tuple(f"{form} from {low} to {high}" for form, (low, high) in forms.items())

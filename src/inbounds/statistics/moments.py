@@ -1,0 +1,112 @@
+"""Means, variances, covariances and correlations of several columns from one draw."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds._types import Bounds, MatrixRepair
+from inbounds.derivations import TableOfMoments
+from inbounds.inference import intervals
+from inbounds.inference.result import Interval
+from inbounds.inference.tables import moments_table
+from inbounds.privacy.certified import Bound
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft
+from inbounds.record.release import Release
+from inbounds.record.statistic import Traits, register
+from inbounds.repairs import matrix
+from inbounds.statistics.base import (
+    draft_moments,
+    draft_of_sums,
+    fields_of_several,
+    keep,
+    limits_of_sums,
+    list_names,
+    quantise,
+    several,
+)
+from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
+from inbounds.tables.coordinates import MomentSums
+from inbounds.tables.schema import Column, Numeric
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MomentsValue:
+    """What `Moments` come to: the ``mean`` of each column and the ``covariance`` matrix, in the order of columns."""
+
+    columns: tuple[str, ...]
+    mean: Array
+    covariance: Array
+
+    @property
+    def variance(self) -> Array:
+        """The variance of each column."""
+        return np.asarray(self.covariance.diagonal().copy())
+
+    @property
+    def standard_deviation(self) -> Array:
+        """The standard deviation of each column."""
+        return np.sqrt(self.variance)
+
+    @property
+    def correlation(self) -> Array:
+        """The correlation matrix: within [-1, 1], and 0 next to a released variance of 0."""
+        return matrix.correlations(self.covariance, "clip")
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Means and the covariance matrix of the columns that have bounds, and whatever follows from them, in one draw.
+
+    The sums of the columns and of their products have noise that is drawn together, in the norm of what one record can
+    move all of them by (for up to six columns; for more in a cube). ``repair`` makes the matrix positive semidefinite.
+    """
+
+    bounds: Mapping[str, Bounds]
+    repair: MatrixRepair | None = None
+    missing: Mapping[str, Any] | None = None
+    integer: Collection[str] = ()
+    _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "moments"
+    traits: ClassVar[Traits] = Traits(columns="numbers", needs_truth=True)
+    least_rows: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        columns = several(self.bounds, self.missing, self.integer)
+        repair = choose_repair(self.repair, len(columns))
+        keep(self, **fields_of_several(columns), repair=repair, _columns=columns)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._columns
+
+    @property
+    def title(self) -> str:
+        return f"moments of {list_names(self._columns)}"
+
+    def numbers(self, terms: Terms) -> int:
+        return count_elements(len(self._columns), "joint", terms)
+
+    def draft(self, terms: Terms) -> Draft:
+        assert self.repair is not None
+        check_method("joint", terms)
+        columns = [quantise(column, terms) for column in self._columns]
+        names = [column.name for column in self._columns]
+        means: list[Bound] = [(column.lower, column.upper) for column in self._columns]
+        way, axes = TableOfMoments(terms.rows, self.repair), [["mean", *names], names]
+        if terms.rows is None:
+            limits = [*means, *limits_of_sums(self._columns)]
+            return draft_of_sums(self, terms, way, MomentSums(tuple(columns), products=True), limits, axes=axes)
+        return draft_moments(self, terms, way, columns, [*means, *of_elements(self._columns, terms)], axes=axes)
+
+    def present(self, table: Array) -> MomentsValue:
+        """The means and the matrix of a table that has them one below the other."""
+        return MomentsValue(tuple(column.name for column in self._columns), table[0], table[1:])
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(moments_table, release, level, kind, variance)
