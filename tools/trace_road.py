@@ -59,12 +59,26 @@ ITEMS = {
 }
 
 
+def room_of(frame: FrameType) -> str:
+    """The folder of the package, or the file beside the folders, whose function this is; "" for all else."""
+    package, _, path = frame.f_globals.get("__name__", "").partition(".")
+    room = path.partition(".")[0]
+    generated = frame.f_code.co_qualname.startswith("__create_fn__")
+    return "" if package != PACKAGE or room.startswith("_") or generated else room
+
+
 @dataclass
 class Trace:
-    """The calls of the package's functions, as they come."""
+    """The calls of the package's functions, as they come.
+
+    ``changes`` counts calls in another room than the call before, ``doors`` the pairs of rooms of which one calls the
+    other. Helpers that everything may call (``_check``, ``_text``) are no rooms, and neither are the constructors that
+    dataclasses write.
+    """
 
     modules: list[str] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)
+    doors: set[tuple[str, str]] = field(default_factory=set)
     entered: int = 0
     changes: int = 0
     room: str = ""
@@ -77,9 +91,15 @@ class Trace:
         self.calls[f"{module}:{frame.f_code.co_qualname}"] += 1
         if module not in self.modules:
             self.modules.append(module)
-        room = ".".join(module.split(".")[:2])
+        if not (room := room_of(frame)):
+            return
         self.changes += bool(self.room) and room != self.room
         self.room = room
+        caller = frame.f_back
+        while caller is not None and not room_of(caller):
+            caller = caller.f_back
+        if caller is not None and room_of(caller) != room:
+            self.doors.add((room_of(caller), room))
 
     def count(self, functions: set[str]) -> int:
         return sum(self.calls[name] for name in functions)
@@ -132,6 +152,14 @@ def roads(folder: Path) -> dict[str, Callable[[], None]]:
     }
 
 
+def forget_results() -> None:
+    """Empty what functions keep of their results, as in a process of its own."""
+    modules = [module for name, module in sys.modules.items() if name.split(".")[0] == PACKAGE]
+    for function in [value for module in modules for value in vars(module).values()]:
+        if hasattr(function, "cache_clear"):
+            function.cache_clear()
+
+
 def check_names() -> None:
     """A function that was renamed would be counted as never called."""
     for name in {name for functions in COUNTED.values() for name in functions}:
@@ -144,15 +172,20 @@ def check_names() -> None:
 def main(modules: Annotated[bool, typer.Option("--modules", help="name the modules that are entered")] = False) -> None:
     """Print what a mean, a plan of eight releases and a verification go through."""
     check_names()
-    with tempfile.TemporaryDirectory() as name:
-        write_files(Path(name))
-        for title, run in roads(Path(name)).items():
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        for folder in (Path(first), Path(second)):
+            write_files(folder)
+        # Once untraced: what happens when a module is loaded is no part of the road.
+        for run in roads(Path(first)).values():
+            run()
+        for title, run in roads(Path(second)).items():
+            forget_results()
             with tracing() as trace:
                 run()
             rooms = {".".join(module.split(".")[:2]) for module in trace.modules}
             print(title)
             print(f"  {len(trace.modules)} modules in {len(rooms)} rooms, {trace.entered} calls")
-            print(f"  {trace.changes} changes of room")
+            print(f"  {trace.changes} changes of room, through {len(trace.doors)} doors")
             for what, functions in COUNTED.items():
                 print(f"  {trace.count(functions)} {what}")
             if modules:

@@ -110,27 +110,7 @@ __all__ = [
 
 # Everything is loaded when it is asked for: a plan needs no laws, a law no tables, and a word of help nothing.
 _MODULES = ("errors", "inference", "ledger", "sensitivity", "statistics", "targets")
-_FUNCTIONS = [
-    "correlation",
-    "count",
-    "covariance",
-    "crosstab",
-    "histogram",
-    "mean",
-    "moments",
-    "pooled_covariance",
-    "pooled_variance",
-    "proportion",
-    "proportions",
-    "standard_deviation",
-    "sum",
-    "variance",
-]
-# The value behind each function: ib.Mean, ib.Crosstab.
-_VALUES = ["".join(word.capitalize() for word in name.split("_")) for name in _FUNCTIONS]
 _PLACES = {
-    **dict.fromkeys(_FUNCTIONS, "functions"),
-    **dict.fromkeys(_VALUES, "statistics"),
     **dict.fromkeys(("Gaussian", "GeneralizedGaussian", "Laplace", "Mechanism"), "laws"),
     **dict.fromkeys(("Release", "Releases"), "record"),
     "Plan": "plan.plan",
@@ -139,6 +119,10 @@ _PLACES = {
     "privacy_loss": "privacy.loss",
     "release": "plan.release",
 }
+# All other names are release functions, and the value behind each: ib.mean and ib.Mean.
+_FUNCTIONS = [name for name in __all__ if name not in (*_PLACES, *_MODULES, "__version__")]
+_VALUES = ["".join(word.capitalize() for word in name.split("_")) for name in _FUNCTIONS]
+_PLACES |= {**dict.fromkeys(_FUNCTIONS, "functions"), **dict.fromkeys(_VALUES, "statistics")}
 
 
 def __dir__() -> list[str]:

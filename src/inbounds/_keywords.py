@@ -3,7 +3,9 @@
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
+
+from inbounds import _types
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -12,7 +14,7 @@ _MEANINGS = {
     "column is enough, a list, an array or a Series.",
     "column": "The column of the table.",
     "bounds": "Smallest and largest value that a record may hold, known without looking at the data; others are "
-    "clipped. For several columns a dictionary: {'age': (0, 100), 'bmi': (10, 60)}.",
+    "clipped.",
     "level": "The level to count.",
     "levels": "The values that a column may hold, known without looking at the data; with `by`, the groups.",
     "edges": "Ends of intervals, known without looking at the data.",
@@ -38,6 +40,40 @@ _MEANINGS = {
     "The charge is made before the data are read; the same release again is the stored one, free of charge.",
     "denominator": 'A fixed public number to divide by, for `"add-remove"`.',
 }
+# Types as they stand in signatures -> the same in words.
+_TYPES = {
+    "Data": "table, or the values of one column",
+    "Table": "table",
+    "Number": "number",
+    "Bounds": "(number, number)",
+    "Mapping[str, Bounds]": "dict of (number, number) by column",
+    "Mapping[str, Number]": "dict of numbers by column",
+    "Level": "str, int or bool",
+    "Levels": "list of levels",
+    "Mapping[str, Levels]": "dict of lists of levels by column",
+    "Mapping[str, Level]": "dict of levels by column",
+    "Level | Number": "level or number",
+    "Mapping[str, Level | Number]": "dict of levels or numbers by column",
+    "Mapping[Level, int]": "dict of numbers of rows by level",
+    "Edges": "list of numbers",
+    "Mapping[str, Edges]": "dict of lists of numbers by column",
+    "Tree": "nested lists of levels",
+    "Collection[str]": "names of columns",
+    "Ledger": "path or Account",
+    "PlausibleSpread": "dict of mean and sd, each a number or (low, high)",
+    **{
+        name: "{" + ", ".join(map(repr, get_args(choices))) + "}"
+        for name, choices in {
+            "Bounding": _types.Bounding,
+            "CountRepair": _types.CountRepair,
+            "MatrixRepair": _types.MatrixRepair,
+            "SpreadMethod": _types.SpreadMethod,
+            "Method": _types.Method,
+            "Neighbours": _types.Neighbours,
+            "ShareRepair": _types.ShareRepair,
+        }.items()
+    },
+}
 _ENDING = """
 Returns
 -------
@@ -58,11 +94,21 @@ BudgetRefused
 def explain(function: _Function) -> _Function:
     """The function, with its keywords, result and errors in its help."""
     lines = ["Parameters", "----------"]
-    for name in inspect.signature(function).parameters:
-        lines += [name, *textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")]
+    for name, keyword in inspect.signature(function).parameters.items():
+        meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
+        lines += [f"{name} : {_describe_type(keyword)}", *meaning]
     summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n>>> ")
     parts = [summary.rstrip(), "\n".join(lines), _ENDING.strip()]
     if example:
         parts.append(f"Examples\n--------\n>>> {example}")
     function.__doc__ = "\n\n".join(parts) + "\n"
     return function
+
+
+def _describe_type(keyword: inspect.Parameter) -> str:
+    """What may be given for a keyword, in words, and what it is without."""
+    kind = str(keyword.annotation).removesuffix(" | None")
+    words = _TYPES.get(kind, kind)
+    if keyword.default is inspect.Parameter.empty:
+        return words
+    return f"{words}, optional" if keyword.default in (None, ()) else f"{words}, default {keyword.default!r}"

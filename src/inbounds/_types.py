@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float | str | Fraction | Decimal
 Bounds: TypeAlias = Sequence[Number]
 Levels: TypeAlias = Sequence[Level]
+# Levels in nested groups: (("a", "b"), ("c", "d")).
+Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]
 # Names of libraries that are loaded when they are needed stay in quotes.
-Table: TypeAlias = Union[Mapping[str, Sequence[Any]], "np.ndarray[Any, Any]", "IntoFrame"]
-Data: TypeAlias = Union[Table, Sequence[Any], "IntoSeries"]
+Table: TypeAlias = Union[Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame"]
+Data: TypeAlias = Union[Table, Sequence[object], "IntoSeries"]
 Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]
 SpreadMethod: TypeAlias = Literal["moments", "direct"]

@@ -136,13 +136,16 @@ def affordable_draws(numbers: int, columns: int) -> int:
 
 
 def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
-    """The like for matrices, each of which has to be repaired."""
-    draws = affordable_draws(numbers, columns)
-    return draws if repair == "clip" else min(100, max(_LEAST_DRAWS, _MOST_NUMBERS // numbers))
+    """The like for matrices, each of which has to be repaired: 60 of 100 columns by a repair in steps, in 2 s."""
+    if repair == "clip":
+        return affordable_draws(numbers, columns)
+    return min(100, max(_LEAST_DRAWS, min(_MOST_NUMBERS // numbers, _MOST_REPAIRED // columns**3)))
 
 
 # Numbers that are simulated at once, 160 MB of them, and the fewest draws of each.
 _MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
+# Steps of a repair take time by the cube of columns.
+_MOST_REPAIRED = 60_000_000
 # Numbers of one law that are drawn together, on its grid or the line, and not one after another.
 _MANY = 1000
 

@@ -1,0 +1,159 @@
+"""Matrices of several columns."""
+
+# Signatures show types by their names; the help has them in words.
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from inbounds._keywords import explain
+from inbounds._types import (
+    Bounding,
+    Bounds,
+    Ledger,
+    Level,
+    Levels,
+    MatrixRepair,
+    Method,
+    Neighbours,
+    Number,
+    Table,
+)
+from inbounds.privacy.terms import Terms
+from inbounds.record.release import Release
+from inbounds.road.run import release_one
+from inbounds.statistics.matrices import Correlation, Covariance
+from inbounds.statistics.moments import Moments
+from inbounds.statistics.pooled import PooledCovariance
+
+
+@explain
+def covariance(
+    data: Table,
+    *,
+    bounds: Mapping[str, Bounds],
+    epsilon: Number,
+    method: Method = "joint",
+    repair: MatrixRepair | None = None,
+    missing: Mapping[str, Number] | None = None,
+    integer: Collection[str] = (),
+    bounding: Bounding = "bit",
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
+
+    ``method="joint"`` makes it of sums of the columns and of their products, drawn together: for up to six columns in
+    the norm of what one record can move all of them by, for more in a cube. ``"elements"`` draws the elements
+    themselves together, ``"split"`` each with a share of ε: variances first, then each covariance within what they
+    allow. ``bounding="truncated"`` needs the last.
+
+    ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (the default
+    below 20 columns), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun; the default from
+    20 columns on, where it is nearer to the truth).
+
+    >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8]}
+    >>> covariance(table, bounds={"age": (0, 100), "bmi": (10, 60)}, epsilon=1).value.shape
+    (2, 2)
+    """
+    statistic = Covariance(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+
+
+@explain
+def correlation(
+    data: Table,
+    *,
+    bounds: Mapping[str, Bounds],
+    epsilon: Number,
+    method: Method = "joint",
+    repair: MatrixRepair | None = None,
+    missing: Mapping[str, Number] | None = None,
+    integer: Collection[str] = (),
+    bounding: Bounding = "bit",
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0.
+
+    >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8]}
+    >>> correlation(table, bounds={"age": (0, 100), "bmi": (10, 60)}, epsilon=1).value.diagonal().tolist()
+    [1.0, 1.0]
+    """
+    statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+
+
+@explain
+def moments(
+    data: Table,
+    *,
+    bounds: Mapping[str, Bounds],
+    epsilon: Number,
+    repair: MatrixRepair | None = None,
+    missing: Mapping[str, Number] | None = None,
+    integer: Collection[str] = (),
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """Means and the covariance matrix of the columns that have bounds, and whatever follows from them, in one draw.
+
+    The value has ``mean``, ``covariance``, ``correlation``, ``variance`` and ``standard_deviation``. The sums of the
+    columns and of their products have noise that is drawn together, in the norm of what one record can move all of
+    them by (for up to six columns; for more in a cube), so that everything costs ε once.
+
+    >>> table = {"age": [23, 35, 62, 41] * 500, "bmi": [21, 24, 29, 26] * 500}
+    >>> r = moments(table, bounds={"age": (18, 100), "bmi": (12, 60)}, epsilon=1)
+    >>> r.value.mean.shape, r.value.correlation.shape
+    ((2,), (2, 2))
+    """
+    statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions), rows, ledger)
+
+
+@explain
+def pooled_covariance(
+    data: Table,
+    *,
+    by: str,
+    levels: Levels,
+    bounds: Mapping[str, Bounds],
+    epsilon: Number,
+    method: Method = "joint",
+    repair: MatrixRepair | None = None,
+    sizes: Mapping[Level, int] | None = None,
+    missing: Mapping[str, Number] | None = None,
+    integer: Collection[str] = (),
+    by_missing: Level | None = None,
+    other: Level | None = None,
+    bounding: Bounding = "bit",
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`.
+
+    >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8], "arm": ["a", "b", "a", "b"]}
+    >>> bounds = {"age": (0, 100), "bmi": (10, 60)}
+    >>> pooled_covariance(table, by="arm", levels=["a", "b"], bounds=bounds, epsilon=1).value.shape
+    (2, 2)
+    """
+    statistic = PooledCovariance(
+        by=by,
+        levels=levels,
+        bounds=bounds,
+        method=method,
+        repair=repair,
+        sizes=sizes,
+        missing=missing,
+        integer=integer,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
