@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         covariance,
         crosstab,
         histogram,
+        kendall,
         mean,
         pooled_covariance,
         pooled_variance,
@@ -46,6 +47,9 @@ if TYPE_CHECKING:
     )
     from inbounds.statistics import (
         Histogram as Histogram,
+    )
+    from inbounds.statistics import (
+        Kendall as Kendall,
     )
     from inbounds.statistics import (
         Mean as Mean,
@@ -89,6 +93,7 @@ __all__ = [
     "covariance",
     "crosstab",
     "histogram",
+    "kendall",
     "mean",
     "pooled_covariance",
     "pooled_variance",
@@ -111,6 +116,7 @@ _FUNCTIONS = [
     "covariance",
     "crosstab",
     "histogram",
+    "kendall",
     "mean",
     "pooled_covariance",
     "pooled_variance",

@@ -11,6 +11,7 @@ from inbounds.derivations.base import Limits as Limits
 from inbounds.derivations.base import Situation as Situation
 from inbounds.derivations.direct import Direct as Direct
 from inbounds.derivations.matrices import Matrix as Matrix
+from inbounds.derivations.matrices import PairMatrix as PairMatrix
 from inbounds.derivations.simplex import AllButOne as AllButOne
 from inbounds.derivations.simplex import FromTree as FromTree
 from inbounds.derivations.simplex import NearestCounts as NearestCounts

@@ -16,6 +16,7 @@ from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
+from inbounds.statistics.ranks import Kendall
 from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
@@ -25,6 +26,7 @@ __all__ = [
     "Covariance",
     "Crosstab",
     "Histogram",
+    "Kendall",
     "Mean",
     "PooledCovariance",
     "PooledVariance",
