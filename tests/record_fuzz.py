@@ -82,7 +82,16 @@ WORDS_OF_JUDGEMENT = (
 WORDS = [
     *soundness.METHODS,
     *("mean", "sum", "count", "proportion", "proportions", "variance", "standard_deviation", "histogram", "crosstab"),
-    *("covariance", "correlation", "pooled_variance", "pooled_covariance", "substitute", "add-remove", "bit"),
+    *(
+        "covariance",
+        "correlation",
+        "kendall",
+        "pooled_variance",
+        "pooled_covariance",
+        "substitute",
+        "add-remove",
+        "bit",
+    ),
     *("truncated", "unbounded", "laplace", "sup-norm", "zero-sum", "inside", "anywhere", "clip", "nearest", "newton"),
     *("joint", "split", "project", "rescale", "all-but-one", "tree", "levels", "edges", "missing", "other", "integer"),
     *("by", "sizes", "denominator", "column", "age", "group", "region", "record", "person", "", "x", "yes", "not yes"),
@@ -120,13 +129,11 @@ def plan_of(call: Any) -> Plan:
     statistic = call.func.__name__
     columns: dict[str, dict[str, Any]] = {}
     names: list[str] = []
-    if isinstance(given.get("bounds"), dict):
-        names = list(given["bounds"])
-        columns |= {name: {"bounds": list(pair)} for name, pair in given["bounds"].items()}
-    elif statistic == "crosstab":
-        names = list(given["levels"])
-        columns |= {name: {"levels": levels} for name, levels in given["levels"].items()}
-    elif "column" in given:
+    for word in ("bounds", "edges", "levels"):
+        if isinstance(given.get(word), dict):
+            columns |= {name: {word: list(rule)} for name, rule in given[word].items()}
+            names = list(columns)
+    if "column" in given:
         names = [given["column"]]
         rule = {word: given[word] for word in ("bounds", "levels", "edges", "missing", "integer") if word in given}
         if "by" in given:
@@ -135,7 +142,7 @@ def plan_of(call: Any) -> Plan:
     if "by" in given:
         columns[given["by"]] = {"levels": given["levels"]}
     item: dict[str, Any] = {"name": "r", "statistic": statistic, "columns": names}
-    own = ("by", "level", "repair", "method", "derived", "tree", "denominator", "bounding", "sizes")
+    own = ("by", "level", "bins", "repair", "method", "derived", "tree", "denominator", "bounding", "sizes")
     item |= {word: given[word] for word in own if word in given and word in signature.parameters}
     item = json.loads(json.dumps(item))
     neighbours = given.get("neighbours", "substitute")
@@ -346,6 +353,7 @@ def asked_otherwise(record: Any, rng: random.Random) -> str:
         choices = {
             "repair": ["clip", "nearest", "newton", "project", "rescale", "all-but-one", "tree"],
             "method": ["joint", "split"],
+            "bins": [1, 2, 23, 256, 10**6],
             "denominator": [1, 2, 10**9, 2**31 + 1],
             "integer": [True, ["age"], ["weight"]],
             "derived": ["n", "w"],

@@ -18,7 +18,7 @@ from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Release
 
-DIRECT, ROOT, MATRIX = "direct", "root of a released variance", "matrix"
+DIRECT, ROOT, MATRIX, PAIRS = "direct", "root of a released variance", "matrix", "matrix of pairs"
 CORRELATION = "correlation from released covariances"
 MEAN_OF_SUMS = "noisy sum over noisy count"
 VARIANCE_OF_SUMS, ROOT_OF_SUMS = "variance from noisy sums and count", "standard deviation from noisy sums and count"
@@ -33,7 +33,7 @@ OF_SUMS = (
     *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
-METHODS = (DIRECT, ROOT, MATRIX, CORRELATION, *OF_SUMS, *SIMPLEX)
+METHODS = (DIRECT, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -48,6 +48,7 @@ _METHODS = {
     "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS),
     "covariance": (MATRIX, MATRIX_OF_SUMS),
     "correlation": (CORRELATION, CORRELATION_OF_SUMS),
+    "kendall": (PAIRS,),
     "pooled_variance": (DIRECT, POOLED_OF_SUMS),
     "pooled_covariance": (MATRIX, POOLED_OF_SUMS),
 }
@@ -61,7 +62,7 @@ class Facts:
     """What a release says about itself, from its statistic's own fields and its terms.
 
     ``ends`` of its numeric columns; ``cells`` of its table or groups; ``sizes`` of groups where they are public;
-    ``levels`` of a tree, in each of which a record is counted.
+    ``levels`` of a tree, in each of which a record is counted; ``ordered`` columns that are compared by their order.
     """
 
     statistic: str
@@ -74,6 +75,7 @@ class Facts:
     cells: int
     sizes: tuple[int, ...] | None
     levels: int
+    ordered: int
 
     @property
     def widths(self) -> tuple[Fraction, ...]:
@@ -108,6 +110,9 @@ def facts_of(release: Release) -> Facts:
         cells=_cells(getattr(statistic, "levels", None), getattr(statistic, "edges", None)),
         sizes=getattr(statistic, "sizes", None),
         levels=1 if tree is None else _depth(tree),
+        ordered=sum(len(getattr(statistic, word) or ()) for word in ("bounds", "edges", "levels"))
+        if name == "kendall"
+        else 0,
     )
 
 
@@ -216,6 +221,11 @@ def _moves(facts: Facts) -> list[Fraction] | None:
         if rows is None:
             return [unit * facts.widths[0] / 2 / facts.denominator] if facts.denominator else None
         return [unit * facts.widths[0] / rows]
+    if facts.statistic == "kendall" and rows is not None and rows > 1:
+        # Each of the pairs of records that are touched goes from one order to the other.
+        moved = min(unit, rows - 1)
+        touched = moved * (rows - moved) + Fraction(moved * (moved - 1), 2)
+        return [2 * touched / Fraction(rows * (rows - 1), 2)] * (facts.ordered * (facts.ordered - 1) // 2)
     if rows is None or not pairs:
         return None
     if facts.statistic.startswith("pooled"):
@@ -248,6 +258,8 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [(zero, None if rows is None else Fraction(rows))] * count
     if facts.statistic in ("proportion", "proportions"):
         return [(zero, Fraction(1))] * count
+    if facts.statistic == "kendall":
+        return [(Fraction(-1), Fraction(1))] * count
     (lower, upper), width = facts.ends[0], facts.widths[0]
     if facts.statistic == "mean":
         return [(lower, upper)] * max(facts.cells, 1)

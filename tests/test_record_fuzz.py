@@ -16,6 +16,8 @@ NAMES = [
     "histogram, projected, substitute",
     "covariance, split, truncated",
     "correlation, persons",
+    "kendall, truncated",
+    "kendall of four, persons",
     "pooled covariance, sizes",
     "standard deviation, substitute",
 ]

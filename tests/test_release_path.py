@@ -15,7 +15,7 @@ PATH = [
     SOURCE / "privacy" / "certified.py",
     SOURCE / "tables" / "coordinates.py",
     SOURCE / "tables" / "request.py",
-    SOURCE / "record" / "in_turn.py",
+    SOURCE / "record" / "sequential.py",
     SOURCE / "road" / "draw.py",
 ]
 # Functions of integers.

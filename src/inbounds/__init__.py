@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         covariance,
         crosstab,
         histogram,
+        kendall,
         mean,
         moments,
         pooled_covariance,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     )
     from inbounds.statistics import (
         Histogram as Histogram,
+    )
+    from inbounds.statistics import (
+        Kendall as Kendall,
     )
     from inbounds.statistics import (
         Mean as Mean,
@@ -93,6 +97,7 @@ __all__ = [
     "covariance",
     "crosstab",
     "histogram",
+    "kendall",
     "mean",
     "moments",
     "pooled_covariance",

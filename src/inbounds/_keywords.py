@@ -18,6 +18,7 @@ _MEANINGS = {
     "level": "The level to count.",
     "levels": "The values that a column may hold, known without looking at the data; with `by`, the groups.",
     "edges": "Ends of intervals, known without looking at the data.",
+    "bins": "How many intervals of equal width there are between the bounds of a column.",
     "by": "The column of the groups.",
     "epsilon": "What is spent; decimals are taken as written (0.1 is 1/10).",
     "missing": "What a missing value counts as; without it a table with missing values is refused.",

@@ -77,10 +77,10 @@ def simulated(one, runs):
     """RMSE and the 0.95 quantile of errors of that many releases, about the value without noise; from the table."""
     draft, t = one.draft(), table()
     names = {rule.name for rule in draft.record.columns}
-    frame = read({name: t[name] for name in t if name in names}, [*draft.request.columns, *draft.request.by])
-    (cells,) = tally(frame, [draft.request], most=ROWS)
+    frame = read({name: t[name] for name in t if name in names}, draft.columns)
+    tables = tally(frame, draft.requests, most=ROWS)
     quiet = {**one.keywords, "epsilon": 10**6}
     truth = np.ravel(getattr(ib, one.statistic)(t, **quiet).value)
-    values = [np.ravel(draw(draft, cells).value) for _ in range(runs)]
+    values = [np.ravel(draw(draft, tables).value) for _ in range(runs)]
     errors = np.array(values, float) - truth
     return float(np.sqrt((errors**2).mean())), float(np.quantile(np.abs(errors), 0.95, axis=0).max())

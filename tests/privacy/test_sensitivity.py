@@ -48,6 +48,11 @@ def counts(table):
     return [Counter(table)[level] for level in range(3)]
 
 
+def kendall(table):
+    pairs = list(itertools.combinations(table, 2))
+    return sum(np.sign(a[0] - b[0]) * np.sign(a[1] - b[1]) for a, b in pairs) / len(pairs)
+
+
 PLANE = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
 LEAST = {"substitute": 2, "add-remove": 3}
 
@@ -67,6 +72,18 @@ def test_one_column(n, relation):
         assert sensitivity.variance(bounds, n, relation) == pytest.approx(spread)
         deviation = largest_move(lambda t: math.sqrt(sample_variance(t)), levels, n, relation)
         assert sensitivity.standard_deviation(bounds, n, relation) == pytest.approx(deviation)
+
+
+@pytest.mark.claim("sensitivity-kendall")
+@pytest.mark.parametrize(
+    ("relation", "n"), [("substitute", 2), ("substitute", 3), ("substitute", 4), ("add-remove", 4)]
+)
+def test_order_of_two_columns(relation, n):
+    """Four levels a column, so that there are ties and records without."""
+    square = list(itertools.product(range(4 if n < 4 or relation == "add-remove" else 3), repeat=2))
+    assert sensitivity.kendall(n, relation) == pytest.approx(largest_move(kendall, square, n, relation))
+    with pytest.raises(ValueError, match="n must be >="):
+        sensitivity.kendall(LEAST[relation] - 1, relation)
 
 
 @pytest.mark.claim("sensitivity-mean")

@@ -114,6 +114,42 @@ MATRICES = {
         partial(ib.pooled_covariance, bounds=BOTH, by="group", levels=GROUPS), lambda t: _pooled(t, list(BOTH))
     ),
 }
+AGE_IN_TENS = list(range(0, 101, 10))
+
+
+def taus(*columns):
+    """Kendall's tau-a of all pairs of columns of whole numbers, by a look at every pair of records."""
+    signs = [np.sign(np.subtract.outer(column, column)).ravel() for column in map(np.asarray, columns)]
+    made = np.array([[(a * b).sum() / (len(columns[0]) * (len(columns[0]) - 1)) for b in signs] for a in signs])
+    np.fill_diagonal(made, 1)
+    return made
+
+
+def _cut(values, lower, upper, bins):
+    return np.clip(np.floor((np.asarray(values) - lower) * bins / (upper - lower)), 0, bins - 1)
+
+
+# Where the number of rows is protected these are refused.
+ORDERED = {
+    "kendall": Case(
+        partial(ib.kendall, bounds=BOTH, bins=24),
+        lambda t: taus(_cut(t["age"], 0, 100, 24), _cut(t["weight"], 20, 140, 24)),
+    ),
+    "kendall of four": Case(
+        partial(
+            ib.kendall,
+            bounds={"weight": (20, 140)},
+            edges={"age": AGE_IN_TENS},
+            levels={"region": REGIONS, "employed": [False, True]},
+        ),
+        lambda t: taus(
+            _cut(t["weight"], 20, 140, 256),
+            _cut(t["age"], 0, 100, 10),
+            [REGIONS.index(region) for region in t["region"]],
+            t["employed"].astype(int),
+        ),
+    ),
+}
 SPLIT = {f"{name}, split": Case(partial(case.call, method="split"), case.truth) for name, case in MATRICES.items()}
 ALL = SCALARS | VECTORS | MATRICES
 ONLY_ADD_REMOVE = {
@@ -127,17 +163,20 @@ ONLY_ADD_REMOVE = {
     ),
 }
 # Truncation of numbers drawn together is refused.
-TRUNCATED = {name: case for name, case in (SCALARS | VECTORS | REPAIRED | SPLIT).items() if name != "mean by"}
+TOGETHER = ("mean by", "kendall of four")
+TRUNCATED = {
+    name: case for name, case in (SCALARS | VECTORS | REPAIRED | SPLIT | ORDERED).items() if name not in TOGETHER
+}
 
 
 def every_call():
     """All one-liners with everything that changes what they draw, by name."""
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
-        for name, case in (ALL | SPLIT | REPAIRED).items()
+        for name, case in (ALL | SPLIT | REPAIRED | ORDERED).items()
     }
     added = ALL | ONLY_ADD_REMOVE
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in ALL.items()}
+    calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in (ALL | ORDERED).items()}
     return calls

@@ -56,9 +56,9 @@ def repeated(monkeypatch):
         whole = [call().value for _ in range(min(runs, WHOLE))]
         monkeypatch.setattr(opening, "count_and_draw", real)
         frame, drafts = given[0]
-        public = {name: (draft.record, draft.request) for name, draft in drafts.items()}
+        public = {name: (draft.record, draft.requests) for name, draft in drafts.items()}
         assert all(
-            {name: (draft.record, draft.request) for name, draft in others.items()} == public for _, others in given
+            {name: (draft.record, draft.requests) for name, draft in others.items()} == public for _, others in given
         )
         (name,) = drafts
         return np.array(whole + [real(frame, drafts)[name].value for _ in range(runs - len(whole))])

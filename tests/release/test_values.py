@@ -11,7 +11,7 @@ import inbounds as ib
 from inbounds.record.codec import digest_of
 from inbounds.tables.schema import DataError
 from tests.records import body_of, record_with
-from tests.release.cases import ALL, GROUPS, REPAIRED, SPLIT, table
+from tests.release.cases import ALL, GROUPS, ORDERED, REPAIRED, SPLIT, table
 
 HUGE = 10**5
 
@@ -28,6 +28,13 @@ def test_little_noise_gives_the_statistic(name, neighbours):
 def test_repaired_tables_too(name):
     t = table(500)
     assert REPAIRED[name].call(t, epsilon=HUGE).value == pytest.approx(REPAIRED[name].truth(t), abs=2e-3)
+
+
+@pytest.mark.claim("statistic-kendall")
+@pytest.mark.parametrize("name", ORDERED)
+def test_ordered_columns_too(name):
+    t = table(500)
+    assert ORDERED[name].call(t, epsilon=HUGE).value == pytest.approx(ORDERED[name].truth(t), abs=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 10])

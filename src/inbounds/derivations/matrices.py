@@ -1,7 +1,8 @@
-"""A symmetric matrix from the noisy elements on and above its diagonal."""
+"""A symmetric matrix from the noisy elements above its diagonal, and on it where that is not known."""
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,12 +10,14 @@ from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.expected import (
+    Error,
     affordable_matrices,
+    exact_error,
     simulate,
     truncated_in_turn,
     worst_elements,
 )
-from inbounds.repairs.moments import possible, symmetric
+from inbounds.repairs.moments import beside_diagonal, possible, symmetric, triangle_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,51 @@ class Matrix(Simulated):
         matrix = plausible.covariances(seen)
         triangle = matrix[np.triu_indices(len(matrix))]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, seen.units, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class PairMatrix(Simulated):
+    """A matrix with ones on its diagonal and, for each pair of columns, a noisy number in [-1, 1] beside it.
+
+    Of one pair the error is exact. ``repair`` makes it positive semidefinite, which the matrix of the table is.
+    """
+
+    repair: str
+
+    of_sums = False
+    plain = True
+    text = "matrix of pairs"
+    tail: ClassVar[Tail] = "noise"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        clipped = np.clip(noisy, limits.lower, limits.upper)
+        return possible(beside_diagonal(clipped, 1.0), self.repair, unit=True)
+
+    def error(self, given: Coordinates) -> Error:
+        if len(given.noisy) > 1:
+            return Simulated.error(self, given)
+        one = exact_error(given.parts[0], given.noisy[0], given.units[0])
+        figures = np.array([[one.rmse], [one.bias], [one.worst_rmse], [one.worst_bias]])
+        rmse, bias, worst_rmse, worst_bias = beside_diagonal(figures, 0.0)
+        return Error(rmse, bias, worst_rmse, worst_bias)
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        # As many pairs as a matrix of one column less has elements.
+        draws = affordable_matrices(len(given.noisy), 1 + triangle_size(len(given.noisy)), self.repair)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        worst = worst_elements(given.parts, given.units, given.limits.upper)
+        rmse, bias = (beside_diagonal(figure, 0.0) for figure in worst)
+        # A repair may move one element away from the truth while it moves the matrix towards it.
+        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        return errors, (np.maximum(rmse, here[0]), np.maximum(bias, here[1]))
+
+    def room(self, values: Array) -> Array | None:
+        return matrix_room(values, self.repair)
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        matrix = plausible.associations(seen)
+        elements = matrix[np.triu_indices(len(matrix), 1)]
+        return tuple(Fraction(float(x)) / unit for x, unit in zip(elements, seen.units, strict=True))
 
 
 def matrix_room(values: Array, repair: str) -> Array:

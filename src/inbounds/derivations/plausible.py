@@ -51,6 +51,22 @@ def covariances(seen: Situation) -> Array:
     return matrix
 
 
+def associations(seen: Situation) -> Array:
+    """A matrix of measures in [-1, 1] of how columns go together; of two columns one number does."""
+    size = len(seen.labels[0])
+    if seen.plausible is None:
+        return np.eye(size)
+    matrix = _read_table(seen.plausible)
+    if matrix.ndim == 0 and size == 2:
+        matrix = np.where(np.eye(2, dtype=bool), 1.0, matrix)
+    square = matrix.shape == (size, size) and np.allclose(matrix, matrix.T)
+    if not square or not np.allclose(matrix.diagonal(), 1) or (np.abs(matrix) > 1).any():
+        raise ValueError(
+            f"plausible must be a symmetric matrix of {size} columns, within -1 and 1 and with ones on its diagonal"
+        )
+    return matrix
+
+
 def _read_table(stated: Any) -> Array:
     """Shares or a matrix, in whatever form NumPy reads."""
     lengths = {len(row) for row in stated if isinstance(row, Sequence)} if isinstance(stated, list | tuple) else set()

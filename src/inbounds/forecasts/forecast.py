@@ -17,7 +17,7 @@ from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
-from inbounds.repairs.moments import symmetric
+from inbounds.repairs.moments import beside_diagonal, symmetric
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,9 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
         top = float(record.limits_of_coordinates()[0][1])
         worst_half = np.minimum(worst_rmse / math.sqrt(1 - wanted.confidence), top)
     if record.derivation.tail == "noise":
-        worst_half = symmetric(_noise_widths(record, wanted.confidence))
+        widths, size = _noise_widths(record, wanted.confidence), len(record.axes[0])
+        # Elements on and above the diagonal, or above it alone.
+        worst_half = symmetric(widths) if len(widths) > size * (size - 1) // 2 else beside_diagonal(widths, 0.0)
     figures += [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
     shape = [len(axis) for axis in record.axes]
     shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in figures]

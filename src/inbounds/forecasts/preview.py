@@ -106,12 +106,12 @@ class Preview:
         return ["RMSE", "bias", f"{_check.percent(self.wanted.confidence)} ±", "worst RMSE", "worst ±"]
 
     def __str__(self) -> str:
-        matrix = self.asked.record.statistic.traits.matrix
-        ways = f"    {'bounding':10s}{' method' if matrix else ''}"
+        methods = _has_methods(self.asked.record)
+        ways = f"    {'bounding':10s}{' method' if methods else ''}"
         lines = [self.summary, ways + "".join(f" {head:>10s}" for head in self._heads)]
         for option in self.options:
             mark = "*" if option is self.recommended else ""
-            method = f" {option.method:6s}" if matrix else ""
+            method = f" {option.method:6s}" if methods else ""
             figures = "".join(f" {figure:>10s}" for figure in option.figures())
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{figures}")
         return "\n".join([*lines, f"  * {self._legend}"])
@@ -121,13 +121,18 @@ class Preview:
         return f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
 
     def _repr_html_(self) -> str:
-        matrix = self.asked.record.statistic.traits.matrix
+        methods = _has_methods(self.asked.record)
         rows = []
         for option in self.options:
-            way = f"{option.bounding}, {option.method}" if matrix else option.bounding
+            way = f"{option.bounding}, {option.method}" if methods else option.bounding
             rows.append((f"{way} *" if option is self.recommended else way, option.figures()))
         heads = ["bounding", *self._heads]
         return render("list", caption=self.summary, heads=heads, rows=rows, rest=f"* {self._legend}")
+
+
+def _has_methods(record: Release) -> bool:
+    """Whether its numbers can be drawn together or one by one."""
+    return hasattr(record.statistic, "method")
 
 
 def _short(x: Any) -> str:
@@ -152,7 +157,8 @@ def preview(
     ----------
     plausible
         Where the truth may lie: a number or a pair (low, high) for one number (its bounds by default), shares for
-        several cells (all alike), a covariance matrix for several columns (evenly spread values, no correlation).
+        several cells (all alike), a covariance matrix for several columns (evenly spread values, no correlation), a
+        matrix of Kendall's taus (no association).
     expected_rows
         About how many records there are, where that is protected (``neighbours="add-remove"``).
     confidence
@@ -191,15 +197,15 @@ def previewed(wanted: Wanted) -> Preview:
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
     """What was asked for, then the same with the other boundings and methods that there are."""
     ways = [(wanted, wanted.draft().record)]
-    matrix = ways[0][1].statistic.traits.matrix
+    methods = _has_methods(ways[0][1])
     asked = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
     others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
-    if not matrix:
+    if not methods:
         others = [(bounding, "joint") for bounding in ("bit", "truncated")]
     for bounding, method in others:
         if (bounding, method) == asked:
             continue
-        other = wanted.but(bounding=bounding, **({"method": method} if matrix else {}))
+        other = wanted.but(bounding=bounding, **({"method": method} if methods else {}))
         try:
             ways.append((other, other.draft().record))
         except ValueError:

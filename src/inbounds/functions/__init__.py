@@ -10,6 +10,7 @@ from inbounds.functions.cells import histogram as histogram
 from inbounds.functions.cells import proportions as proportions
 from inbounds.functions.matrices import correlation as correlation
 from inbounds.functions.matrices import covariance as covariance
+from inbounds.functions.matrices import kendall as kendall
 from inbounds.functions.matrices import moments as moments
 from inbounds.functions.matrices import pooled_covariance as pooled_covariance
 from inbounds.functions.numbers import count as count

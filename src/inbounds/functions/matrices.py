@@ -9,6 +9,7 @@ from inbounds._keywords import explain
 from inbounds._types import (
     Bounding,
     Bounds,
+    Edges,
     Ledger,
     Level,
     Levels,
@@ -24,6 +25,7 @@ from inbounds.road.run import release_one
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.moments import Moments
 from inbounds.statistics.pooled import PooledCovariance
+from inbounds.statistics.ranks import Kendall
 
 
 @explain
@@ -114,6 +116,51 @@ def moments(
     """
     statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions), rows, ledger)
+
+
+@explain
+def kendall(
+    data: Table,
+    *,
+    bounds: Mapping[str, Bounds] | None = None,
+    edges: Mapping[str, Edges] | None = None,
+    levels: Mapping[str, Levels] | None = None,
+    bins: int | None = None,
+    epsilon: Number,
+    repair: MatrixRepair | None = None,
+    missing: Mapping[str, Level | Number] | None = None,
+    other: Mapping[str, Level] | None = None,
+    bounding: Bounding = "bit",
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The matrix of Kendall's tau (tau-a) of columns whose records can be put in order.
+
+    For each pair of columns it is the share of pairs of records that are in the same order in both, less the share in
+    opposite order; a pair that is tied in a column counts as neither. Columns are cut first, each in its own way:
+    ``bounds={"age": (0, 100)}`` into ``bins`` intervals of equal width (256; fewer where there are more than 17
+    columns), ``edges={"income": [...]}`` into these, and ``levels={"grade": ["low", "middle", "high"]}`` are taken in
+    the order given. What is published is the tau of the columns as they were cut. The matrix has them in the order
+    given: those with bounds, with edges, with levels.
+
+    Noise is added to each tau, which one record moves by at most 4/n: to one by the ordinary law, to several in one
+    draw. Under ``neighbours="add-remove"`` it is refused, since there a record is in an unknown number of pairs.
+
+    It is no correlation coefficient of Pearson's: sin(πτ/2) is one for a Gaussian copula alone.
+
+    ``repair`` makes the matrix positive semidefinite, as in `covariance`.
+
+    >>> table = {"age": [23, 35, 41, 62] * 500, "grade": ["low", "high", "low", "high"] * 500}
+    >>> tau = kendall(table, bounds={"age": (0, 100)}, levels={"grade": ["low", "high"]}, epsilon=1)
+    >>> tau.title, tau.value.shape
+    ("Kendall's tau of age, grade", (2, 2))
+    """
+    statistic = Kendall(
+        bounds=bounds, edges=edges, levels=levels, bins=bins, repair=repair, missing=missing, other=other
+    )
+    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 
 
 @explain

@@ -80,8 +80,11 @@ def described(release: Release) -> str:
     """The statistic, with what was done to the records: it is of these that limits are limits."""
     done = []
     for rule in release.columns:
+        ends = f"{float(rule.lower or 0):g} to {float(rule.upper or 0):g}"
         if rule.step is not None:
-            done.append(f"{rule.name} clipped to {float(rule.lower or 0):g} to {float(rule.upper or 0):g}")
+            done.append(f"{rule.name} clipped to {ends}")
+        elif rule.lower is not None and release.statistic.traits.matrix:
+            done.append(f"{rule.name} in {len(rule.cells)} intervals, {ends}")
         if rule.missing is not None:
             done.append(f"missing {rule.name} counted as {rule.missing}")
     return release.title + (f" ({', '.join(done)})" if done else "")

@@ -43,6 +43,34 @@ class _Numbers:
         return {name: value for name, value in made.items() if value}
 
 
+class _Ordered:
+    """Several columns whose records can be put in order: with levels, intervals or bounds, in this preference."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        if len(item.columns) < 2:
+            yield f"release.{item.name}.columns: {item.statistic} is of two columns or more"
+        for column, rule in rules.items():
+            if self._rule(rule) is None:
+                yield (
+                    f"columns.{column}: bounds = [lower, upper], edges = [...] or levels = [...] are needed for "
+                    f"release.{item.name}"
+                )
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        made: dict[str, dict[str, Any]] = {word: {} for word in ("bounds", "edges", "levels", "missing", "other")}
+        for name, rule in rules.items():
+            if (way := self._rule(rule)) is not None:
+                made[way][name] = exact(getattr(rule, way))
+            if rule.missing is not None:
+                made["missing"][name] = exact(rule.missing)
+            if rule.other is not None and way == "levels":
+                made["other"][name] = rule.other
+        return {word: given for word, given in made.items() if given}
+
+    def _rule(self, rule: Column) -> str | None:
+        return next((word for word in ("levels", "edges", "bounds") if getattr(rule, word) is not None), None)
+
+
 class _Cells:
     """One column with levels or intervals."""
 
@@ -103,6 +131,7 @@ class _LevelOrNone:
 WAYS: Mapping[str, Taking] = {
     "number": _Number(),
     "numbers": _Numbers(),
+    "ordered": _Ordered(),
     "cells": _Cells(),
     "table": _Table(),
     "level": _Level(),

@@ -328,7 +328,7 @@ def _keys(made: type[Statistic]) -> set[str]:
 
 
 def _has_cells(item: Item) -> bool:
-    return find_statistic(item.statistic).traits.columns in ("cells", "table")
+    return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered")
 
 
 def _floats(value: Any) -> Any:

@@ -244,6 +244,15 @@ def covariance_bounds(bounds_x: Any, bounds_y: Any, n: int) -> Bounds:
     return -largest, largest
 
 
+def kendall(n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None) -> float:
+    """claim:sensitivity-kendall. Kendall's tau-a of two columns, ties included: 4/n (add-remove from n = 3). Exact.
+
+    One record is in n - 1 of the n(n-1)/2 pairs, and each adds -1, 0 or 1. One more record makes (1 - 2/n) τ + (2/n) m
+    of τ, with m in [-1, 1] its mean over the pairs that it is in.
+    """
+    return 4 / _size(n, neighbours, n_public, least=2)
+
+
 @dataclass(frozen=True, slots=True)
 class Transformation:
     """A monotone function t = f(s), to be released in place of s and mapped back (the paper's s* = f⁻¹(t*)).

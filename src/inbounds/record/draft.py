@@ -11,8 +11,8 @@ from inbounds.grid.geometric import Integers
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic
-from inbounds.tables.answers import Cells
 from inbounds.tables.request import MOST_ROWS, Request
+from inbounds.tables.schema import Column
 
 # Numbers of a table as they are: vectors that are drawn together, one after another, or counts in one array.
 Exact: TypeAlias = Sequence[Sequence[Fraction]] | Integers
@@ -22,14 +22,19 @@ Exact: TypeAlias = Sequence[Sequence[Fraction]] | Integers
 class Draft:
     """A release before any data are read: its record but for the numbers, what to count, and what of it to release.
 
-    ``exact`` makes the coordinates from the exact cells of a table; the record's certificate has their law. With
-    ``squared`` it gives the square of the one number that is drawn.
+    ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
+    certificate has their law. With ``squared`` it gives the square of the one number that is drawn.
     """
 
     record: Release
-    request: Request
-    exact: Callable[[Cells], Exact]
+    requests: tuple[Request, ...]
+    exact: Callable[..., Exact]
     squared: bool = False
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All columns that are read, each once."""
+        return tuple(dict.fromkeys(column for request in self.requests for column in request.columns))
 
     @property
     def terms(self) -> Terms:

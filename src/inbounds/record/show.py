@@ -26,9 +26,14 @@ def labels_of(release: "Release") -> list[tuple[str, ...]]:
     return list(product(*release.axes)) if release.axes else [(release.statistic.name,)]
 
 
+def key_names(release: "Release") -> list[str]:
+    """The columns that make the cells of what is published; those of a matrix are its rows and columns."""
+    return [] if release.statistic.traits.matrix else [rule.name for rule in release.columns if rule.cells]
+
+
 def axis_names(release: "Release") -> list[str]:
     """What the axes are of: the columns that make cells, or rows and columns of a matrix."""
-    keys = [rule.name for rule in release.columns if rule.cells]
+    keys = key_names(release)
     if len(keys) == len(release.axes):
         return keys
     return ["row", "column"] if len(release.axes) == 2 else [f"axis {i}" for i in range(len(release.axes))]
@@ -69,7 +74,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
     *outer, across = release.axes
     values = np.asarray(release.table).reshape(-1, len(across))
     shown = values[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
-    keys = [rule.name for rule in release.columns if rule.cells]
+    keys = key_names(release)
     # Of a matrix the axes are its columns, and have no names of their own.
     *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
     return render(

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from inbounds.record.release import Release
 
 
-Columns: TypeAlias = Literal["number", "numbers", "cells", "table", "level", "level or none"]
+Columns: TypeAlias = Literal["number", "numbers", "ordered", "cells", "table", "level", "level or none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What kind of number a statistic is, for those who show it or reason about it.
 
-    ``columns`` says what columns it is of: one or several of numbers, one or several with levels or intervals, or one
-    of which a level is counted (or none at all).
+    ``columns`` says what columns it is of: one or several of numbers, several whose records can be put in order,
+    one or several with levels or intervals, or one of which a level is counted (or none at all).
 
     ``counted``: its noisy numbers are counts of cells. ``shares``: it is published over the number of records.
     ``whole``: as whole numbers. ``matrix``: it is a symmetric matrix of columns, and ``unit_diagonal``: with ones on

@@ -27,6 +27,16 @@ def symmetric(triangle: Array) -> Array:
     return triangle[..., place.ravel()]
 
 
+def beside_diagonal(elements: Array, diagonal: float) -> Array:
+    """The full matrix, flat, from the elements above its diagonal."""
+    size = 1 + triangle_size(count := elements.shape[-1])
+    place = np.full((size, size), count, dtype=np.intp)
+    rows, columns = np.triu_indices(size, 1)
+    place[rows, columns] = place[columns, rows] = np.arange(count)
+    ends = np.full((*elements.shape[:-1], 1), diagonal)
+    return np.concatenate([elements, ends], axis=-1)[..., place.ravel()]
+
+
 def possible(flat: Array, repair: str, *, unit: bool = False) -> Array:
     """Flat matrices made covariance matrices, or with ``unit`` correlation matrices."""
     size = math.isqrt(flat.shape[-1])

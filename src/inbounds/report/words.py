@@ -8,6 +8,7 @@ from inbounds.derivations import Direct
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
+from inbounds.record.show import key_names
 from inbounds.report.rows import LEVEL, Section
 
 # Cells that a report shows of one release; the others are in values.csv.
@@ -42,7 +43,7 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
 
 def list_heads(section: Section) -> list[str]:
     """The heads of a release's table."""
-    keys = [rule.name for rule in section.release.columns if rule.cells]
+    keys = key_names(section.release)
     first = ", ".join(keys) if section.release.axes and keys else "statistic"
     return [first, "value", *(["from", "to"] if section.interval is not None else []), "expected error"]
 
@@ -92,6 +93,13 @@ def list_notes(section: Section) -> list[str]:
         for rule in release.columns
         if rule.step is not None
     ]
+    if release.statistic.traits.matrix:
+        rules += [
+            f"{rule.name} in {len(rule.cells)} intervals, {format_figure(float(rule.lower))} to "
+            f"{format_figure(float(rule.upper or 0))}"
+            for rule in release.columns
+            if rule.cells and rule.lower is not None
+        ]
     rules += [f"missing {rule.name} counted as {rule.missing}" for rule in release.columns if rule.missing is not None]
     rules += [
         f"other values of {rule.name} counted as {rule.other}" for rule in release.columns if rule.other is not None

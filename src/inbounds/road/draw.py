@@ -29,9 +29,9 @@ def entropy_source() -> Entropy:
     return require_system(SYSTEM)
 
 
-def draw(draft: Draft, cells: Cells) -> Release:
-    """The release of a draft from the exact cells of a table: noise by the certified law, and nothing else."""
-    exact, certificate = draft.exact(cells), draft.record.certificate
+def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
+    """The release of a draft from the exact cells of its requests: noise by the certified law, and nothing else."""
+    exact, certificate = draft.exact(*tables), draft.record.certificate
     if isinstance(certificate, Composition):
         assert not isinstance(exact, np.ndarray)
         drawn = _draw_in_turn(exact[0], certificate, draft.record.bounds, truncated=draft.terms.bounding == "truncated")

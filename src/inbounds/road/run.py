@@ -48,11 +48,11 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     if ledger is None:
         (made,) = count_and_draw(frame, drafts).values()
         return made
-    if any(isinstance(column.name, Unnamed) for column in draft.request.columns):
+    if any(isinstance(column.name, Unnamed) for column in draft.columns):
         raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
-        check_columns(frame, draft.request.columns, terms.rows)
+        check_columns(frame, draft.columns, terms.rows)
         return frame
 
     account = ledgers.find_account(ledger)
@@ -130,18 +130,21 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
     """
     rows = next(iter(drafts.values())).terms.rows
     try:
-        tables = tally(frame, [draft.request for draft in drafts.values()], most=rows or MOST_ROWS)
+        counted = iter(
+            tally(frame, [one for draft in drafts.values() for one in draft.requests], most=rows or MOST_ROWS)
+        )
     except TooManyRows:
         if rows is None:
             raise
         raise other_size(rows) from None
-    for draft, cells in zip(drafts.values(), tables, strict=True):
-        if rows is not None and records(cells) != rows:
+    tables = {name: [next(counted) for _ in draft.requests] for name, draft in drafts.items()}
+    for name, draft in drafts.items():
+        if rows is not None and any(records(cells) != rows for cells in tables[name]):
             raise other_size(rows)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
-        if any(cells.get((i,), (0,))[0] != size for i, size in enumerate(sizes)):
+        if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
-    return {name: draw(draft, cells) for (name, draft), cells in zip(drafts.items(), tables, strict=True)}
+    return {name: draw(draft, tables[name]) for name, draft in drafts.items()}
 
 
 # Opening tables
@@ -167,7 +170,7 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     type, another number of rows than stated. Nothing is spent by looking: under ``neighbours="substitute"`` the number
     of rows is public, and under ``"add-remove"`` it is not looked at.
     """
-    columns = list(dict.fromkeys(column for draft in drafts for column in draft.request.columns))
+    columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
     table = open_place(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
     if isinstance(data, Place):
         _require_columns(table, columns)

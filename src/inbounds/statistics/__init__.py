@@ -17,6 +17,7 @@ from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
 from inbounds.statistics.moments import Moments, MomentsValue
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
+from inbounds.statistics.ranks import Kendall
 from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
@@ -26,6 +27,7 @@ __all__ = [
     "Covariance",
     "Crosstab",
     "Histogram",
+    "Kendall",
     "Mean",
     "Moments",
     "MomentsValue",

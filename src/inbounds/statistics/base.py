@@ -189,8 +189,8 @@ def make_draft(
     terms: Terms,
     derivation: Derivation,
     certificate: Certificate | Composition,
-    request: Request,
-    exact: Callable[[Cells], Exact],
+    request: Request | Sequence[Request],
+    exact: Callable[..., Exact],
     *,
     bounds: Sequence[Bound],
     columns: Sequence[Column | Quantised],
@@ -199,7 +199,10 @@ def make_draft(
     sizes: tuple[int, ...] | None = None,
     squared: bool = False,
 ) -> Draft:
-    """All that is public of a release, before the data are read."""
+    """All that is public of a release, before the data are read.
+
+    ``exact`` is handed the cells of the request, or of each where there are several.
+    """
     record = Release(
         statistic=statistic,
         terms=terms,
@@ -211,7 +214,8 @@ def make_draft(
         bounds=tuple(bounds),
         certificate=certificate,
     )
-    return Draft(record, request, exact, squared)
+    requests = (request,) if isinstance(request, Request) else tuple(request)
+    return Draft(record, requests, exact, squared)
 
 
 def draft_single(

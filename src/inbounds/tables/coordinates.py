@@ -5,6 +5,7 @@ g its step and n records:
 
     mean        lower + g Σk / n
     covariance  g_x g_y [n Σk_x k_y - Σk_x Σk_y] / (n (n-1))
+    Kendall     2 (concordant pairs of records - discordant ones) / (n (n-1))
 
 and so on, in fractions. Sensitivities are those of `inbounds.privacy.sensitivity`, as fractions and for the arithmetic
 that runs: where products were rounded (`Product.slack`) they are larger by what that rounding can do.
@@ -19,9 +20,12 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
 
+import numpy as np
+import numpy.typing as npt
+
 from inbounds.privacy.norms import Block, norm_rounding
 from inbounds.privacy.terms import Unit
-from inbounds.tables.answers import Cell, Cells
+from inbounds.tables.answers import Cell, Cells, counts_of
 from inbounds.tables.request import Product, Request
 from inbounds.tables.schema import Quantised
 
@@ -194,6 +198,36 @@ def pooled(
         return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
+
+
+def kendall(shape: tuple[int, int], unit: Unit, rows: int) -> Coordinate:
+    """claim:statistic-kendall. Kendall's tau-a of two columns in ordered cells: Σ sgn(x - x') sgn(y - y') / (n(n-1)/2).
+
+    The sum S is over all pairs of records, and a pair that is tied in one of the columns adds nothing. A substituted
+    record is in n - 1 pairs, each of which adds -1, 0 or 1: S moves by at most 2(n-1), and tau by 4/n. With k records
+    of a person k(n-k) + k(k-1)/2 pairs are touched, so that S moves by at most k(2n-k-1), which is less than k times as
+    much. Both are attained, for k < n; ties only take pairs away.
+    """
+    pairs, k = Fraction(rows * (rows - 1), 2), min(unit.contributions, rows - 1)
+
+    def formula(cells: Cells) -> Fraction:
+        return excess_of_concordance(counts_of(cells, shape).reshape(shape)) / pairs
+
+    return Coordinate("kendall", Fraction(-1), Fraction(1), k * (2 * rows - k - 1) / pairs, formula)
+
+
+def excess_of_concordance(table: npt.NDArray[np.int64]) -> int:
+    """Concordant pairs of records less discordant ones, from the counts of a two-way table with its cells in order.
+
+    Either number is at most n²/2, so that 64-bit integers hold them up to 2^31 records.
+    """
+    return _pairs_above(table) - _pairs_above(table[:, ::-1])
+
+
+def _pairs_above(table: npt.NDArray[np.int64]) -> int:
+    """Pairs of records of which one is in a later row and a later column."""
+    later = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
+    return int((table[:-1, :-1] * later[1:, 1:]).sum())
 
 
 @dataclass(frozen=True, slots=True)

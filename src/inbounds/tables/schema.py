@@ -274,6 +274,20 @@ class Edges:
             )
         return made
 
+    @classmethod
+    def even(cls, name: str, bounds: Any, bins: int, missing: Any = None) -> "Edges":
+        """The column in so many intervals of equal width between its bounds."""
+        column = Numeric.of(name, bounds, missing)
+        first, width = float(column.lower), float(column.width / bins)
+        # As `even_spacing` has them, so that the number of an interval is found by division.
+        inner = [first + place * width for place in range(1, bins)]
+        if not all(a < b for a, b in pairwise([first, *inner, float(column.upper)])):
+            raise ValueError(
+                f"bounds of {name!r} are too close together for {bins} intervals in double precision: subtract a "
+                "constant from the column and from its bounds first"
+            )
+        return cls.of(name, (column.lower, *map(Fraction, inner), column.upper), missing)
+
     @property
     def cells(self) -> int:
         """Number of intervals."""

@@ -1,0 +1,203 @@
+"""How columns go together by their order alone: Kendall's tau."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from typing import Any, ClassVar
+
+from inbounds import _check
+from inbounds._frozen import FrozenMap
+from inbounds._types import Bounds, Edges, Level, MatrixRepair
+from inbounds._types import Levels as LevelList
+from inbounds.derivations import PairMatrix
+from inbounds.inference import intervals, ranks
+from inbounds.inference.result import Interval
+from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.certified import joint_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.release import Release
+from inbounds.record.statistic import Traits, register
+from inbounds.statistics.base import (
+    MOST_CELLS,
+    MOST_COLUMNS,
+    fields_of_key,
+    keep,
+    key_of,
+    law_of_number,
+    list_names,
+    make_draft,
+)
+from inbounds.statistics.matrices import choose_repair
+from inbounds.tables import coordinates
+from inbounds.tables.answers import Cells
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Column, Key
+from inbounds.tables.schema import Edges as Intervals
+
+# Intervals between the bounds of a column, the first number of which the two-way tables together are not too large.
+_BINS = (256, 128, 64, 32, 16)
+
+
+@register
+@dataclass(frozen=True, slots=True)
+class Kendall:
+    """The matrix of Kendall's tau-a of columns whose records can be put in order.
+
+    For each pair of columns it is the share of pairs of records in the same order in both, less the share in opposite
+    order; pairs that are tied in a column count as neither. Columns are cut into intervals, ``bins`` of equal width
+    between ``bounds`` or those of ``edges``, or have ``levels`` in ascending order. It says nothing about lines, and is
+    no correlation coefficient of Pearson's.
+    """
+
+    bounds: Mapping[str, Bounds] | None = None
+    edges: Mapping[str, Edges] | None = None
+    levels: Mapping[str, LevelList] | None = None
+    bins: int | None = None
+    repair: MatrixRepair | None = None
+    missing: Mapping[str, Any] | None = None
+    other: Mapping[str, Level] | None = None
+    _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "kendall"
+    traits: ClassVar[Traits] = Traits(columns="ordered", matrix=True, unit_diagonal=True)
+    least_rows: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        rules = {word: _by_column(getattr(self, word), word) for word in ("bounds", "edges", "levels")}
+        names = [name for given in rules.values() for name in given]
+        _check_names(names)
+        fills, others = _by_column(self.missing, "missing"), _by_column(self.other, "other")
+        for word, given in (("missing", fills), ("other", others)):
+            for name in given:
+                if name not in names:
+                    raise ValueError(f"{word} names {name!r}, which is none of the columns")
+        cut = {
+            name: key_of(name, rules["levels"].get(name), rules["edges"].get(name), fills.get(name), others.get(name))
+            for name in (*rules["edges"], *rules["levels"])
+        }
+        for name in rules["bounds"]:
+            if name in others:
+                raise ValueError(f"other names {name!r}, which has no levels: a number beyond its bounds is clipped")
+        bins = _count_bins(self.bins, len(rules["bounds"]), [key.cells for key in cut.values()])
+        even = {n: Intervals.even(n, pair, bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()}
+        keys = (*even.values(), *cut.values())
+        for key in keys:
+            if key.cells < 2:
+                what = "intervals" if isinstance(key, Intervals) else "levels"
+                raise ValueError(f"column {key.name!r} needs two {what} or more: in one of them all records are tied")
+        keep(self, **_fields(even, cut), bins=bins, repair=choose_repair(self.repair, len(keys)), _keys=keys)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._keys
+
+    @property
+    def title(self) -> str:
+        return f"Kendall's tau of {list_names(self._keys)}"
+
+    def numbers(self, terms: Terms) -> int:
+        return _count_pairs(len(self._keys))
+
+    def draft(self, terms: Terms) -> Draft:
+        if terms.rows is None:
+            raise ValueError(
+                "kendall needs a public number of rows: a record that comes or goes is in as many pairs as there are "
+                "other records, and how many those are is protected here. Use neighbours='substitute', or correlation, "
+                "which is released under 'add-remove' as well"
+            )
+        assert self.repair is not None
+        pairs = list(combinations(self._keys, 2))
+        numbers = [coordinates.kendall((a.cells, b.cells), terms.unit, terms.rows) for a, b in pairs]
+        certificate: Certificate
+        if len(pairs) > 1:
+            # In units of their sensitivities, one unit of privacy moves each by at most 1.
+            certificate = joint_law(self.name, terms, Fraction(1), len(pairs))
+            units = [one.sensitivity for one in numbers]
+        else:
+            certificate, units = law_of_number(numbers[0], terms, self.name), [Fraction(1)]
+
+        def exact(*tables: Cells) -> Exact:
+            return [[one(cells) / unit for one, cells, unit in zip(numbers, tables, units, strict=True)]]
+
+        return make_draft(
+            self,
+            terms,
+            PairMatrix(self.repair),
+            certificate,
+            [Request(pair) for pair in pairs],
+            exact,
+            bounds=[(one.lower, one.upper) for one in numbers],
+            columns=self._keys,
+            units=units,
+            axes=[[key.name for key in self._keys]] * 2,
+        )
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(ranks.taus, release, level, kind, variance)
+
+
+def _by_column(rules: Any, word: str) -> Mapping[str, Any]:
+    if rules is not None and not isinstance(rules, Mapping):
+        raise TypeError(f"{word} must be a dictionary from columns, as in {word}={{'age': ...}}")
+    return rules or {}
+
+
+def _check_names(names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        raise TypeError("a column of kendall has either bounds, edges or levels")
+    if len(names) < 2:
+        raise ValueError(
+            "kendall is of two columns or more, each with bounds={column: (lower, upper)}, edges={column: [...]} or "
+            "levels={column: [...]}"
+        )
+    if len(names) > MOST_COLUMNS:
+        raise ValueError(f"kendall is of at most {MOST_COLUMNS} columns, got {len(names)}")
+
+
+def _count_bins(bins: Any, columns: int, cells: list[int]) -> int | None:
+    """The number of intervals of columns that have bounds: as asked for, or what the limit on cells leaves room for."""
+    if not columns:
+        if bins is not None:
+            raise TypeError("bins belongs to bounds: edges and levels say themselves where columns are cut")
+        _require_room(_count_cells(cells))
+        return None
+    if bins is not None:
+        asked = _check.integer(bins, "bins", least=2)
+        _require_room(_count_cells([asked] * columns + cells))
+        return asked
+    sizes = {tried: _count_cells([tried] * columns + cells) for tried in _BINS}
+    _require_room(sizes[_BINS[-1]])
+    return next(tried for tried in _BINS if sizes[tried] <= MOST_CELLS)
+
+
+def _count_cells(cells: list[int]) -> int:
+    """Cells of the two-way tables of all pairs together."""
+    return (sum(cells) ** 2 - sum(one * one for one in cells)) // 2
+
+
+def _require_room(cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise ValueError(
+            f"the two-way tables of all pairs of columns would have more than {MOST_CELLS:,} cells; take fewer columns "
+            "or intervals (bins=, edges=)"
+        )
+
+
+def _count_pairs(columns: int) -> int:
+    return columns * (columns - 1) // 2
+
+
+def _fields(even: Mapping[str, Intervals], cut: Mapping[str, Key]) -> dict[str, Any]:
+    """The rules of all columns as frozen fields."""
+    rules = {name: fields_of_key(key) for name, key in cut.items()}
+    rules |= {name: {"bounds": (key.edges[0], key.edges[-1]), "missing": key.missing} for name, key in even.items()}
+    # In the order of the matrix.
+    ordered = {name: rules[name] for name in (*even, *cut)}
+
+    def collect(word: str) -> Iterator[tuple[str, Any]]:
+        yield from ((name, rule[word]) for name, rule in ordered.items() if rule.get(word) is not None)
+
+    words = ("bounds", "edges", "levels", "missing", "other")
+    return {word: FrozenMap(given) if (given := dict(collect(word))) else None for word in words}
