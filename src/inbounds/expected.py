@@ -100,14 +100,18 @@ def simulate(
     limits: Any,
     draws: int | None = None,
     noise: "Callable[[tuple[Certificate, ...], Array, np.random.Generator, int], Array] | None" = None,
+    places: tuple[int, ...] = (),
 ) -> Array:
     """Values of noisy coordinates less those of ``at``, a row for each draw: noise of the certified laws, a fixed seed.
 
-    ``noise`` is for laws that depend on each other.
+    ``noise`` is for laws that depend on each other; ``places`` are those of numbers that were drawn with others.
     """
     rng = np.random.default_rng(0)
     draws = affordable_draws(len(at), 1) if draws is None else draws
-    added = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
+    if places:
+        added = draw_noise(parts, units, rng, draws, places)
+    else:
+        added = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
     return values(at + added, limits) - values(at, limits)
 
 
@@ -168,12 +172,17 @@ def _noise(
 
 
 def draw_noise(
-    parts: tuple[Certificate, ...], units: tuple[Fraction, ...], rng: np.random.Generator, draws: int
+    parts: tuple[Certificate, ...],
+    units: tuple[Fraction, ...],
+    rng: np.random.Generator,
+    draws: int,
+    places: tuple[int, ...] = (),
 ) -> Array:
-    """Draws of noise of vectors that are drawn together, in units."""
+    """Draws of noise of vectors that are drawn together, in units; with ``places`` of some numbers of one of them."""
     dimension = parts[0].dimension
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
-    made = vector_noise(dimension, norm_parts(parts[0]), rng, (draws, len(parts) // dimension), range(dimension))
+    shape = (draws, 1 if places else len(parts) // dimension)
+    made = vector_noise(dimension, norm_parts(parts[0]), rng, shape, places or range(dimension))
     return np.asarray(made.reshape(draws, -1) * scales)
 
 

@@ -12,7 +12,9 @@ from inbounds.derivations.base import Situation as Situation
 from inbounds.derivations.direct import Direct as Direct
 from inbounds.derivations.matrices import Matrix as Matrix
 from inbounds.derivations.matrices import PairMatrix as PairMatrix
+from inbounds.derivations.moments import Clamped as Clamped
 from inbounds.derivations.moments import MatrixOfMoments as MatrixOfMoments
+from inbounds.derivations.moments import MeanOfMoments as MeanOfMoments
 from inbounds.derivations.moments import SpreadOfMoments as SpreadOfMoments
 from inbounds.derivations.moments import TableOfMoments as TableOfMoments
 from inbounds.derivations.simplex import AllButOne as AllButOne

@@ -29,6 +29,8 @@ class Coordinates:
     units: tuple[Fraction, ...]
     certificate: Certificate | Composition
     limits: Limits
+    # Of these numbers in their vector, where they are some of those that were drawn together.
+    places: tuple[int, ...] = ()
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -57,6 +59,7 @@ class Situation:
     labels: tuple[tuple[str, ...], ...]
     groups: int
     name: str
+    limits: Limits
 
     def known_size(self) -> int:
         """The number of records; `TypeError` where it is protected and was not guessed."""

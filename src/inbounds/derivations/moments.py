@@ -18,6 +18,8 @@ from inbounds.derivations.matrices import matrix_room
 from inbounds.expected import affordable_matrices, draw_noise, simulate
 from inbounds.repairs.moments import possible, scatter, symmetric
 
+_DRAWS = 4000
+
 
 def _covariances(noisy: Array, limits: Limits, rows: int) -> Array:
     """Upper triangles of sample covariances, each made of its own noisy numbers."""
@@ -40,7 +42,7 @@ def _worst_covariances(given: Coordinates, rows: int, draws: int) -> tuple[Array
     """
     ends = given.limits.columns
     size, halves = len(ends), (ends[:, 1] - ends[:, 0]) / 2
-    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws) / rows
+    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws, given.places) / rows
     i, j = np.triu_indices(size)
     second = np.where(i == j, noise[:, size:] / 2, noise[:, size:])
     errors = second - noise[:, i] - noise[:, j] - noise[:, i] * noise[:, j]
@@ -68,7 +70,7 @@ class SpreadOfMoments(Simulated):
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
         rmse, bias = _worst_covariances(given, self.rows, len(errors))
         if self.root:
             # √a - √b is at most √|a - b|, so that its mean square is at most the mean size.
@@ -119,7 +121,7 @@ class MatrixOfMoments(Simulated):
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, places=given.places)
         if self.unit:
             width = 2 * (1 - np.eye(len(given.limits.columns))).ravel()
             return errors, (width, width)
@@ -169,12 +171,13 @@ class TableOfMoments(Simulated):
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         size = len(given.limits.columns)
         draws = affordable_matrices(len(given.noisy), size, self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, places=given.places)
         if self.rows is None:
             width = given.limits.upper - given.limits.lower
             return errors, (width, width)
         halves = (given.limits.columns[:, 1] - given.limits.columns[:, 0]) / 2
-        noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws)[:, :size] * halves / self.rows
+        noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws, given.places)
+        noise = noise[:, :size] * halves / self.rows
         rmse, bias = (symmetric(x) for x in _worst_covariances(given, self.rows, draws))
         here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
         # Of a mean at its bound half of the noise is clamped away, and the other half is bias.
@@ -189,3 +192,61 @@ class TableOfMoments(Simulated):
         return plausible.moments(
             seen, seen.columns.mean(axis=1), plausible.covariances(seen), counted=self.rows is None
         )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanOfMoments(Simulated):
+    """The mean of a column whose sum was drawn together with other numbers, of a public number of records."""
+
+    rows: int
+
+    text = "mean from noisy moments"
+    plain = False
+    of_sums = False
+    tail: ClassVar[Tail] = "chebyshev"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        return _means(noisy, limits, self.rows)
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
+        half = float(given.limits.columns[0, 1] - given.limits.columns[0, 0]) / 2
+        return errors, _worst_of_clamped(given, half / self.rows)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        ((lower, upper),) = seen.columns.tolist()
+        share = (plausible.middle(seen.plausible, (lower, upper)) - (lower + upper) / 2) / ((upper - lower) / 2)
+        return (Fraction(share * self.rows) / seen.units[0],)
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped(Simulated):
+    """One number that was drawn together with others, within its bounds."""
+
+    text = "drawn with others"
+    plain = False
+    of_sums = False
+    tail: ClassVar[Tail] = "chebyshev"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        return np.asarray(np.clip(noisy, limits.lower, limits.upper))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
+        return errors, _worst_of_clamped(given, 1.0)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        low, high = plausible.span(seen.plausible, float(seen.limits.lower[0]), float(seen.limits.upper[0]))
+        return (Fraction((low + high) / 2) / seen.units[0],)
+
+
+def _worst_of_clamped(given: Coordinates, worth: float) -> tuple[Array, Array]:
+    """RMSE of the noise that nothing clamps, and bias at a bound, which clamps half of it."""
+    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), _DRAWS, given.places)[:, :1] * worth
+    return np.sqrt((noise**2).mean(axis=0)), np.abs(noise).mean(axis=0) / 2

@@ -1,14 +1,18 @@
 """What a whole plan would cost and how far off its releases would be: no data are read and nothing is spent."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import visible
-from inbounds.forecasts.forecast import foreseen, typical_error
+from inbounds.forecasts.forecast import Forecast, foreseen, typical_error
 from inbounds.forecasts.preview import Preview, previewed
+from inbounds.privacy.guarantee import Pure
+from inbounds.record.draft import Draft
+from inbounds.record.group import Group
+from inbounds.record.release import Release
 
 if TYPE_CHECKING:
     import altair
@@ -27,10 +31,19 @@ class Prospect:
     epsilon: Fraction
     preview: Preview
     errors: tuple[float, ...]
+    # Where it is drawn together with others; the preview is of what it would be by itself.
+    joint: Forecast | None = None
+
+    @property
+    def forecast(self) -> Forecast:
+        """The errors of the release as the plan makes it."""
+        return self.preview.forecast if self.joint is None else self.joint
 
     @property
     def advice(self) -> str:
         """What would make the error smaller at the same cost; empty where nothing would."""
+        if self.joint is not None:
+            return ""
         best, asked = self.preview.recommended, self.preview.asked
         if best is asked or best.forecast.typical > 0.98 * asked.forecast.typical:
             return ""
@@ -40,7 +53,7 @@ class Prospect:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain figures."""
-        seen = self.preview.forecast
+        seen = self.forecast
         return {
             "name": self.name,
             "title": self.preview.asked.record.title,
@@ -52,6 +65,7 @@ class Prospect:
             "simulated": seen.simulated,
             "rmse_at_multiples": dict(zip(map(str, MULTIPLES), self.errors, strict=True)),
             "advice": self.advice,
+            "rmse_by_itself": None if self.joint is None else self.preview.forecast.typical,
         }
 
 
@@ -98,7 +112,7 @@ class Outlook:
                 *(_figure(x) for x in (seen.typical, seen.reach, seen.worst, one.errors[half], one.errors[double])),
             )
             for one in self.prospects
-            for seen in [one.preview.forecast]
+            for seen in [one.forecast]
         ]
 
     @property
@@ -119,6 +133,12 @@ class Outlook:
     def notes(self) -> list[str]:
         """What would be better, what is assumed, and what may go wrong."""
         found = [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
+        joint = [one for one in self.prospects if one.joint is not None]
+        if joint:
+            gains = [one.preview.forecast.typical / one.forecast.typical for one in joint if one.forecast.typical > 0]
+            least, most = (_figure(end(gains, default=1.0)) for end in (min, max))
+            span = least if least == most else f"{least} to {most}"
+            found.append(f"{', '.join(one.name for one in joint)}: drawn together, errors {span} times smaller for it.")
         assumed = [one.name for one in self.prospects if one.preview.wanted.plausible is None and _depends(one)]
         if assumed:
             found.append(
@@ -170,12 +190,18 @@ class Outlook:
 
 def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) -> Outlook:
     """The preview of a plan."""
-    wanted = plan.wanted()
+    wanted, drafts = plan.wanted(), plan.drafts()
+    together = _Together({name: draft.record for name, draft in drafts.items()})
     made = []
     for done, (name, one) in enumerate(wanted.items()):
         if progress is not None:
             progress(done, len(wanted))
         seen, epsilon = previewed(one), Fraction(one.keywords["epsilon"])
+        if drafts[name].record.group is not None:
+            forecasts = [foreseen(one, together.at(name, times)) for times in MULTIPLES]
+            errors = tuple(forecast.typical for forecast in forecasts)
+            made.append(Prospect(name, epsilon, seen, errors, forecasts[MULTIPLES.index(1.0)]))
+            continue
         errors = tuple(
             seen.forecast.typical
             if times == 1
@@ -187,6 +213,25 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
         )
         made.append(Prospect(name, epsilon, seen, errors))
     return Outlook(plan, tuple(made))
+
+
+class _Together:
+    """Records of releases that are drawn together, at multiples of the budget; each draw is drafted once."""
+
+    def __init__(self, records: Mapping[str, Release]) -> None:
+        self._records = records
+        self._drafted: dict[tuple[Group, float], list[Draft]] = {}
+
+    def at(self, name: str, times: float) -> Release:
+        """The record of a release as it would be drafted."""
+        record = self._records[name]
+        group = record.group
+        if times == 1 or group is None:
+            return record
+        if (group, times) not in self._drafted:
+            more = Pure(group.terms.epsilon * Fraction(times))
+            self._drafted[group, times] = replace(group, terms=replace(group.terms, guarantee=more)).draft()
+        return self._drafted[group, times][record.member].record
 
 
 def _figure(x: float) -> str:

@@ -73,15 +73,20 @@ class Wanted:
         given = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
         return Terms.of(**given)
 
-    def draft(self) -> Draft:
-        """The release before the data; raises what the release would raise."""
+    def ask(self) -> tuple[Statistic, Terms]:
+        """The statistic and the terms of its release; raises what the release would raise."""
         terms, rows = self.terms(), self.keywords.get("rows")
         if terms.protects_rows and rows is not None:
             raise ValueError(
                 "rows= cannot be combined with neighbours='add-remove'; say about how many with expected_rows="
             )
         statistic = self.value()
-        return statistic.draft(size_terms(statistic, terms, check_rows(rows, terms)))
+        return statistic, size_terms(statistic, terms, check_rows(rows, terms))
+
+    def draft(self) -> Draft:
+        """The release before the data; raises what the release would raise."""
+        statistic, terms = self.ask()
+        return statistic.draft(terms)
 
 
 def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds.derivations import AllButOne
+from inbounds.derivations import AllButOne, MeanOfMoments
 from inbounds.expected import norm_parts
 from inbounds.inference import simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
@@ -154,9 +154,10 @@ def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
 
 def averaged(release: Release, alpha: float, population: bool) -> Made:
     (bound,) = release.limits_of_coordinates()
-    released, part = float(release.noisy[0]), release.parts[0]
+    part = release.parts[0]
+    released, unit, place = _number_in_draw(release)
     if not population:
-        law = law_of(part, bound)
+        law = law_of(part, bound) if release.group is None else Law(noise_of(part, unit, place=place), *bound)
         return *inverted(noise_only(law, released, *bound), released, alpha), INVERTED, ()
     size = release.size
     if size is None:
@@ -168,9 +169,23 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     worth = (bound[1] - bound[0]) / size
     cut = (0.0, float(size)) if part.bounding == "truncated" else None
     y, sampling = (released - bound[0]) / worth, Binomial(size)
-    law = without_cut(Law(noise_of(part, 1 / worth), 0.0, float(size), cut), y, 10 * sampling.deviation(y))
+    noise = noise_of(part, unit / worth, place=place)
+    law = without_cut(Law(noise, 0.0, float(size), cut), y, 10 * sampling.deviation(y))
     limits = np.array(inverted(Averaged(Sampled(sampling, law, step=0)), y, alpha))
     return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
+
+
+def _number_in_draw(release: Release) -> tuple[float, float, int]:
+    """One number as it was drawn, what one unit of its coordinate is worth, and the place of that in its vector."""
+    if release.group is None:
+        return float(release.noisy[0]), 1.0, 0
+    unit, (place, *_) = float(release.units[0]), release.places
+    way = release.derivation
+    if not isinstance(way, MeanOfMoments):
+        return float(release.noisy[0]) * unit, unit, place
+    ((low, high),) = release.numeric_ends().tolist()
+    unit *= (high - low) / 2 / way.rows
+    return (low + high) / 2 + float(release.noisy[0]) * unit, unit, place
 
 
 def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> Made:
@@ -187,10 +202,12 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
         )
     (bound,), (reach,) = release.limits_of_coordinates(), variance.limits_of_coordinates()
     noise = _law_of_variance(variance, reach)
+    released, unit, place = _number_in_draw(release)
     law = law_of(release.parts[0], bound)
+    law = law if release.group is None else Law(noise_of(release.parts[0], unit, place=place), *bound)
     deviations, weights = standard_errors(noise, float(variance.value), release.rows, law.noise.scale)
     family = Integrated(NormalMixture(deviations, weights), law, *bound)
-    ends = inverted(family, float(release.noisy[0]), alpha)
+    ends = inverted(family, released, alpha)
     return *ends, "normal law with a released variance", (f"the mean of {release.rows} of them is near to normal",)
 
 
@@ -202,8 +219,9 @@ def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
     (ends,) = variance.numeric_ends()
     worth = float(variance.units[0])
     mean = min(max(float(variance.noisy[0]) * worth / rows, -1.0), 1.0)
+    first, second = variance.places or (0, 1)
     scale = float(part.spread) * worth * ((ends[1] - ends[0]) / 2) ** 2 / (rows - 1)
-    return Law(InNorm(scale, part.dimension, norm_parts(part), ((0, -2 * mean), (1, 0.5))), *reach)
+    return Law(InNorm(scale, part.dimension, norm_parts(part), ((first, -2 * mean), (second, 0.5))), *reach)
 
 
 def _treated(rule: ColumnRule) -> tuple[Any, ...]:

@@ -150,7 +150,8 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
     pooled, root = getattr(way, "pooled", False), getattr(way, "root", False)
     cells, noise = _noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
     public = getattr(way, "rows", None) is not None
-    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population, public)
+    places = release.places or tuple(range(len(release.noisy)))
+    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population, places if public else ())
     limits = np.ones((2, size, size))
     for i in range(size):
         for j in range(i, size):
@@ -179,7 +180,8 @@ class _SumsModel:
     halves: Array
     noise: Any
     population: bool
-    public: bool = False
+    # Of the sums in their vector, where the count is public.
+    drawn: tuple[int, ...] = ()
 
     def figure(self, cells: Array, half_widths: Array) -> Array:
         """The figure of one or two columns from (simulated) noisy counts and sums."""
@@ -204,9 +206,9 @@ class _SumsModel:
 
     def _noise(self, places: list[int], rng: np.random.Generator, groups: int) -> Array:
         """Draws of unit noise for each of these places; a public count has none."""
-        if not self.public:
+        if not self.drawn:
             return simulated.unit_noise(self.noise, places, rng, groups).reshape(simulated.DRAWS, groups, len(places))
-        drawn = simulated.unit_noise(self.noise, [place - 1 for place in places[1:]], rng)
+        drawn = simulated.unit_noise(self.noise, [self.drawn[place - 1] for place in places[1:]], rng)
         return np.concatenate([np.zeros((simulated.DRAWS, 1)), drawn], axis=1)[:, None, :]
 
     def variance(self, column: int, alpha: float) -> tuple[float, float]:

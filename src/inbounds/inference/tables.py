@@ -30,7 +30,8 @@ def _mean(release: Release, column: int, alpha: float, population: bool) -> tupl
     part, rows = release.parts[column], release.rows
     low, high = release.numeric_ends()[column]
     worth = float(release.units[column]) * (high - low) / 2 / rows
-    law = Law(noise_of(part, worth, place=column), low, high)
+    places = release.places or tuple(range(len(release.noisy)))
+    law = Law(noise_of(part, worth, place=places[column]), low, high)
     released = float(np.clip((low + high) / 2 + float(release.noisy[column]) * worth, low, high))
     if not population:
         return inverted(noise_only(law, released, low, high), released, alpha)
@@ -38,7 +39,7 @@ def _mean(release: Release, column: int, alpha: float, population: bool) -> tupl
     share = float(np.clip((released - (low + high) / 2) / half, -1, 1))
     # The element on the diagonal comes after the columns and the rows of the matrix above it.
     place = size + sum(size - i for i in range(column))
-    weights = ((column, -2 * share), (place, 0.5))
+    weights = ((places[column], -2 * share), (places[place], 0.5))
     scale = float(part.spread) * float(release.units[column]) * half**2 / (rows - 1)
     top = float(release.bounds[size + column * (size + 1)][1] or 0)
     noise = InNorm(scale, part.dimension, norm_parts(part), weights)

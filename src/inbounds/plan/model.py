@@ -50,6 +50,9 @@ class Budget(Part):
     epsilon: Number = Field(gt=0, description="of all releases of the plan together")
     ledger: str | None = Field(None, description="file of the ledger; made where there is none")
     dataset: str = Field("", description="the account in the ledger; the ledger's name if not given")
+    joint: StrictBool = Field(
+        True, description="draw releases together where that makes none of them worse; false draws each by itself"
+    )
     limit: Number | None = Field(
         None, gt=0, description="of the dataset, set when the ledger first hears of it; the plan's epsilon if not given"
     )
@@ -92,6 +95,7 @@ class Item(Part):
     denominator: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
+    joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")
     plausible: Any = Field(None, description="where the truth may lie, for previews")
 
     @field_validator("statistic")

@@ -41,9 +41,11 @@ from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS, exact
+from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, hint, near, unfilled
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
+from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic, find_statistic, registered
@@ -75,7 +77,7 @@ class Plan(Part):
     budget: Budget
     columns: dict[str, Column] = Field(default_factory=dict)
     release: list[Item] = Field(min_length=1, max_length=codec.MOST_RELEASES)
-    _drafts: dict[str, tuple[Any, Draft]] = PrivateAttr(default_factory=dict)
+    _drafts: dict[str, tuple[Any, dict[str, Draft]]] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
@@ -203,24 +205,33 @@ class Plan(Part):
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once, for good; what a release itself refuses is told."""
+        asked: dict[str, tuple[Statistic, Terms]] = {}
         epsilons = self.epsilons
         for item in self.release:
-            if item.name in wrong:
-                continue
+            if item.name not in wrong:
+                try:
+                    asked[item.name] = self.wanted_of(item, epsilons[item.name]).ask()
+                except (ValueError, TypeError) as error:
+                    yield item.name, f"release.{item.name}: {error}"
+        drafts: dict[str, Draft] = {}
+        for names in self._arrange(asked):
             try:
-                self._draft(item, epsilons[item.name])
+                drafts |= _draft_together(names, asked)
             except (ValueError, TypeError) as error:
-                yield item.name, f"release.{item.name}: {error}"
+                yield names[0], f"release.{names[0]}: {error}"
+        # In the order of the plan.
+        self._drafts["of"] = self._identity(), {name: drafts[name] for name in asked if name in drafts}
 
-    def _draft(self, item: Item, epsilon: Fraction) -> Draft:
-        """A release before the data; made once, and again only for a copy of the plan that asks for something else."""
-        rules = [self.columns[name] for name in (*item.columns, item.by) if name is not None]
-        data = self.data
-        asked = item, epsilon, rules, data.rows, data.expected_rows, data.neighbours, data.contributions
-        before = self._drafts.get(item.name)
-        if before is None or before[0] != asked:
-            self._drafts[item.name] = before = asked, self.wanted_of(item, epsilon).draft()
-        return before[1]
+    def _arrange(self, asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
+        """Releases that are drawn together, and each of the others by itself."""
+        joint = {item.name for item in self.release if self.budget.joint and item.joint}
+        groups = arrange({name: one for name, one in asked.items() if name in joint})
+        grouped = {name for names in groups for name in names}
+        return [*groups, *([name] for name in asked if name not in grouped)]
+
+    def _identity(self) -> tuple[Any, ...]:
+        """What drafts depend on."""
+        return self.data, self.budget.epsilon, self.budget.joint, self.columns, self.release
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
@@ -260,9 +271,11 @@ class Plan(Part):
         return Wanted(item.statistic, keywords, _floats(item.plausible), expected_rows=self.data.expected_rows)
 
     def drafts(self) -> dict[str, Draft]:
-        """Each release before the data; made once, when the plan was checked."""
-        epsilons = self.epsilons
-        return {item.name: self._draft(item, epsilons[item.name]) for item in self.release}
+        """Each release before the data; made when the plan was checked, and again for a copy that asks for more."""
+        if self._drafts["of"][0] != self._identity() and (problems := list(self._make_drafts(set()))):
+            raise PlanError([text for _, text in problems])
+        drafts: dict[str, Draft] = self._drafts["of"][1]
+        return drafts
 
     def preview(self) -> Outlook:
         """What each release would cost and how far off it would be. Reads no data and spends nothing."""
@@ -312,6 +325,13 @@ class Plan(Part):
         made |= {name: getattr(item, name) for name in _OWN}
         made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
         return {name: value for name, value in made.items() if value is not None}
+
+
+def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> dict[str, Draft]:
+    if len(names) == 1:
+        statistic, terms = asked[names[0]]
+        return {names[0]: statistic.draft(terms)}
+    return dict(zip(names, make_group(names, asked).draft(), strict=True))
 
 
 def _cells(rule: Column) -> int:

@@ -23,6 +23,7 @@ from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
+from inbounds.record.group import Group
 from inbounds.record.sequential import laws_in_turn
 from inbounds.record.statistic import describe, parse_statistic
 from inbounds.tables.request import MOST_ROWS
@@ -33,11 +34,12 @@ if TYPE_CHECKING:
 FORMAT = "inbounds-record/1"
 # Formats of version 0.1.
 _FORMER = ("inbounds-release/1", "inbounds-releases/1")
-_FIELDS = {"format", "dataset", "digest", "entry", "releases"}
+_FIELDS = {"format", "dataset", "digest", "entry", "groups", "releases"}
 _RELEASE_FIELDS = (
     "value",
     "statistic",
     "terms",
+    "drawn_with",
     "method",
     "columns",
     "axes",
@@ -62,20 +64,29 @@ _MOST_DIGITS = 4000
 # Writing
 
 
-def digest(dataset: str | None, asked: Mapping[str, tuple[Any, Terms]]) -> str:
-    """SHA-256 of what was asked for, by name: the same before and after it was released."""
-    body = {
-        "dataset": dataset,
-        "releases": [[name, describe(statistic), terms.to_dict()] for name, (statistic, terms) in asked.items()],
-    }
+def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
+    """SHA-256 of what these releases, or drafts of them, are of, by name: the same before and after the release."""
+    groups = list_groups(releases)
+    asked = [
+        [name, describe(release.statistic), release.terms.to_dict(), _place_in(groups, release)]
+        for name, release in releases.items()
+    ]
+    body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": asked}
     # Not sorted: the order of columns is that of a matrix.
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
-    """The digest of what these releases, or drafts of them, are of."""
-    return digest(dataset, {name: (release.statistic, release.terms) for name, release in releases.items()})
+def list_groups(releases: "Mapping[str, Release]") -> list[Group]:
+    """The draws that releases share with others, each once, in the order in which they come up."""
+    return list(dict.fromkeys(one.group for one in releases.values() if one.group is not None))
+
+
+def _place_in(groups: list[Group], release: "Release") -> list[int] | None:
+    """The number of the group that a release is of, and that of its statistic among the members."""
+    if release.group is None:
+        return None
+    return [groups.index(release.group), release.member]
 
 
 def write_record(releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None) -> str:
@@ -87,11 +98,13 @@ def record_pieces(
     releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None
 ) -> Iterator[str]:
     """The text of `write_record` in pieces, so that a large record is written without being held twice."""
+    groups = list_groups(releases)
     head = {
         "format": FORMAT,
         "dataset": dataset,
         "digest": digest_of(dataset, releases),
         "entry": None if entry is None else entry.to_dict(),
+        "groups": [group.to_dict() for group in groups],
     }
     start = "{"
     for name, value in head.items():
@@ -101,17 +114,18 @@ def record_pieces(
     start = "{"
     for name, release in releases.items():
         yield f"{start}\n{json.dumps(name, ensure_ascii=False)}: "
-        yield from _release_pieces(release)
+        yield from _release_pieces(release, groups)
         start = ","
     yield "\n}\n}\n"
 
 
-def _body(release: "Release") -> dict[str, Any]:
+def _body(release: "Release", groups: list[Group]) -> dict[str, Any]:
     """The fields of a release that are written as lists or plain values."""
     return {
         "value": release.table,
         "statistic": describe(release.statistic),
         "terms": release.terms.to_dict(),
+        "drawn_with": _place_in(groups, release),
         "method": release.method,
         "columns": release.columns,
         "axes": release.axes,
@@ -122,9 +136,9 @@ def _body(release: "Release") -> dict[str, Any]:
     }
 
 
-def _release_pieces(release: "Release") -> Iterator[str]:
+def _release_pieces(release: "Release", groups: list[Group]) -> Iterator[str]:
     start = "{"
-    for name, value in _body(release).items():
+    for name, value in _body(release, groups).items():
         yield f"{start}\n {json.dumps(name)}: "
         yield from _write(value)
         start = ","
@@ -215,16 +229,18 @@ def read_record(text: str) -> Proved:
         raise RecordError(f"the record has more than {MOST_RELEASES} releases")
     if not (dataset is None or (isinstance(dataset, str) and dataset)):
         raise RecordError("the record's dataset is no name")
+    groups = _read_groups(body["groups"])
     releases = {}
     for name, one in body["releases"].items():
         try:
             if not 0 < len(name) <= _NAME_LENGTH:
                 raise RecordError("its name is empty or too long")
-            releases[name] = _read_release(one)
+            releases[name] = _read_release(one, groups)
         except (RecordError, CertificateError) as error:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
     if len({(release.terms.unit, release.terms.rows) for release in releases.values()}) > 1:
         raise RecordError("the releases of a record are of one table: they have one number of rows and one unit")
+    _check_shared(releases, groups)
     _check_total(releases)
     if digest_of(dataset, releases) != body["digest"]:
         raise RecordError("the record's digest is not that of what was asked for")
@@ -251,7 +267,43 @@ def _malformed() -> Iterator[None]:
         raise RecordError(f"the record is malformed ({type(error).__name__})") from None
 
 
-def _read_release(body: Any) -> "Release":
+def _read_groups(body: Any) -> "list[list[Release]]":
+    """The drafts of every group, in order; what a group asks for is bounded before it is drafted."""
+    with _malformed():
+        if not isinstance(body, list) or len(body) > MOST_RELEASES:
+            raise RecordError("its groups are no list, or too many")
+        drafts = []
+        for one in body:
+            try:
+                group = Group.from_dict(one)
+                if not 2 <= len(group.members) <= MOST_RELEASES:
+                    raise ValueError(f"a group has 2 to {MOST_RELEASES} members")
+                if group.terms.rows is None or not group.terms.rows <= MOST_ROWS:
+                    raise ValueError("a group is of a public number of rows")
+                if group.to_dict() != one:
+                    raise ValueError("it is not written as it would be")
+                drafts.append([draft.record for draft in group.draft()])
+            except (ValueError, TypeError, ArithmeticError) as error:
+                raise RecordError(f"a group cannot be drawn as it says: {error}") from None
+    return drafts
+
+
+def _check_shared(releases: "Mapping[str, Release]", groups: "list[list[Release]]") -> None:
+    """Numbers of one draw that several releases are made of are the same in each; every group has its release."""
+    if len({drafts[0].group for drafts in groups}) < len(groups):
+        raise RecordError("the record names a group twice")
+    for drafts in groups:
+        seen: dict[int, Fraction] = {}
+        members = [release for release in releases.values() if release.group == drafts[0].group]
+        if not members:
+            raise RecordError("the record has a group of which it has no release")
+        for release in members:
+            for place, number in zip(release.places, release.noisy, strict=True):
+                if seen.setdefault(place, number) != number:
+                    raise RecordError("releases of one draw have different numbers in the same place")
+
+
+def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
     """claim:proof. A release, if everything in it that was not drawn is what its own statistic comes to."""
     with _malformed():
         if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
@@ -262,15 +314,27 @@ def _read_release(body: Any) -> "Release":
             raise RecordError(f"it is of no statistic that can be released: {error}") from None
         if terms.rows is not None and not statistic.least_rows <= terms.rows <= MOST_ROWS:
             raise RecordError(f"no {statistic.name} is released of so few or so many rows")
-        # What it asks for may be far more than the record holds: that is known before it is drafted.
-        if not isinstance(body["noisy"], list) or len(body["noisy"]) != statistic.numbers(terms):
-            raise RecordError("its numbers are not as many as its statistic has")
-        try:
-            draft = statistic.draft(terms).record
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise RecordError(f"no {statistic.name} can be released as it says: {error}") from None
+        if body["drawn_with"] is None:
+            draft = _draft_single(statistic, terms, body["noisy"])
+        else:
+            number, member = body["drawn_with"]
+            draft = groups[number][member]
+            if not isinstance(body["noisy"], list) or len(body["noisy"]) != len(draft.places):
+                raise RecordError("its numbers are not as many as its statistic has")
         release = with_numbers(draft, body["noisy"])
-    return _compare(release, body)
+    return _compare(release, body, [drafts[0].group for drafts in groups if drafts[0].group is not None])
+
+
+def _draft_single(statistic: Any, terms: Terms, noisy: Any) -> "Release":
+    """The draft of a release by itself."""
+    # What it asks for may be far more than the record holds: that is known before it is drafted.
+    if not isinstance(noisy, list) or len(noisy) != statistic.numbers(terms):
+        raise RecordError("its numbers are not as many as its statistic has")
+    try:
+        draft: Release = statistic.draft(terms).record
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise RecordError(f"no {statistic.name} can be released as it says: {error}") from None
+    return draft
 
 
 def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
@@ -295,8 +359,8 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
 def _check_total(releases: "Mapping[str, Release]") -> None:
     """Refuse epsilons that add up to a number that nobody can write; seen before the sum grows beyond that."""
     spent = Fraction(0)
-    for release in releases.values():
-        spent += release.guarantee.epsilon
+    for guarantee in list_guarantees(releases):
+        spent += guarantee.epsilon
         if max(map(_count_digits, spent.as_integer_ratio())) > _MOST_DIGITS:
             raise RecordError(f"the epsilons of the releases add up to a number of more than {_MOST_DIGITS} digits")
 
@@ -311,10 +375,10 @@ def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
     return index.denominator == 1 and (low is None or index >= low) and (high is None or index <= high)
 
 
-def _compare(release: "Release", body: Mapping[str, Any]) -> "Release":
+def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -> "Release":
     """The release, if the body is what it would write; values may differ by rounding, each by as much as it can."""
     with _malformed():
-        again = json.loads("".join(_release_pieces(release)))
+        again = json.loads("".join(_release_pieces(release, groups)))
     for name in _RELEASE_FIELDS:
         # As text: 1, 1.0 and true are not the same there.
         same = json.dumps(again[name], sort_keys=True) == json.dumps(body[name], sort_keys=True)
@@ -360,8 +424,14 @@ def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Reques
 
 
 def total(releases: "Mapping[str, Release]") -> Guarantee:
-    """What all of them promise together: guarantees add up."""
-    return reduce(lambda one, other: one.plus(other), (release.guarantee for release in releases.values()))
+    """What all of them promise together: guarantees add up, that of a draw once for all who share it."""
+    return reduce(lambda one, other: one.plus(other), list_guarantees(releases))
+
+
+def list_guarantees(releases: "Mapping[str, Release]") -> list[Guarantee]:
+    """The guarantee of each draw."""
+    alone = [release.guarantee for release in releases.values() if release.group is None]
+    return [*(group.terms.guarantee for group in list_groups(releases)), *alone]
 
 
 def list_charged(releases: "Mapping[str, Release]") -> tuple[str, ...]:

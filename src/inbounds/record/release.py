@@ -22,6 +22,7 @@ from inbounds.privacy.certified import Bound as Bound
 from inbounds.privacy.guarantee import Guarantee, Neighbours
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
+from inbounds.record.group import Group
 from inbounds.record.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ class Release:
     bounds: tuple[Bound, ...]
     certificate: Certificate | Composition
     notes: tuple[str, ...] = ()
+    # What else was drawn with it, and where its own numbers are in that vector.
+    group: Group | None = None
+    member: int = 0
+    places: tuple[int, ...] = ()
     # Computed once, when asked for.
     _values: tuple[float, ...] | None = field(default=None, init=False, compare=False)
     _error: Error | None = field(default=None, init=False, compare=False)
@@ -192,7 +197,7 @@ class Release:
             return for_each(lambda x, unit, bound: kind(_clip(x * unit, bound)), self.noisy, self.units, self.bounds)
         noisy = np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
         values = self.derivation.values(noisy, self.limits())
-        return [int(x) for x in values] if whole else values.tolist()
+        return [round(x) for x in values.tolist()] if whole else values.tolist()
 
     def limits(self) -> Limits:
         """Bounds of coordinates and of numeric columns, in double precision."""
@@ -212,13 +217,14 @@ class Release:
 
     def coordinates(self) -> Coordinates:
         """All that its value follows from."""
-        return Coordinates(self.noisy, self.units, self.certificate, self.limits())
+        return Coordinates(self.noisy, self.units, self.certificate, self.limits(), self.places)
 
     def situation(self, plausible: Any, size: int | None) -> Situation:
         """What is known before the release, for a plausible truth among ``size`` records."""
-        groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if self.derivation.of_sums else 1
+        several = self.derivation.of_sums and not self.places
+        groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
-        return Situation(plausible, size, ends, self.units, self.axes, groups, self.statistic.name)
+        return Situation(plausible, size, ends, self.units, self.axes, groups, self.statistic.name, self.limits())
 
     @property
     def error(self) -> Error:
@@ -320,7 +326,8 @@ class Release:
         how = self.bounding if self.derivation.plain else f"{self.bounding}, {self.derivation.text}"
         # What would have to be simulated is left to those who ask for it.
         error = str(self.error) if self.derivation.single or self._error is not None else "expected error: see error"
-        cost = f"  epsilon {self.epsilon:g} per {unit}, {self.neighbours}; {how}; {error}"
+        others = "" if self.group is None else f", in one draw with {len(self.group.members) - 1} others"
+        cost = f"  epsilon {self.epsilon:g} per {unit}{others}, {self.neighbours}; {how}; {error}"
         lines = map(visible, [cost, *(f"  {note}" for note in self.notes)])
         return "\n".join([f"{visible(self.title)}:{self._show_value()}", *lines])
 

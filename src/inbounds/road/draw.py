@@ -41,9 +41,19 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
         made = replace(draft.record, noisy=noisy)
     elif certificate.dimension > 1:
         made = replace(draft.record, noisy=draw_joint(exact, certificate))
+        if made.group is not None:
+            return made
     else:
         ((number,),) = exact
         made = replace(draft.record, noisy=(draw_single(number, certificate, squared=draft.squared),))
+    return replace(made, notes=made.own_notes())
+
+
+def take(drawn: Release, draft: Draft) -> Release:
+    """The release of one member of a group from the whole vector that was drawn; of others what was drawn."""
+    if draft.record.group is None:
+        return drawn
+    made = replace(draft.record, noisy=tuple(drawn.noisy[place] for place in draft.record.places))
     return replace(made, notes=made.own_notes())
 
 

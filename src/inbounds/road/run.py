@@ -14,10 +14,11 @@ from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_terms
+from inbounds.record.group import Group
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, describe, parse_statistic
-from inbounds.road.draw import draw
+from inbounds.road.draw import draw, take
 from inbounds.tables.answers import records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
 from inbounds.tables.places import open_place
@@ -129,22 +130,31 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
     Nothing is drawn before all of them are known to be possible.
     """
     rows = next(iter(drafts.values())).terms.rows
+    # Of those that are drawn together the first stands for all.
+    first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
+    asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
     try:
         counted = iter(
-            tally(frame, [one for draft in drafts.values() for one in draft.requests], most=rows or MOST_ROWS)
+            tally(frame, [one for draft in asked.values() for one in draft.requests], most=rows or MOST_ROWS)
         )
     except TooManyRows:
         if rows is None:
             raise
         raise other_size(rows) from None
-    tables = {name: [next(counted) for _ in draft.requests] for name, draft in drafts.items()}
-    for name, draft in drafts.items():
+    tables = {name: [next(counted) for _ in draft.requests] for name, draft in asked.items()}
+    for name, draft in asked.items():
         if rows is not None and any(records(cells) != rows for cells in tables[name]):
             raise other_size(rows)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
-    return {name: draw(draft, tables[name]) for name, draft in drafts.items()}
+    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
+    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+
+
+def _draw_of(name: str, draft: Draft) -> str | Group:
+    """What tells a draw from others: the group that shares it, or the name of a release that is drawn by itself."""
+    return name if draft.record.group is None else draft.record.group
 
 
 # Opening tables

@@ -13,6 +13,7 @@ from inbounds.record.statistic import Traits as Traits
 from inbounds.record.statistic import register as register
 from inbounds.record.statistic import registered as registered
 from inbounds.statistics.counts import Count, Proportion
+from inbounds.statistics.joint import draft_group as draft_group
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
 from inbounds.statistics.moments import Moments, MomentsValue

@@ -26,6 +26,7 @@ from inbounds.statistics.base import (
     refuse_denominator,
     refuse_with,
 )
+from inbounds.statistics.share import Number, Share
 from inbounds.tables import coordinates
 from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums
@@ -106,8 +107,15 @@ class Count:
         number = coordinates.count((0,), terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((self._key,)), [self._key])
 
+    def share(self, terms: Terms) -> Share | None:
+        """One level of a public number of records can be drawn with other numbers."""
+        if self._key is None or self.by is not None:
+            return None
+        return Number(coordinates.count((0,), terms.unit, terms.rows), Request((self._key,)), (self._key,))
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+        maker = intervals.counted if release.group is None else intervals.averaged
+        return intervals.interval_by(maker, release, level, kind, variance)
 
 
 @register
@@ -171,6 +179,15 @@ class Proportion:
             units=[Fraction(1)] * moments.dimension,
         )
 
+    def share(self, terms: Terms) -> Share | None:
+        """One level of a public number of records can be drawn with other numbers."""
+        assert terms.rows is not None
+        refuse_denominator(self.denominator, terms)
+        number = coordinates.share((len(self._key.levels) - 1,), terms.unit, terms.rows)
+        return Number(number, Request((self._key,)), (self._key,))
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        if release.group is not None:
+            return intervals.interval_by(intervals.averaged, release, level, kind, variance)
         maker = intervals.mean_of_sums if release.derivation.of_sums else intervals.counted
         return intervals.interval_by(maker, release, level, kind, variance)

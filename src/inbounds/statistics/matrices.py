@@ -29,6 +29,7 @@ from inbounds.statistics.base import (
     several,
     triangle,
 )
+from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
@@ -86,6 +87,16 @@ class Covariance:
             )
         return _draft_matrix(self, terms, Matrix(self.repair), self._columns)
 
+    def share(self, terms: Terms) -> Share | None:
+        """Made of moments it can be drawn with whatever else is."""
+        assert terms.rows is not None
+        assert self.repair is not None
+        if self.method != "joint":
+            return None
+        names = tuple(column.name for column in self._columns)
+        bounds = tuple(of_elements(self._columns, terms))
+        return OfMoments(self._columns, MatrixOfMoments(terms.rows, self.repair), bounds, (names, names))
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return matrix_interval(release, level, kind, variance)
 
@@ -133,6 +144,16 @@ class Correlation:
         if terms.rows is None:
             return _draft_sums(self, terms, MatrixOfSums(self.repair, unit=True), self._columns, limits)
         return _draft_matrix(self, terms, Matrix(self.repair, unit=True), self._columns)
+
+    def share(self, terms: Terms) -> Share | None:
+        """Made of moments it can be drawn with whatever else is."""
+        assert terms.rows is not None
+        assert self.repair is not None
+        if self.method != "joint":
+            return None
+        names = tuple(column.name for column in self._columns)
+        bounds: tuple[Bound, ...] = ((Fraction(-1), Fraction(1)),) * len(names) ** 2
+        return OfMoments(self._columns, MatrixOfMoments(terms.rows, self.repair, unit=True), bounds, (names, names))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return matrix_interval(release, level, kind, variance)

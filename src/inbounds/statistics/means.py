@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from inbounds._types import Bounds, Level
 from inbounds._types import Levels as LevelList
-from inbounds.derivations import MeanOfSums
+from inbounds.derivations import MeanOfMoments, MeanOfSums
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
 from inbounds.privacy.certified import Bound
@@ -24,6 +24,7 @@ from inbounds.statistics.base import (
     refuse_denominator,
     refuse_with,
 )
+from inbounds.statistics.share import Number, OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
@@ -111,6 +112,15 @@ class Mean:
             number = coordinates.mean(column, terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
+    def share(self, terms: Terms) -> Share | None:
+        """The mean of a public number of records follows from its sum, which others of a draw may have anyway."""
+        if self._key is not None:
+            return None
+        assert terms.rows is not None
+        column = quantise(self._column, terms)
+        number = Number(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
+        return OfMoments((self._column,), MeanOfMoments(terms.rows), (_bound(self._column),), number=number)
+
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         if variance is not None:
             return intervals.interval_with_variance(release, level, kind, variance)
@@ -152,6 +162,11 @@ class Sum:
         column = quantise(self._column, terms)
         number = coordinates.total(column, terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((), (column,)), [column])
+
+    def share(self, terms: Terms) -> Share | None:
+        """The sum of a public number of records can be drawn with other numbers."""
+        column = quantise(self._column, terms)
+        return Number(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(intervals.averaged, release, level, kind, variance)

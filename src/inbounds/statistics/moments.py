@@ -29,6 +29,7 @@ from inbounds.statistics.base import (
     several,
 )
 from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
+from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.schema import Column, Numeric
 
@@ -103,6 +104,11 @@ class Moments:
             limits = [*means, *limits_of_sums(self._columns)]
             return draft_of_sums(self, terms, way, MomentSums(tuple(columns), products=True), limits, axes=axes)
         return draft_moments(self, terms, way, columns, [*means, *of_elements(self._columns, terms)], axes=axes)
+
+    def share(self, terms: Terms) -> Share | None:
+        """They can be drawn with whatever else is made of moments."""
+        draft = self.draft(terms).record
+        return OfMoments(self._columns, draft.derivation, draft.bounds, draft.axes)
 
     def present(self, table: Array) -> MomentsValue:
         """The means and the matrix of a table that has them one below the other."""

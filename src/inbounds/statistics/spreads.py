@@ -26,6 +26,7 @@ from inbounds.statistics.base import (
     numeric,
     quantise,
 )
+from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
@@ -83,6 +84,14 @@ class Variance:
         if method == "moments":
             return draft_moments(self, terms, SpreadOfMoments(terms.rows), [column], [(number.lower, number.upper)])
         return draft_single(self, terms, number, Request((), (column,), True), [column])
+
+    def share(self, terms: Terms) -> Share | None:
+        """Made of moments it can be drawn with whatever else is."""
+        assert terms.rows is not None
+        if find_method(self.method, terms) != "moments":
+            return None
+        (number,) = coordinates.covariances([quantise(self._column, terms)], terms.unit, terms.rows)
+        return OfMoments((self._column,), SpreadOfMoments(terms.rows), ((number.lower, number.upper),))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         maker = spreads.of_sums if release.derivation.of_sums else spreads.one_variance
@@ -161,6 +170,15 @@ class StandardDeviation:
         less = (_OF_SQUARES / _OF_VARIANCE) ** 0.5 if find_method(self.method, terms) == "moments" else 1.0
         scales = _relative_scale(own), less * _relative_scale(root)
         return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
+
+    def share(self, terms: Terms) -> Share | None:
+        """The root of a variance that is made of moments can be drawn with whatever else is."""
+        assert terms.rows is not None
+        if find_method(self.method, terms) != "moments":
+            return None
+        (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
+        itself, way = coordinates.standard_deviation(variance), SpreadOfMoments(terms.rows, root=True)
+        return OfMoments((self._column,), way, ((itself.lower, itself.upper),), root=True)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         if release.derivation.of_sums:

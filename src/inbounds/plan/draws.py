@@ -1,0 +1,133 @@
+"""Which releases of a plan are drawn together.
+
+k numbers at ε/k each have noise of variance 2k²/ε²; one draw of all of them (k+1)(k+2)/(3ε²). So whatever can be drawn
+together is, with the ε of all of them, as long as none is worse off than with its own share: one that would be is drawn
+by itself, or with others of its kind. All that decides it are public numbers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from inbounds.privacy.forms import MOST_COLUMNS
+from inbounds.privacy.guarantee import Pure
+from inbounds.privacy.terms import Terms
+from inbounds.record.group import Group
+from inbounds.record.statistic import Statistic
+from inbounds.statistics.joint import offer
+from inbounds.statistics.share import Number, OfMoments, Share
+from inbounds.tables.schema import Numeric
+
+# Second moments of the unit ball of d columns' moments, about: of a mean, a square and a product of two columns. Those
+# of a cube are 1/3. Noise in its norm has (D+1)(D+2) times as much variance, D its dimensions.
+_OF_MEANS = {1: "0.25", 2: "0.223", 3: "0.208", 4: "0.198", 5: "0.19", 6: "0.184"}
+_OF_SQUARES = {1: "0.295", 2: "0.266", 3: "0.237", 4: "0.212", 5: "0.19", 6: "0.17"}
+_OF_PRODUCTS = {2: "0.173", 3: "0.167", 4: "0.162", 5: "0.159", 6: "0.157"}
+_OF_CUBE = Fraction(1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A release that may be drawn with others: what it brings, and the ε that it has by itself."""
+
+    name: str
+    statistic: Statistic
+    share: Share
+    epsilon: Fraction
+
+
+def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
+    """claim:joint-arrangement. Names of releases that are drawn together, two or more of each; others are left out.
+
+    All of one kind of terms are tried together first. While one of them would be worse off than by itself, the one that
+    would lose most is taken out; those that were taken out are then tried with each other.
+    """
+    kinds: dict[Terms, list[Candidate]] = {}
+    for name, (statistic, terms) in asked.items():
+        if (share := offer(statistic, terms)) is not None:
+            alike = replace(terms, guarantee=Pure(Fraction(1)))
+            kinds.setdefault(alike, []).append(Candidate(name, statistic, share, terms.epsilon))
+    found: list[list[str]] = []
+    for candidates in kinds.values():
+        left = candidates
+        while len(left) > 1:
+            together, out = _keep_those_who_gain(left)
+            if len(together) < 2:
+                break
+            found.append([one.name for one in together])
+            left = out
+    return found
+
+
+def make_group(names: Sequence[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> Group:
+    """The draw of some releases, with the ε of all of them."""
+    first = asked[names[0]][1]
+    spent = sum((asked[name][1].epsilon for name in names), start=Fraction(0))
+    return Group(replace(first, guarantee=Pure(spent)), tuple(asked[name][0] for name in names))
+
+
+def _keep_those_who_gain(candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    together, out = list(candidates), []
+    while len(together) > 1:
+        ratios = _compare(together)
+        worst = max(range(len(together)), key=lambda i: ratios[i])
+        if ratios[worst] <= 1:
+            break
+        out.append(together.pop(worst))
+    return together, sorted(out, key=candidates.index)
+
+
+def _compare(together: Sequence[Candidate]) -> list[Fraction]:
+    """The variance of each one's noise in a draw of all, over that by itself."""
+    sets = _join_columns([one.share for one in together])
+    home = {column: len(columns) for columns in sets for column in columns}
+    alone = [one for one in together if not _is_of(one.share, home)]
+    dimension = sum(_count(len(columns)) for columns in sets) + len(alone)
+    spent = sum((one.epsilon for one in together), start=Fraction(0))
+    return [
+        _ball(one.share, home) * (dimension + 1) * (dimension + 2) / spent**2 / (_by_itself(one.share) / one.epsilon**2)
+        for one in together
+    ]
+
+
+def _by_itself(share: Share) -> Fraction:
+    """Variance of the noise at ε = 1 of what is drawn by itself."""
+    columns = 0 if isinstance(share, Number) or share.number is not None else len(share.columns)
+    dimension = _count(columns) if columns else 1
+    home = dict.fromkeys(share.columns, columns) if isinstance(share, OfMoments) and columns else {}
+    return _ball(share, home) * (dimension + 1) * (dimension + 2)
+
+
+def _ball(share: Share, home: Mapping[Numeric, int]) -> Fraction:
+    """The second moment of the ball that a release's own numbers lie in."""
+    if not _is_of(share, home):
+        return _OF_CUBE
+    assert isinstance(share, OfMoments)
+    size = home[share.columns[0]]
+    if size > MOST_COLUMNS:
+        return _OF_CUBE
+    if share.number is not None:
+        return Fraction(_OF_MEANS[size])
+    return Fraction(_OF_SQUARES[size] if len(share.columns) == 1 else _OF_PRODUCTS[size])
+
+
+def _is_of(share: Share, home: Mapping[Numeric, int]) -> bool:
+    """Whether a release is made of moments that the draw has."""
+    return isinstance(share, OfMoments) and share.columns[0] in home
+
+
+def _count(columns: int) -> int:
+    return columns + columns * (columns + 1) // 2
+
+
+def _join_columns(shares: Sequence[Share]) -> list[set[Numeric]]:
+    """Columns whose moments are needed together."""
+    sets: list[set[Numeric]] = []
+    for share in shares:
+        if isinstance(share, OfMoments) and share.number is None:
+            columns = set(share.columns)
+            for other in [one for one in sets if one & columns]:
+                columns |= other
+                sets.remove(other)
+            sets.append(columns)
+    return sets

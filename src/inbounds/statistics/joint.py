@@ -1,0 +1,164 @@
+"""Several statistics in one draw: numbers in units of what one record moves them by, moments in their own norm.
+
+k numbers at ε/k each have noise of variance 2k²/ε² in units of their sensitivities; one draw of all of them in a cube
+(k+1)(k+2)/(3ε²). Statistics of the same columns share the sums that they are made of: the means of columns whose
+covariances are released cost nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from inbounds.derivations import Clamped, Derivation
+from inbounds.privacy.certified import Bound, norm_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft
+from inbounds.record.group import Group, register_drafter
+from inbounds.record.statistic import Statistic
+from inbounds.statistics.base import make_draft, quantise
+from inbounds.statistics.share import Number, OfMoments, Share
+from inbounds.tables.answers import Cells
+from inbounds.tables.coordinates import MomentSums
+from inbounds.tables.schema import Column, Numeric, Quantised
+
+# Share of proposals that a draw of so many columns keeps, about; and the least that all of a draw should keep.
+_KEPT = {1: 0.84, 2: 0.46, 3: 0.16, 4: 0.034, 5: 0.0046, 6: 0.0004}
+_LEAST_KEPT = 0.0003
+
+
+def offer(statistic: Statistic, terms: Terms) -> Share | None:
+    """What a statistic can bring to a draw of several; None where it has to be drawn by itself."""
+    share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
+    if share is None or terms.rows is None or terms.bounding == "truncated":
+        return None
+    return share(terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What a member of a draw sees of it: the places of its numbers, what one of them is worth, and what follows."""
+
+    places: tuple[int, ...]
+    derivation: Derivation
+    unit: Fraction
+    columns: tuple[Column | Quantised, ...]
+    bounds: tuple[Bound, ...]
+    axes: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The moments of some columns in a draw, and the place of the first of them."""
+
+    sums: MomentSums
+    start: int
+
+    def view(self, share: OfMoments) -> "_View":
+        """What a member sees of it."""
+        stepped = {quantised.column: quantised for quantised in self.sums.columns}
+        columns = tuple(stepped[column] for column in share.columns)
+        return _View(self._find(share), share.derivation, Fraction(2), columns, share.bounds, share.axes)
+
+    def _find(self, share: OfMoments) -> tuple[int, ...]:
+        """Where the sums of some of its columns are, and those of their products."""
+        columns = [quantised.column for quantised in self.sums.columns]
+        own, size = [columns.index(column) for column in share.columns], len(columns)
+        singles = [self.start + i for i in own]
+        if share.number is not None:
+            return tuple(singles)
+        pairs = [(min(i, j), max(i, j)) for k, i in enumerate(own) for j in own[k:]]
+        # Row by row from the diagonal, after the sums of all columns.
+        return (*singles, *(self.start + size + i * size - i * (i - 1) // 2 + j - i for i, j in pairs))
+
+
+@register_drafter
+def draft_group(group: Group) -> list[Draft]:
+    """claim:joint-plan. The drafts of a group's members, which share one draw and its certificate.
+
+    One record moves each number by at most 1 in units of its sensitivity, and the moments of each set of columns by at
+    most 1 in their norm, so that the whole vector moves by at most 1 in the largest of these.
+    """
+    terms, shares = group.terms, []
+    for member in group.members:
+        share = offer(member, terms)
+        if share is None:
+            raise ValueError(f"a {member.name} is not drawn together with others under these terms")
+        shares.append(share)
+    blocks = _make_blocks(shares, terms)
+    home = {quantised.column: block for block in blocks for quantised in block.sums.columns}
+    numbers = {i: number for i, share in enumerate(shares) if (number := _number_of(share, home)) is not None}
+    after = sum(block.sums.dimension for block in blocks)
+    places = {i: after + k for k, i in enumerate(numbers)}
+    # What one record moves each number by; the unit of privacy may have several.
+    units = {i: number.number.sensitivity / terms.unit.contributions for i, number in numbers.items()}
+    requests = (*(block.sums.request for block in blocks), *(number.request for number in numbers.values()))
+
+    def exact(*tables: Cells) -> list[list[Fraction]]:
+        vector = [x for block, cells in zip(blocks, tables, strict=False) for x in block.sums(cells[()])]
+        rest = zip(numbers.items(), tables[len(blocks) :], strict=True)
+        return [[*vector, *(number.number(cells) / units[i] for (i, number), cells in rest)]]
+
+    moved = max([Fraction(1), *(block.sums.sensitivity for block in blocks)]) * terms.unit.contributions
+    certificate = norm_law("joint draw", terms, moved, _name_blocks(blocks, len(numbers)))
+    drafts = []
+    for i, (member, share) in enumerate(zip(group.members, shares, strict=True)):
+        if i in numbers:
+            own = _View((places[i],), Clamped(), units[i], numbers[i].columns, (_bounds_of(numbers[i]),))
+        else:
+            assert isinstance(share, OfMoments)
+            own = home[share.columns[0]].view(share)
+        made = make_draft(
+            member,
+            terms,
+            own.derivation,
+            certificate,
+            requests,
+            exact,
+            bounds=own.bounds,
+            columns=own.columns,
+            units=[own.unit] * len(own.places),
+            axes=own.axes,
+        )
+        drafts.append(replace(made, record=replace(made.record, group=group, member=i, places=own.places)))
+    return drafts
+
+
+def _bounds_of(number: Number) -> Bound:
+    return number.number.lower, number.number.upper
+
+
+def _number_of(share: Share, home: Mapping[Numeric, _Block]) -> Number | None:
+    """The share as a number with a coordinate of its own; None for what is made of moments."""
+    if isinstance(share, Number):
+        return share
+    return share.number if share.columns[0] not in home else None
+
+
+def _make_blocks(shares: Sequence[Share], terms: Terms) -> list[_Block]:
+    """The moments that a draw needs: columns of one matrix together, and those that another one shares with it."""
+    needed = [share for share in shares if isinstance(share, OfMoments) and share.number is None]
+    sets: list[dict[Numeric, None]] = []
+    for share in needed:
+        columns = dict.fromkeys(share.columns)
+        for other in [one for one in sets if not one.keys().isdisjoint(columns)]:
+            columns = other | columns
+            sets.remove(other)
+        sets.append(columns)
+    blocks: list[_Block] = []
+    for columns in sets:
+        root = any(share.root and set(share.columns) <= columns.keys() for share in needed)
+        stepped = tuple(quantise(column, terms, root=root) for column in columns)
+        sums = MomentSums(stepped, products=True, counted=False)
+        blocks.append(_Block(sums, sum(block.sums.dimension for block in blocks)))
+    return blocks
+
+
+def _name_blocks(blocks: Sequence[_Block], numbers: int) -> tuple[str, ...]:
+    """The norm: moments in their own as long as enough proposals are kept; the rest, and numbers, in a cube."""
+    kept, narrow = 1.0, set()
+    for size, i in sorted((len(block.sums.columns), i) for i, block in enumerate(blocks)):
+        kept *= _KEPT.get(size, 0.0)
+        if kept >= _LEAST_KEPT:
+            narrow.add(i)
+    names = [block.sums.block if i in narrow else f"box {block.sums.dimension}" for i, block in enumerate(blocks)]
+    return (*names, f"box {numbers}") if numbers else tuple(names)
