@@ -90,19 +90,21 @@ def matrix(
     made: type[Covariance | Correlation] = Covariance,
     bounding: str = "bit",
     *,
-    band: bool = False,
+    how: str = "signs",
     **more: Any,
 ) -> Release:
     """A matrix of columns that all differ in width, so that no two laws are the same.
 
-    Covariances are at their bounds, with random signs: far from any matrix that is possible. With ``band`` only those
-    of neighbours are, and others are 0, which Newton's steps come near to and do not reach.
+    Covariances are at their bounds, with random signs: far from any matrix that is possible. With ``how`` at ``"band"``
+    only those of neighbours are, and others are 0, which Newton's steps come near to and do not reach. With ``"edge"``
+    they are as `edge` has them, which projections come near to ever more slowly; columns are of one width then.
     """
     bounds = more.pop("bounds", None) or {f"c{i}": (0, 1 + i) for i in range(columns)}
     draft = made(bounds=bounds, **more).draft(terms_of(bounding=bounding)).record
     signs = np.random.default_rng(1).choice([-1, 1], len(draft.units)).tolist()
     places = list(combinations_with_replacement(range(columns), 2))
-    signs = [int(j == i + 1) for i, j in places] if band else signs
+    signs = [int(j == i + 1) for i, j in places] if how == "band" else signs
+    signs = [Fraction(x) / 2 for x in edge(columns)[np.triu_indices(columns)].tolist()] if how == "edge" else signs
     ends = [
         upper if i == j else sign * upper for (i, j), sign, (_, upper) in zip(places, signs, draft.bounds, strict=True)
     ]
@@ -118,6 +120,18 @@ def matrix(
     noisy = tuple(round(2 * end / unit / step) * step for end, unit in zip(ends, draft.units, strict=True))
     drawn = replace(draft, noisy=noisy)
     return replace(drawn, notes=drawn.own_notes())
+
+
+def edge(columns: int) -> Any:
+    """A matrix whose nearest correlation matrix has rank 2, and is just about on the edge of having more."""
+    rng = np.random.default_rng(columns)
+    factors = rng.normal(size=(columns, 2))
+    factors /= np.linalg.norm(factors, axis=1)[:, None]
+    beyond = np.linalg.svd(factors)[0][:, 2:] @ rng.normal(size=columns - 2)
+    away = np.outer(beyond, beyond)
+    made = np.clip(factors @ factors.T - away / 2 / np.abs(away).max(), -1, 1)
+    np.fill_diagonal(made, 1)
+    return made
 
 
 def one(release: Release) -> str:
@@ -194,9 +208,9 @@ def deviating(i: int) -> Release:
     return single(StandardDeviation(f"{i}", (0, 1 + i)), epsilon=Fraction(1000 + i, 7), rows=100, top=True)
 
 
-def correlated(i: int, columns: int, how: str, *, band: bool = False) -> Release:
-    bounds = {f"{i}.{j}": (0, 1 if band else 1 + j) for j in range(columns)}
-    return matrix(columns, Correlation, repair=how, bounds=bounds, band=band)
+def correlated(i: int, columns: int, repair: str, how: str = "signs") -> Release:
+    bounds = {f"{i}.{j}": (0, 1 + j if how == "signs" else 1) for j in range(columns)}
+    return matrix(columns, Correlation, repair=repair, bounds=bounds, how=how)
 
 
 FILES: dict[str, Callable[[], str]] = {
@@ -212,9 +226,11 @@ FILES: dict[str, Callable[[], str]] = {
     "correlations, nearest": lambda: one(matrix(COLUMNS, Correlation, repair="nearest")),
     "many correlations, nearest": lambda: several(endless(lambda i: correlated(i, 20, "nearest"))),
     "many correlations, newton": lambda: several(endless(lambda i: correlated(i, 20, "newton"))),
-    "correlations that Newton does not reach": lambda: several(
-        endless(lambda i: correlated(i, 29, "newton", band=True))
-    ),
+    "correlations that Newton does not reach": lambda: several(endless(lambda i: correlated(i, 29, "newton", "band"))),
+    "correlations that projections do not reach": lambda: one(correlated(0, COLUMNS, "nearest", "edge")),
+    "many that projections do not reach": lambda: several(endless(lambda i: correlated(i, 20, "nearest", "edge"))),
+    "small ones that projections do not reach": lambda: several(endless(lambda i: correlated(i, 5, "nearest", "edge"))),
+    "small correlations, newton": lambda: several(endless(lambda i: correlated(i, 5, "newton"))),
     "shares in a tree": lambda: one(single(Proportions("a", levels=hexadecimal(16_800), repair="tree"))),
     "shares in a deep tree": lambda: one(
         single(Proportions("a", levels=hexadecimal(18_700), repair="tree", tree=nested(hexadecimal(18_700), 48)))

@@ -1,7 +1,8 @@
 """Stored results: text that was packed, and is unpacked no further than a record of ours could go.
 
 A result is read as it was stored or not at all: its hash is in the chain. Before that is known, it is what somebody
-else may have written, and a few bytes of it may unpack to gigabytes.
+else may have written, and a few bytes of it may unpack to gigabytes. So it is unpacked twice: once for its hash, when
+nothing of it is kept, and once to be read.
 """
 
 import hashlib
@@ -13,11 +14,12 @@ from itertools import zip_longest
 from inbounds.ledger.chain import Chain, LedgerError
 from inbounds.ledger.store import Snapshot
 
-# Characters to a stored byte. Records of a few releases have 4 of them, of a hundred alike 30, tables of a million
-# cells 7 to 18; what would have more is packed less tightly.
-RATIO = 32
-# On top of it, for what was stored before that was so: a table of two million cells that are nearly all zero.
-SPARE = 16 * 2**20
+# Characters to a stored byte. Records of a few releases have 4 of them, tables of a million cells 7 to 18, a hundred
+# releases alike 30; what would have more than this is packed less tightly, so that no byte takes long to unpack.
+RATIO = 16
+# On top of it, for what was stored before that was so: a table of two million cells that are nearly all zero, or a
+# hundred records of a hundred releases alike.
+SPARE = 32 * 2**20
 _INPUT, _OUTPUT = 2**16, 2**18
 _CHANGED = "the ledger was changed: "
 
@@ -50,20 +52,19 @@ def check_all(snapshot: Snapshot, chain: Chain) -> None:
 
 def unpack_all(snapshot: Snapshot, chain: Chain) -> dict[int, str]:
     """All results by the number of their charge, checked."""
+    check_all(snapshot, chain)
     room = _Room()
-    numbers = _list_numbers(snapshot, chain)
-    return {number: b"".join(_unpack_and_prove(snapshot, chain, number, room)).decode() for number in numbers}
+    return {n: b"".join(_unpack_and_prove(snapshot, chain, n, room)).decode() for n in sorted(chain.kept)}
 
 
 def unpack(snapshot: Snapshot, chain: Chain, number: int, longest: int | None = None) -> str:
     """The result of one charge, checked; refused beyond ``longest`` bytes, which is what it may have at most."""
-    pieces, size = [], 0
+    size = 0
     for piece in _unpack_and_prove(snapshot, chain, number, _Room()):
-        pieces.append(piece)
         size += len(piece)
         if longest is not None and size > longest:
             raise LedgerError(f"{_CHANGED}the result of entry {number} is longer than a result of this request can be")
-    return b"".join(pieces).decode()
+    return b"".join(_unpack_and_prove(snapshot, chain, number, _Room())).decode()
 
 
 def _list_numbers(snapshot: Snapshot, chain: Chain) -> list[int]:

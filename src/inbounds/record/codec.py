@@ -55,8 +55,8 @@ _LONG = 100
 # Elements of a list that are made text at a time.
 _BLOCK = 10_000
 _NAME_LENGTH = 10_000
-# Of one record: each takes time to prove.
-MOST_RELEASES = 500
+# Of one record, and so of a plan: each takes a few milliseconds to prove.
+MOST_RELEASES = 300
 # Of a sum of epsilons: more cannot be written.
 _MOST_DIGITS = 4000
 
@@ -168,12 +168,13 @@ def _write(value: Any) -> Iterator[str]:
     value = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
     if not isinstance(value, tuple | list | np.ndarray):
         yield json.dumps(_plain(value), ensure_ascii=False)
-    elif len(value) and isinstance(value[0], tuple | list | np.ndarray):
+    elif len(value) and isinstance(value[0], tuple | list | np.ndarray) and len(value[0]) != 2:
         for i, one in enumerate(value):
             yield "[" if i == 0 else ", "
             yield from _write(one)
         yield "]"
     else:
+        # Of numbers, or of pairs of them.
         yield "["
         for start in range(0, len(value), _BLOCK):
             block = [_plain(one) for one in value[start : start + _BLOCK]]
@@ -186,6 +187,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if hasattr(value, "__dataclass_fields__"):
         return _plain_rule(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 

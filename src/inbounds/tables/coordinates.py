@@ -131,21 +131,23 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coo
     """
     pairs = list(combinations_with_replacement(range(len(columns)), 2))
     largest = Fraction(rows * rows // 4, rows * (rows - 1))
+    widths, steps = _widths_and_steps(columns)
 
     def element(place: int, i: int, j: int) -> Coordinate:
         pair = Product(columns[i], columns[j])
-        area, unit_area = _areas(pair)
+        area = widths[i] * widths[j]
 
         def formula(cells: Cells) -> Fraction:
             count, sums, products = cells[()]
             scatter = count * products[place] * pair.unit - sums[i] * sums[j]
-            return unit_area * Fraction(scatter, count * (count - 1))
+            return steps[i] * steps[j] * Fraction(scatter, count * (count - 1))
 
-        moved = area / rows + 2 * pair.slack * unit_area / (rows - 1)
+        moved = area / rows
+        if pair.slack:
+            moved += 2 * pair.slack * steps[i] * steps[j] / (rows - 1)
+        bound = area * largest
         name = "variance" if i == j else "covariance"
-        return Coordinate(
-            name, Fraction(0) if i == j else -area * largest, area * largest, unit.contributions * moved, formula
-        )
+        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
@@ -178,10 +180,12 @@ def pooled(
     pairs = list(combinations_with_replacement(range(len(columns)), 2))
     free = rows - cells
     largest = Fraction(rows, 4) if sizes is None else sum((Fraction(m * m // 4, m) for m in sizes), start=Fraction(0))
+    kept = 1 if sizes is None else 1 - Fraction(1, max(sizes))
+    widths, steps = _widths_and_steps(columns)
 
     def element(place: int, i: int, j: int) -> Coordinate:
         pair = Product(columns[i], columns[j])
-        area, unit_area = _areas(pair)
+        area, unit_area = widths[i] * widths[j], steps[i] * steps[j]
 
         def formula(table: Cells) -> Fraction:
             scatter = sum(
@@ -190,9 +194,9 @@ def pooled(
             )
             return unit_area * scatter / free
 
-        change = (1 if i == j else 2) if sizes is None else 1 - Fraction(1, max(sizes))
+        often = (1 if i == j else 2) if sizes is None else kept
         # A record that leaves a pair takes the rounding of both products with it.
-        moved = (change * area + 4 * pair.slack * unit_area) / free
+        moved = (often * area + 4 * pair.slack * unit_area) / free
         bound = area * largest / free
         name = "pooled_variance" if i == j else "pooled_covariance"
         return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
@@ -291,9 +295,9 @@ def _size(cells: Cells, place: tuple[int, ...]) -> Fraction:
     return Fraction(cells[place][0] if place in cells else 0)
 
 
-def _areas(pair: Product) -> tuple[Fraction, Fraction]:
-    """W_x W_y, and what one unit of k_x k_y is worth."""
-    return pair.first.column.width * pair.second.column.width, pair.first.step * pair.second.step
+def _widths_and_steps(columns: Sequence[Quantised]) -> tuple[list[Fraction], list[Fraction]]:
+    """Of each column: worked out once, since there are many more pairs than columns."""
+    return [one.column.width for one in columns], [one.step for one in columns]
 
 
 def root_below(square: Fraction) -> Fraction:
