@@ -97,6 +97,39 @@ def test_many_whole_levels(engine):
         assert {where: cell[0] for where, cell in cells.items()} == expected
 
 
+@pytest.mark.claim("statistic-kendall")
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_the_same_pairs_in_order(engine):
+    """Kendall's tau of columns in intervals and levels: several requests of one draft, each pair's integer exact."""
+    import inbounds as ib
+    from inbounds.privacy.terms import Terms
+    from tests.release.cases import taus
+
+    # Passes over a table of its own for each pair, or one for all where passes take seconds.
+    table, bins = messy(), 10 if engine in ELSEWHERE else 40
+    asked = ib.Kendall(
+        bounds={"number": (0, 100), "tiny": (-100, 100)},
+        edges={"money": [0, 10, 30, 60, 100]},
+        levels={"region": ["n", "s", "e", "w"]},
+        bins=bins,
+        missing={"number": 50, "region": "n"},
+        other={"region": "w"},
+    )
+    draft = asked.draft(Terms.of(1, rows=len(table)))
+    assert len(draft.requests) == 6
+    cells = tally(read(made(engine, table, 3), draft.columns), draft.requests)
+    assert cells == [by_hand(table, request) for request in draft.requests]
+    number = table["number"].fill_nan(None).fill_null(50.0).clip(0, 100).to_numpy()
+    tiny = table["tiny"].cast(pl.Float64).to_numpy() + 100
+    cuts = [np.clip(np.floor(x * bins / wide), 0, bins - 1) for x, wide in ((number, 100), (tiny, 200))]
+    money = np.searchsorted([10, 30, 60], table["money"].cast(pl.Float64).to_numpy(), side="right")
+    region = table["region"].fill_null("n").replace(["q"], ["w"]).to_list()
+    expected = taus(*cuts, money, ["nsew".index(one) for one in region])
+    (found,) = draft.exact(*cells)
+    values = [float(x * unit) for x, unit in zip(found, draft.record.units, strict=True)]
+    assert values == pytest.approx(expected[np.triu_indices(4, 1)], abs=1e-12)
+
+
 NUMBER = st.one_of(
     st.none(),
     st.floats(allow_nan=True, allow_infinity=True, width=64),
