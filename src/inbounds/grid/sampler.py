@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from inbounds.grid.entropy import Entropy
-from inbounds.grid.geometric import FEW, Integers, laplace_many, laplace_one
+from inbounds.grid.geometric import FEW, Integers, geometric_many, geometric_one, laplace_many, laplace_one
 from inbounds.grid.scale import Scale
 from inbounds.grid.sides import Rooms, fold_alike, fold_one
 
@@ -24,6 +24,13 @@ def laplace(scale: Scale, entropy: Entropy, size: int) -> Integers:
     if size < FEW:
         return np.array([laplace_one(scale, entropy) for _ in range(size)], dtype=np.int64)
     return _in_chunks(size, lambda part: laplace_many(scale, entropy, part.stop - part.start))
+
+
+def geometric(scale: Scale, entropy: Entropy, size: int) -> Integers:
+    """Geometric variables: P(g) ∝ e^(-g/T) for g ≥ 0."""
+    if size < FEW:
+        return np.array([geometric_one(scale, entropy) for _ in range(size)], dtype=np.int64)
+    return _in_chunks(size, lambda part: geometric_many(scale, entropy, part.stop - part.start)[0])
 
 
 def bit(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
