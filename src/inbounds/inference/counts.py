@@ -20,6 +20,7 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law
+from inbounds.laws import Staircase
 from inbounds.laws.noise import unit_legendre
 
 # From this standard deviation on, in records, steps of one record are too small to shorten an interval by 0.3%.
@@ -282,9 +283,10 @@ class Averaged:
 
     def _line(self, y: float, theta: float, sign: float) -> float:
         """P(records + sign · uniform(0, 1) + noise ≤ y)."""
-        # With little noise the integrand has a step, and takes more nodes.
-        scale = self.records.law.noise.scale
-        nodes, weights = _unit_nodes(3 if scale >= 2 else 6 if scale >= 0.5 else 48)
+        # With little noise, or that of a staircase, the integrand has steps or kinks, and takes more nodes.
+        noise = self.records.law.noise
+        wide = noise.scale >= 0.5 and not isinstance(noise, Staircase)
+        nodes, weights = _unit_nodes((3 if noise.scale >= 2 else 6) if wide else 48)
         return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
+from inbounds.expected import staircase_of
+from inbounds.laws import Staircase
 from inbounds.privacy.certificate import Certificate
 
 # Tails beyond a reach are smaller than this.
@@ -234,7 +236,19 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False) -> N
         return ZeroSum(scale, part.dimension)
     if part.noise == "sup-norm":
         return SupNorm(scale, part.dimension)
+    if part.noise == "staircase":
+        return staircase_of(part, scale)
     return DiscreteLaplace(scale) if counts else Laplace(scale)
+
+
+def bends_of(noise: Noise, near: Array) -> Array:
+    """Distances from a released value at which to part an integral: some scales, and the ends of levels of stairs."""
+    bends = near * noise.scale
+    if not isinstance(noise, Staircase):
+        return np.asarray(bends)
+    # Beyond sixteen levels at most e^-24 of the noise is left.
+    ends = noise.breaks[:16]
+    return np.unique(np.concatenate([-ends, bends, ends]))
 
 
 def law_of(part: Certificate, bounds: tuple[float, float], unit: float = 1.0, *, counts: bool = False) -> Law:

@@ -10,7 +10,7 @@ the same interval.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
@@ -20,6 +20,7 @@ import scipy
 from inbounds._check import Array
 from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import Law, Noise, SupNorm
+from inbounds.laws import Staircase
 from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
@@ -131,6 +132,8 @@ def unit_noise(noise: Noise, coordinates: int, rng: np.random.Generator, groups:
     if isinstance(noise, SupNorm):
         radius = rng.gamma(noise.dimension + 1, 1.0, (DRAWS, groups, 1))
         made = radius * rng.uniform(-1, 1, (DRAWS, groups, coordinates))
+    elif isinstance(noise, Staircase):
+        made = replace(noise, scale=1.0).sample(rng, (DRAWS, groups, coordinates))
     else:
         made = rng.laplace(0.0, 1.0, (DRAWS, groups, coordinates))
     return np.asarray(made[:, 0] if groups == 1 else made)

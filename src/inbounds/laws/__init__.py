@@ -2,5 +2,6 @@
 
 from inbounds.laws.mechanism import Law, Mechanism
 from inbounds.laws.noise import Gaussian, GeneralizedGaussian, Laplace, Noise, partial_moment
+from inbounds.laws.staircase import Staircase
 
-__all__ = ["Gaussian", "GeneralizedGaussian", "Laplace", "Law", "Mechanism", "Noise", "partial_moment"]
+__all__ = ["Gaussian", "GeneralizedGaussian", "Laplace", "Law", "Mechanism", "Noise", "Staircase", "partial_moment"]

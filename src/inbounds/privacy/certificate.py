@@ -18,13 +18,14 @@ from inbounds import _check
 from inbounds.errors import CertificateError as CertificateError
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
+from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import exact_loss
 from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
 
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
-# Of one coordinate; of several, with one radius; of the cells of a table, adding up to nothing.
-NOISES = ("laplace", "sup-norm", "zero-sum")
+# Of one coordinate, with or without levels; of several, with one radius; of the cells of a table, adding up to nothing.
+NOISES = ("laplace", "staircase", "sup-norm", "zero-sum")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
 
@@ -41,6 +42,9 @@ class Certificate:
     scalar, two for a table of counts under substitution (one cell loses the record, another gains it). Their losses
     add up, and ``loss`` is the sum. With ``"zero-sum"`` noise (P ∝ e^(-‖z‖₁/T) on vectors that add up to nothing) they
     are changes of single cells by ``move``, in pairs, and cost the same.
+
+    ``"staircase"`` noise of one number has levels of ``width`` steps, and ``core`` steps from 0 on before the first;
+    its scale is in levels. Other noise has neither.
     """
 
     statistic: str
@@ -55,6 +59,8 @@ class Certificate:
     dimension: int
     draws: int
     noise: str
+    width: int | None
+    core: int | None
     location: Literal["inside", "anywhere"]
     sensitivity: Fraction
     move: int
@@ -71,13 +77,14 @@ class Certificate:
     @property
     def spread(self) -> Fraction:
         """Scale of the noise, in the units of the coordinates that it was added to."""
-        return Scale(self.exponent, self.divisor).steps * self.step
+        return self.grid.spread * self.step
 
     @property
     def grid(self) -> GridMechanism:
         """Grid and scale; also those of each coordinate of a joint release, whose law this is not."""
         scale = Scale(self.exponent, self.divisor)
-        return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin)
+        stairs = None if self.width is None or self.core is None else Stairs(self.width, self.core)
+        return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin, stairs)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, fractions as text, with the format's version and a digest."""
@@ -111,9 +118,12 @@ def certify(
     dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
-    noise = _check.choice(noise or ("laplace" if dimension == 1 else "sup-norm"), "noise", NOISES)
-    if (noise == "laplace") != (dimension == 1):
+    single = "laplace" if mechanism.stairs is None else "staircase"
+    noise = _check.choice(noise or (single if dimension == 1 else "sup-norm"), "noise", NOISES)
+    if (noise in ("laplace", "staircase")) != (dimension == 1):
         raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
+    if (noise == "staircase") != (mechanism.stairs is not None):
+        raise CertificateError(f"{noise} noise does not have this shape: levels belong to staircase noise alone")
     if noise == "sup-norm" and dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
@@ -135,6 +145,8 @@ def certify(
         dimension=dimension,
         draws=draws,
         noise=noise,
+        width=None if mechanism.stairs is None else mechanism.stairs.width,
+        core=None if mechanism.stairs is None else mechanism.stairs.core,
         location=location,
         sensitivity=sensitivity,
         move=move,
@@ -243,7 +255,8 @@ def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str) -> in
 
 def _rounded_loss(mechanism: GridMechanism, move: int, draws: int, epsilon: Fraction) -> Fraction:
     """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not past an ε it keeps."""
-    upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
+    width = 1 if mechanism.stairs is None else mechanism.stairs.width
+    upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span, width=width).upper
     if mechanism.bounding != "truncated":
         return upper
     shift = _LOSS_BITS - upper.numerator.bit_length() + upper.denominator.bit_length()

@@ -1,6 +1,6 @@
 """Variance and standard deviation of a column."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -9,6 +9,7 @@ from inbounds.derivations import Direct, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
+from inbounds.laws import Laplace, Staircase
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
@@ -126,5 +127,13 @@ def _own_is_better(own: Certificate, root: Certificate) -> bool:
 
     In units of the bounds, so that columns of any width have one answer.
     """
-    scales = (law.noise.scale / law.bounds[1] for law in (continuous(own), continuous(root)))
-    return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
+    return deviation_is_better(own.bounding, _in_bounds(own), _in_bounds(root))
+
+
+def _in_bounds(part: Certificate) -> Laplace | Staircase:
+    """The noise of a law in units of its upper bound, in nine digits."""
+    law = continuous(part)
+    noise: Any = law.noise
+    shape = {one.name: getattr(noise, one.name) for one in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
+    made: Laplace | Staircase = replace(noise, **{name: float(f"{value:.9g}") for name, value in shape.items()})
+    return made
