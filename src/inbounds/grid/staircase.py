@@ -1,7 +1,7 @@
 """Staircase noise on the integers: P(z) ∝ b^level(|z|), b = e^(-1/T), with levels of D steps each.
 
-T is the scale in levels. The level of m ≥ 0 is ⌊(m + D - r)/D⌋: 0 for the r integers from 0 on, then one more for every D of them. D is the
-sensitivity in steps (``width``), r the ``core``; D = r = 1 is discrete Laplace noise.
+T is the scale in levels. The level of m ≥ 0 is ⌊(m + D - r)/D⌋: 0 for the r integers from 0 on, then one more for every
+D of them. D is the sensitivity in steps (``width``), r the ``core``; D = r = 1 is discrete Laplace noise.
 
 claim:staircase-loss. Locations at most D steps apart change |z| by at most D, and the level of m + D is that of m plus
 one; levels rise with m. So no probability changes by more than the factor b: the loss is 1/T. The geometric law spends

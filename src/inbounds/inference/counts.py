@@ -283,10 +283,12 @@ class Averaged:
 
     def _line(self, y: float, theta: float, sign: float) -> float:
         """P(records + sign · uniform(0, 1) + noise ≤ y)."""
-        # With little noise, or that of a staircase, the integrand has steps or kinks, and takes more nodes.
         noise = self.records.law.noise
-        wide = noise.scale >= 0.5 and not isinstance(noise, Staircase)
-        nodes, weights = _unit_nodes((3 if noise.scale >= 2 else 6) if wide else 48)
+        if isinstance(noise, Staircase):
+            nodes, weights = _between_kinks(noise, y, sign)
+        else:
+            # With little noise the integrand has a step, and takes more nodes.
+            nodes, weights = _unit_nodes(3 if noise.scale >= 2 else 6 if noise.scale >= 0.5 else 48)
         return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
 
 
@@ -294,3 +296,14 @@ class Averaged:
 def _unit_nodes(count: int) -> tuple[list[float], Array]:
     nodes, weights = unit_legendre(count)
     return nodes.tolist(), weights
+
+
+@lru_cache(maxsize=64)
+def _between_kinks(noise: Staircase, y: float, sign: float) -> tuple[list[float], Array]:
+    """Nodes in [0, 1] for P(records + sign · u + noise ≤ y), which is a straight line between ends of levels."""
+    levels = noise.breaks[:16]
+    kinks = np.round(sign * (y - np.concatenate([-levels, levels])) % 1.0, 12)
+    ends = np.unique(np.concatenate([[0.0, 1.0], kinks]))
+    nodes, weights = unit_legendre(2)
+    wide = np.diff(ends)[:, None]
+    return (ends[:-1, None] + wide * nodes).ravel().tolist(), (wide * weights).ravel()

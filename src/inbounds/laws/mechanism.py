@@ -187,8 +187,8 @@ class Mechanism:
         """Largest absolute bias over all true values inside the bounds.
 
         claim:worst-bias. It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
-        slope is minus the two atoms; for truncation and log-concave noise it is Cov(X, -(log f)') - 1, and integration by
-        parts bounds that covariance by one.
+        slope is minus the two atoms; for truncation and log-concave noise it is Cov(X, -(log f)') - 1, and integration
+        by parts bounds that covariance by one.
         """
         ends = [bound for bound in self.bounds if math.isfinite(bound)]
         return float(np.abs(self.bias(np.array(ends))).max()) if ends else 0.0

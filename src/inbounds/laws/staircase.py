@@ -29,8 +29,8 @@ class Staircase:
     Notes
     -----
     Geng, Kairouz, Oh and Viswanath (2015) show that no noise of the same loss at a sensitivity of one width has a
-    smaller variance than the best of these. It is symmetric, but not log-concave, so it is clamped or unbounded: what truncation
-    would cost is not known in closed form. A move of d costs drop · ⌈d/width⌉.
+    smaller variance than the best of these. It is symmetric, but not log-concave, so it is clamped or unbounded: what
+    truncation would cost is not known in closed form. A move of d costs drop · ⌈d/width⌉.
 
     >>> round(Staircase(scale=0.5, drop=2.0, core=0.33513).variance, 4), 2 * 0.5**2
     (0.4227, 0.5)
