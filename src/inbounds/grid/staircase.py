@@ -13,6 +13,7 @@ worst.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -140,12 +141,13 @@ class StaircaseLaw:
 
     def chance_of_core(self) -> Interval:
         """P(|noise| < r)."""
-        return (2 * self.stairs.core - 1) / self.total
+        return _chance_of_core(self)
 
     def one(self, entropy: Entropy) -> int:
         """claim:staircase-exact. One draw: in the core or not, then a place in it, or a level, a place and a sign.
 
-        What lies beyond the core is 1 + G levels away, G geometric; within a level all places are alike.
+        What lies beyond the core is 1 + G levels away, G geometric; within a level all places are alike. All of it is
+        drawn whatever is used, so that the work does not tell how large the noise is.
         """
         core, width = self.stairs.core, self.stairs.width
         outside = count_reached(bits(entropy, WORD), WORD, [self.chance_of_core()], entropy)
@@ -168,6 +170,12 @@ class StaircaseLaw:
         if int(level.max()) >= LARGEST_INDEX // width:
             raise OverflowError("noise beyond 2^60 steps; use a coarser step")
         return np.where(outside, (1 - 2 * negative) * (core + level * width + outer), inner - core + 1)
+
+
+# All of a law is public, so results may be kept.
+@lru_cache(maxsize=256)
+def _chance_of_core(law: StaircaseLaw) -> Interval:
+    return (2 * law.stairs.core - 1) / law.total
 
 
 def _power_sum(order: int, m: int) -> int:
