@@ -18,7 +18,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.grid.law import moments
-from inbounds.laws import Laplace, Mechanism
+from inbounds.laws import Laplace, Mechanism, Noise, Staircase
 from inbounds.laws.noise import unit_legendre
 from inbounds.laws.vectors import Part, vector_noise
 from inbounds.privacy.certificate import Certificate
@@ -161,7 +161,7 @@ def _noise(
     if parts[0].noise == "zero-sum":
         return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if parts[0].dimension == 1:
-        if len(at) > _MANY and parts[0] is parts[-1]:
+        if len(at) > _MANY and parts[0] is parts[-1] and parts[0].noise == "laplace":
             return _drawn_alike(parts[0], at, units[0], rng, draws) - at
         drawn = [
             _drawn(part, x, unit, seed, rng, draws)
@@ -226,8 +226,10 @@ def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.rand
 
 
 def is_coarse(part: Certificate) -> bool:
-    """Whether a grid shows: few steps to a scale, or few between the bounds."""
+    """Whether a grid shows: few steps to a scale, or few between the bounds. Staircases are on fine grids alone."""
     law = part.mechanism
+    if law.stairs is not None:
+        return False
     return bool(law.scale.steps < _COARSE) or (law.span is not None and law.span < 8 * _COARSE)
 
 
@@ -330,7 +332,16 @@ def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:
         infinite if end is None or law.bounding == "unbounded" else float(law.value(end) * unit)
         for end, infinite in ((law.first, -math.inf), (law.last, math.inf))
     )
-    return Mechanism(Laplace(float(part.spread * unit)), law.bounding, bounds=(low, high))
+    scale = float(part.spread * unit)
+    noise: Noise = Laplace(scale) if law.stairs is None else staircase_of(part, scale)
+    return Mechanism(noise, law.bounding, bounds=(low, high))
+
+
+def staircase_of(part: Certificate, scale: float) -> Staircase:
+    """Certified staircase noise on the real line, at a scale: the 2r - 1 integers of its core are as long as it."""
+    stairs = part.grid.stairs
+    assert stairs is not None
+    return Staircase(scale, float(1 / part.grid.scale.steps), float(Fraction(2 * stairs.core - 1, 2 * stairs.width)))
 
 
 def root_error(law: Mechanism, variance: float) -> tuple[float, float]:
@@ -340,12 +351,12 @@ def root_error(law: Mechanism, variance: float) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=1024)
-def deviation_is_better(bounding: str, of_deviation: float, of_variance: float) -> bool:
+def deviation_is_better(bounding: str, of_deviation: Laplace | Staircase, of_variance: Laplace | Staircase) -> bool:
     """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, on average over them.
 
     Scales are in units of the upper bounds of a deviation and of a variance.
     """
-    direct, squared = (Mechanism(Laplace(scale), bounding, bounds=(0, 1)) for scale in (of_deviation, of_variance))
+    direct, squared = (Mechanism(noise, bounding, bounds=(0, 1)) for noise in (of_deviation, of_variance))
     # With cubes, many of them next to 0, where the root's error rises.
     t = (np.arange(12) + 0.5) / 12
     deviations, weights = t**3, 3 * t**2
@@ -356,12 +367,17 @@ def deviation_is_better(bounding: str, of_deviation: float, of_variance: float) 
 def root_errors(law: Mechanism, variances: Array, points: int = 32) -> tuple[Array, Array]:
     """RMSE and bias of `root_error` for several variances at once, by so many points of each piece.
 
-    With y = √x the density of y is 2y f(y²), smooth on both sides of √variance: Gauss-Legendre on pieces of it.
+    With y = √x the density of y is 2y f(y²), smooth on both sides of √variance, or between the ends of a staircase's
+    levels: Gauss-Legendre on pieces of it.
     """
     top, roots = math.sqrt(law.bounds[1]), np.sqrt(variances)
     reach = 45 * law.noise.scale
     below, above = np.sqrt(np.maximum(variances - reach, 0.0)), np.sqrt(np.minimum(variances + reach, law.bounds[1]))
     edges = np.concatenate([np.linspace(below, roots, 9), np.linspace(roots, above, 9)[1:]]).T
+    if isinstance(law.noise, Staircase):
+        levels = np.concatenate([-law.noise.breaks, law.noise.breaks])
+        ends = np.sqrt(np.clip(variances[:, None] + levels, 0.0, law.bounds[1]))
+        edges = np.sort(np.concatenate([edges, np.clip(ends, below[:, None], above[:, None])], axis=1), axis=1)
     nodes, node_weights = unit_legendre(points)
     wide = np.diff(edges)[..., None]
     y = (edges[:, :-1, None] + wide * nodes).reshape(len(variances), -1)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from inbounds.grid import geometric, joint, sampler, scale, sides
+from inbounds.grid import geometric, joint, sampler, scale, sides, staircase
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy, words
 from inbounds.grid.geometric import Inverse, geometric_many, laplace_many, laplace_one
 from inbounds.grid.interval import as_interval, exp_minus, one_minus_exp
@@ -43,7 +43,7 @@ def every_path(draw, monkeypatch, depth):
             used.append(count)
             return value
 
-        for module in (geometric, sides, joint):
+        for module in (geometric, sides, joint, staircase):
             monkeypatch.setattr(module, "bits", bits)
         try:
             outcome = draw()
@@ -78,7 +78,7 @@ DEPTH = 14
 @pytest.fixture
 def coarse(monkeypatch):
     """The same code with pieces of T/2 in place of T/64 and words of 2 bits, small enough to try every path."""
-    for module in (geometric, sides, joint):
+    for module in (geometric, sides, joint, staircase):
         monkeypatch.setattr(module, "WORD", 2)
     for module in (geometric, scale):
         monkeypatch.setattr(module, "LOG_PIECES", 1)

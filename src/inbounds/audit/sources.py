@@ -1,6 +1,7 @@
 """What the command audits: every mechanism that we ship, and two that are known to leak."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,7 +13,9 @@ from inbounds.grid.entropy import SYSTEM, Entropy
 from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
+from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import calibrate_scale, choose_grid, grid_mechanism
+from inbounds.privacy.stairs import best_core
 
 Source = Callable[[int], Any]
 
@@ -52,6 +55,9 @@ def build_shipped(n: int, epsilon: Fraction, entropy: Entropy = SYSTEM) -> dict[
     for bounding in ("unbounded", "bit", "truncated"):
         mechanism = grid_mechanism(bounding, grid, epsilon)
         pairs[f"Laplace, {bounding}"] = partial(scalar, mechanism, 0), partial(scalar, mechanism, 1)
+    stairs = Stairs(grid.move, best_core(grid.move, epsilon))
+    staircase = replace(grid_mechanism("bit", grid, epsilon), scale=Scale.at_least(1 / epsilon), stairs=stairs)
+    pairs["staircase, bit"] = partial(scalar, staircase, 0), partial(scalar, staircase, 1)
     scale = calibrate_scale("unbounded", grid.move, None, epsilon)
     pairs["sup-norm, 3 coordinates"] = partial(joint, scale, 0), partial(joint, scale, grid.move)
     # A record leaves the second cell and enters the first: their difference tells most.

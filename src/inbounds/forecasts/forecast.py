@@ -78,7 +78,7 @@ def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
 def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
     (bounds,) = record.limits_of_coordinates()
-    far = 40 * float(record.mechanism.scale.steps * record.mechanism.step)
+    far = 40 * float(record.mechanism.spread * record.mechanism.step)
     return plausible.span(wanted.plausible, *way.span(*bounds), far)
 
 

@@ -190,7 +190,7 @@ def variance(
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method = method or choose_method(bounds, plausible)
+    method = method or choose_method(bounds, plausible, epsilon)
     statistic = Variance(column_name(column, data), bounds=bounds, method=method, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 
@@ -221,7 +221,7 @@ def standard_deviation(
     >>> standard_deviation([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method, name = method or choose_method(bounds, plausible), column_name(column, data)
+    method, name = method or choose_method(bounds, plausible, epsilon), column_name(column, data)
     statistic = StandardDeviation(name, bounds=bounds, method=method, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 

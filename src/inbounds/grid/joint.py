@@ -7,19 +7,34 @@ probability (r+½)^d / ((r+1)···(r+d)).
 
 Zero-sum noise has P(z) ∝ e^(-‖z‖₁/T) on the vectors of Z^K that sum to zero. One substituted record moves a table of
 counts by e_i - e_j, which costs 2/T as it does with independent noise of that scale; but the sum stays what it was, and
-the error is smaller. It is independent noise, given that its sum is zero: K - 1 elements are drawn, the last is minus
-their sum S, and the vector is kept with probability e^(-|S|/T).
+the error is smaller. It is independent noise, given that its sum is zero. Two ways to draw it:
+
+- For few elements: K - 1 of them are drawn, the last is minus their sum S, and the vector is kept with probability
+  e^(-|S|/T). About 1.4 √K tries.
+- For many: the difference of two vectors of K geometric variables, given that both add up to the same R. Independent
+  discrete Laplace variables are such differences, since Σ over h of q^(z+h) q^h is ∝ q^|z|, so this is the law. R then
+  has P(R = r) ∝ w(r)², w(r) = C(r+K-1, r) q^r, which is ∝ P(K geometric variables add up to r). So K are drawn, and
+  kept with probability w(R)/max w, which takes about √2 tries whatever K is. Given its sum a vector of geometric
+  variables is uniform among all that have it, for its probability is q^R (1-q)^K; and so is the other, drawn as K - 1
+  bars among R stars.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from inbounds.grid.entropy import Entropy, bits, words
 from inbounds.grid.geometric import WORD, Integers, count_reached, geometric_one
-from inbounds.grid.interval import as_interval, exp_minus
-from inbounds.grid.sampler import laplace
+from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
+from inbounds.grid.sampler import geometric, laplace
 from inbounds.grid.scale import LARGEST_INDEX, Scale
+from inbounds.grid.stirling import log_factorial
+
+# From so many elements on two vectors of one total are faster than tries.
+_MANY = 100
+# Up to so many places for each that is chosen a mark for every place is faster than sorting.
+_DENSE = 16
 
 
 def supnorm(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
@@ -45,17 +60,99 @@ def require_room(scale: Scale, dimension: int) -> None:
 def zero_sum(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     """claim:zero-sum-exact. One noise vector whose elements add up to zero.
 
-    It is drawn without looking at what it will be added to. About 1.4 √K tries are made.
+    It is drawn without looking at what it will be added to: which of the two ways is taken depends on K and T alone.
     """
     if dimension < 2:
         raise ValueError(f"dimension must be >= 2, got {dimension}")
+    # Totals are about K T; a wider one than this could not be counted in 60 bits.
+    if dimension < _MANY or dimension * scale.steps > LARGEST_INDEX >> 2:
+        return _zero_sum_by_tries(scale, dimension, entropy)
+    return _zero_sum_by_totals(scale, dimension, entropy)
+
+
+def _zero_sum_by_tries(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
     while True:
         first = laplace(scale, entropy, dimension - 1)
-        # By halves of words: a sum of a few thousand wide ones could pass 64 bits.
-        rest = -((int((first >> 32).sum()) << 32) + int((first & 0xFFFFFFFF).sum()))
+        rest = -_add_up(first)
         kept = exp_minus(abs(rest) / scale.steps)
         if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
             return np.append(first, np.int64(rest))
+
+
+def _zero_sum_by_totals(scale: Scale, dimension: int, entropy: Entropy) -> Integers:
+    while True:
+        up = geometric(scale, entropy, dimension)
+        total = _add_up(up)
+        kept = chance_of_total(total, scale, dimension)
+        if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
+            return up - draw_composition(total, dimension, entropy)
+
+
+def chance_of_total(total: int, scale: Scale, parts: int) -> Interval:
+    """claim:total-chance. w(total) / max w, enclosed, for w(r) = C(r+K-1, r) q^r and q = e^(-1/T).
+
+    w(r+1) ≥ w(r) as long as (r+K) q ≥ r+1, so w is largest at ⌊(K-1) q/(1-q)⌋, where the chance is exactly 1.
+    """
+    mode, highest = _likeliest_total(scale, parts)
+    if total == mode:
+        return as_interval(1)
+    fall = highest - _log_ways(total, parts) + (total - mode) / scale.steps
+    return Interval(exp_minus(fall.upper).lower, exp_minus(max(fall.lower, Fraction(0))).upper)
+
+
+# Of public numbers alone. What follows from a total that was drawn is not kept: it tells of noise.
+@lru_cache(maxsize=64)
+def _likeliest_total(scale: Scale, parts: int) -> tuple[int, Interval]:
+    """Where w is largest, and the logarithm of the number of ways to add up to it."""
+    unit = 1 / scale.steps
+    highest = (parts - 1) * exp_minus(unit) / one_minus_exp(unit)
+    mode = int(highest.lower)
+    if mode != int(highest.upper):
+        raise ArithmeticError("the likeliest total needs more precision")
+    return mode, _log_ways(mode, parts)
+
+
+def _log_ways(total: int, parts: int) -> Interval:
+    """log C(total + parts - 1, total), but for a constant."""
+    return log_factorial(total + parts - 1) - log_factorial(total)
+
+
+def draw_composition(total: int, parts: int, entropy: Entropy) -> Integers:
+    """claim:composition-exact. K whole numbers ≥ 0 that add up to a total, each such vector as likely as any other.
+
+    K - 1 bars among ``total`` stars, at places all sets of which are alike: the numbers are those of stars in between.
+    """
+    places = total + parts - 1
+    if not places < LARGEST_INDEX:
+        raise OverflowError("a total beyond 2^60 steps; use a coarser step")
+    bars = draw_subset(parts - 1, places, entropy)
+    return np.diff(bars, prepend=-1, append=places) - 1
+
+
+def draw_subset(count: int, places: int, entropy: Entropy) -> Integers:
+    """claim:subset-exact. ``count`` different integers of 0..places-1 in ascending order, all sets alike.
+
+    As many are drawn as are missing, and those that are there already are dropped, until none is missing. How many are
+    drawn next depends on how many there are, not on which: the law stays what it was when places change names.
+    """
+    if 2 * count > places:
+        left_out = draw_subset(places - count, places, entropy)
+        return np.delete(np.arange(places), left_out)
+    if places <= _DENSE * count:
+        taken = np.zeros(places, dtype=np.bool_)
+        while missing := count - int(np.count_nonzero(taken)):
+            taken[uniform_below(places, missing, entropy)] = True
+        return np.flatnonzero(taken)
+    chosen = np.empty(0, dtype=np.int64)
+    while missing := count - chosen.size:
+        drawn = np.sort(np.concatenate([chosen, uniform_below(places, missing, entropy)]))
+        chosen = drawn[np.diff(drawn, prepend=-1) > 0]
+    return chosen
+
+
+def _add_up(values: Integers) -> int:
+    """Their sum, by halves of words: that of a few thousand wide ones could pass 64 bits."""
+    return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
 def _radius(scale: Scale, dimension: int, entropy: Entropy) -> int:

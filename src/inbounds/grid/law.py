@@ -3,7 +3,7 @@
 A grid has points ``origin + index · step`` with ``first ≤ index ≤ last`` (None is an open side). Noise is discrete
 Laplace, P(k) ∝ q^|k| with q = e^(-1/T); BIT clamps it to the grid's ends, truncation renormalises it. Probabilities are
 rational functions of q: exact fractions where q is rational (`Rational`), certified intervals for the q that runs
-(`Certified`).
+(`Certified`). Staircase noise has a file of its own (`staircase.py`).
 """
 
 import operator
@@ -19,6 +19,7 @@ from inbounds.grid.entropy import Entropy
 from inbounds.grid.geometric import Integers
 from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
 from inbounds.grid.scale import LARGEST_INDEX, Scale
+from inbounds.grid.staircase import StaircaseLaw, Stairs
 from inbounds.laws.bounding import BOUNDINGS
 
 
@@ -155,18 +156,20 @@ def _clamp(at: int, first: int | None, last: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class GridMechanism:
-    """Discrete Laplace noise × bounding × grid.
+    """Discrete Laplace noise, or staircase noise, × bounding × grid.
 
     Parameters
     ----------
     bounding
         ``"bit"``, ``"truncated"`` or ``"unbounded"``.
     scale
-        T, in steps.
+        T, in steps; with ``stairs`` in levels of as many steps as those are wide.
     first, last
         Indices of the ends; None for an open side.
     step, origin
         The value of index k is ``origin + k · step``.
+    stairs
+        The shape of staircase noise, which is clamped or unbounded; None for discrete Laplace noise.
 
     Its methods take true values as indices (`locate`) and never keep one.
     """
@@ -177,6 +180,7 @@ class GridMechanism:
     last: int | None
     step: Fraction = Fraction(1)
     origin: Fraction = Fraction(0)
+    stairs: Stairs | None = None
 
     def __post_init__(self) -> None:
         _check.choice(self.bounding, "bounding", BOUNDINGS)
@@ -194,6 +198,13 @@ class GridMechanism:
             object.__setattr__(self, name, _check.rational(getattr(self, name), name))
         if not self.step > 0:
             raise ValueError(f"step must be > 0, got {self.step}")
+        if self.stairs is not None and (not isinstance(self.stairs, Stairs) or self.bounding == "truncated"):
+            raise ValueError("staircase noise has Stairs, and is clamped or unbounded: truncated it has no known loss")
+
+    @property
+    def spread(self) -> Fraction:
+        """Steps over which probabilities fall by e, on average over levels for a staircase."""
+        return self.scale.steps * (1 if self.stairs is None else self.stairs.width)
 
     @property
     def span(self) -> int | None:
@@ -215,11 +226,35 @@ class GridMechanism:
 
     def probability(self, index: int, at: int) -> Interval:
         """P(released = index | true = at), certified."""
+        if self.stairs is not None:
+            return self._staircase_probability(index, at)
         return self._certified(probability, index, at)
 
     def cumulative(self, index: int, at: int) -> Interval:
         """P(released ≤ index | true = at), certified."""
+        if self.stairs is not None:
+            first, last = self._clamped_to
+            if first is not None and index < first:
+                return as_interval(0)
+            return as_interval(1) if last is not None and index >= last else self._staircase.cumulative(index - at)
         return self._certified(cumulative, index, at)
+
+    @property
+    def _clamped_to(self) -> tuple[int | None, int | None]:
+        return (None, None) if self.bounding == "unbounded" else (self.first, self.last)
+
+    @property
+    def _staircase(self) -> StaircaseLaw:
+        assert self.stairs is not None
+        return StaircaseLaw(self.stairs, self.scale)
+
+    def _staircase_probability(self, index: int, at: int) -> Interval:
+        (first, last), law = self._clamped_to, self._staircase
+        if (first is not None and index < first) or (last is not None and index > last):
+            return as_interval(0)
+        if index == first:
+            return law.cumulative(index - at)
+        return law.cumulative(at - index) if index == last else law.probability(index - at)
 
     def atoms(self, at: int) -> tuple[Interval, Interval]:
         """P(released = first) and P(released = last), 0 on an open side: a point of the grid, or an atom of BIT."""
@@ -235,7 +270,10 @@ class GridMechanism:
         return as_interval(self._moments(at)[1]) * self.step**2
 
     def worst_bias(self) -> Interval:
-        """Largest absolute bias over all true values within the bounds: it is the one at a bound."""
+        """Largest absolute bias over all true values within the bounds: it is the one at a bound.
+
+        Clamped noise of any symmetric law has a bias that falls as the true value rises, by the chance of a bound.
+        """
         if self.bounding == "unbounded" or (self.first is None and self.last is None):
             return as_interval(0)
         return self.bias(self.first) if self.first is not None else -self.bias(self.last or 0)
@@ -246,15 +284,20 @@ class GridMechanism:
         It is that at a bound or that at the middle. For BIT: going up from a bound by one step changes the MSE by
         h(a+1) - h(N-a), h(m) ∝ (2m-1) q^m, and since log h is concave this changes sign once before the middle, from
         minus to plus. For truncation brute force shows the same. With an open side, the middle is unbounded noise.
+        A clamped staircase has several such places, but no clamped error is larger than the noise: its variance is the
+        upper end of what is returned, and at most that is shown.
         """
-        anywhere = GridMechanism("unbounded", self.scale, None, None, self.step, self.origin).mse(0)
+        anywhere = GridMechanism("unbounded", self.scale, None, None, self.step, self.origin, self.stairs).mse(0)
         if self.bounding == "unbounded" or (self.first is None and self.last is None):
             return anywhere
         end = self.mse(self.first if self.first is not None else self.last or 0)
         middle = anywhere if self.first is None or self.last is None else self.mse((self.first + self.last) // 2)
-        return end if end.upper > middle.upper else middle
+        worst = end if end.upper > middle.upper else middle
+        return worst if self.stairs is None else Interval(worst.lower, max(anywhere.upper, worst.lower))
 
     def _moments(self, at: int) -> tuple[Any, Any]:
+        if self.stairs is not None:
+            return self._staircase.moments(*(None if end is None else end - at for end in self._clamped_to))
         return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 
     def _certified(self, formula: Any, index: int, at: int) -> Interval:
@@ -277,7 +320,9 @@ class GridMechanism:
         near = np.maximum(near, -reach)
         if self.bounding == "truncated":
             return sampler.truncated(near, self.first, self.last, self.scale, entropy)
-        first, last = (None, None) if self.bounding == "unbounded" else (self.first, self.last)
+        first, last = self._clamped_to
+        if self.stairs is not None:
+            return sampler.clamp(near + self._staircase.many(entropy, near.size), first, last)
         return sampler.bit(near, first, last, self.scale, entropy)
 
     def draw_alike(self, at: int, entropy: Entropy, size: int) -> Integers:

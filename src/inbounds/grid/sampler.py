@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from inbounds.grid.entropy import Entropy
-from inbounds.grid.geometric import FEW, Integers, laplace_many, laplace_one
+from inbounds.grid.geometric import FEW, Integers, geometric_many, geometric_one, laplace_many, laplace_one
 from inbounds.grid.scale import Scale
 from inbounds.grid.sides import Rooms, fold_alike, fold_one
 
@@ -26,15 +26,22 @@ def laplace(scale: Scale, entropy: Entropy, size: int) -> Integers:
     return _in_chunks(size, lambda part: laplace_many(scale, entropy, part.stop - part.start))
 
 
+def geometric(scale: Scale, entropy: Entropy, size: int) -> Integers:
+    """Geometric variables: P(g) ∝ e^(-g/T) for g ≥ 0."""
+    if size < FEW:
+        return np.array([geometric_one(scale, entropy) for _ in range(size)], dtype=np.int64)
+    return _in_chunks(size, lambda part: geometric_many(scale, entropy, part.stop - part.start)[0])
+
+
 def bit(at: Integers, first: int | None, last: int | None, scale: Scale, entropy: Entropy) -> Integers:
     """Noise added to each location and clamped to [first, last]; an open side is None."""
     if at.size < FEW:
-        return _clamp(laplace(scale, entropy, at.size) + at, first, last)
+        return clamp(laplace(scale, entropy, at.size) + at, first, last)
 
     def chunk(part: slice) -> Integers:
         noisy = laplace_many(scale, entropy, part.stop - part.start)
         noisy += at[part]
-        return _clamp(noisy, first, last)
+        return clamp(noisy, first, last)
 
     return _in_chunks(at.size, chunk)
 
@@ -44,13 +51,13 @@ def truncated(at: Integers, first: int | None, last: int | None, scale: Scale, e
     if first is None and last is None:
         return bit(at, None, None, scale, entropy)
     if at.size < FEW:
-        centre = _clamp(np.array(at), first, last)
+        centre = clamp(np.array(at), first, last)
         moves = [fold_one(*_rooms_one(int(k), first, last), scale, entropy) for k in centre]
         return centre + np.array(moves, dtype=np.int64)
     rooms = Rooms.of(scale, None if first is None or last is None else last - first)
 
     def chunk(part: slice) -> Integers:
-        here = _clamp(np.array(at[part]), first, last)
+        here = clamp(np.array(at[part]), first, last)
         below, above = None if first is None else here - first, None if last is None else last - here
         here += rooms.fold(below, above, entropy, here.size)
         return here
@@ -58,7 +65,7 @@ def truncated(at: Integers, first: int | None, last: int | None, scale: Scale, e
     return _in_chunks(at.size, chunk)
 
 
-def _clamp(values: Integers, first: int | None, last: int | None) -> Integers:
+def clamp(values: Integers, first: int | None, last: int | None) -> Integers:
     """In place."""
     if first is not None:
         np.maximum(values, first, out=values)
@@ -92,7 +99,7 @@ def truncated_alike(
     """Many draws of one and the same truncated law, as studies and audits need them."""
     if first is None and last is None:
         return at + laplace(scale, entropy, size)
-    centre = int(_clamp(np.array([at], dtype=np.int64), first, last)[0])
+    centre = int(clamp(np.array([at], dtype=np.int64), first, last)[0])
     fold = fold_alike(*_rooms_one(centre, first, last), scale)
     return centre + _in_chunks(size, lambda part: fold(entropy, part.stop - part.start))
 

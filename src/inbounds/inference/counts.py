@@ -20,6 +20,7 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law
+from inbounds.laws import Staircase
 from inbounds.laws.noise import unit_legendre
 
 # From this standard deviation on, in records, steps of one record are too small to shorten an interval by 0.3%.
@@ -282,9 +283,12 @@ class Averaged:
 
     def _line(self, y: float, theta: float, sign: float) -> float:
         """P(records + sign · uniform(0, 1) + noise ≤ y)."""
-        # With little noise the integrand has a step, and takes more nodes.
-        scale = self.records.law.noise.scale
-        nodes, weights = _unit_nodes(3 if scale >= 2 else 6 if scale >= 0.5 else 48)
+        noise = self.records.law.noise
+        if isinstance(noise, Staircase):
+            nodes, weights = _between_kinks(noise, y, sign)
+        else:
+            # With little noise the integrand has a step, and takes more nodes.
+            nodes, weights = _unit_nodes(3 if noise.scale >= 2 else 6 if noise.scale >= 0.5 else 48)
         return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
 
 
@@ -292,3 +296,14 @@ class Averaged:
 def _unit_nodes(count: int) -> tuple[list[float], Array]:
     nodes, weights = unit_legendre(count)
     return nodes.tolist(), weights
+
+
+@lru_cache(maxsize=64)
+def _between_kinks(noise: Staircase, y: float, sign: float) -> tuple[list[float], Array]:
+    """Nodes in [0, 1] for P(records + sign · u + noise ≤ y), which is a straight line between ends of levels."""
+    levels = noise.breaks[:16]
+    kinks = np.round(sign * (y - np.concatenate([-levels, levels])) % 1.0, 12)
+    ends = np.unique(np.concatenate([[0.0, 1.0], kinks]))
+    nodes, weights = unit_legendre(2)
+    wide = np.diff(ends)[:, None]
+    return (ends[:-1, None] + wide * nodes).ravel().tolist(), (wide * weights).ravel()

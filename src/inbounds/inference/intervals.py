@@ -18,7 +18,7 @@ from inbounds.expected import norm_parts
 from inbounds.inference import simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
 from inbounds.inference.inversion import interval as inverted
-from inbounds.inference.laws import InNorm, Law, law_of, noise_of
+from inbounds.inference.laws import InNorm, Law, bends_of, law_of, noise_of
 from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
 from inbounds.inference.result import (
     KINDS,
@@ -232,7 +232,7 @@ def _treated(rule: ColumnRule) -> tuple[Any, ...]:
 def standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Standard errors of a mean and their weights: over the sample variances that a released one may stand for, and
     over the population's that a sample's may (chi-squared, which makes a normal law Student's)."""
-    ends = np.unique(np.clip(released + law.noise.scale * _AROUND, law.lower, law.upper))
+    ends = np.unique(np.clip(released + bends_of(law.noise, _AROUND), law.lower, law.upper))
     ends = ends if len(ends) > 1 else np.array([law.lower, law.upper])
     nodes, node_weights = unit_legendre(6)
     variances = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()

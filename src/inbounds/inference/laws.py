@@ -13,7 +13,8 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
-from inbounds.expected import norm_parts
+from inbounds.expected import norm_parts, staircase_of
+from inbounds.laws import Staircase
 from inbounds.laws.vectors import Part, combination_sizes
 from inbounds.privacy.certificate import Certificate
 
@@ -284,7 +285,19 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, plac
         return InNorm(scale, part.dimension, norm_parts(part), ((place, 1.0),))
     if part.noise == "sup-norm":
         return SupNorm(scale, part.dimension)
+    if part.noise == "staircase":
+        return staircase_of(part, scale)
     return DiscreteLaplace(scale) if counts else Laplace(scale)
+
+
+def bends_of(noise: Noise, near: Array) -> Array:
+    """Distances from a released value at which to part an integral: some scales, and the ends of levels of stairs."""
+    bends = near * noise.scale
+    if not isinstance(noise, Staircase):
+        return np.asarray(bends)
+    # Beyond sixteen levels at most e^-24 of the noise is left.
+    ends = noise.breaks[:16]
+    return np.unique(np.concatenate([-ends, bends, ends]))
 
 
 def law_of(part: Certificate, bounds: tuple[float, float], unit: float = 1.0, *, counts: bool = False) -> Law:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
-from inbounds.inference.laws import Law
+from inbounds.inference.laws import Law, bends_of
 from inbounds.laws.noise import unit_legendre
 
 # Ends of panels around a released value, in scales of the noise, and around a mean, in standard deviations.
@@ -174,7 +174,7 @@ class Integrated:
         if theta <= 0 and isinstance(self.sampling, ChiSquare):
             return float(law.inside(y, 0.0))
         ends = self.sampling.panels(theta)
-        kinks = self.sampling.place(y + _NEAR_NOISE * law.noise.scale)
+        kinks = self.sampling.place(y + bends_of(law.noise, _NEAR_NOISE))
         v, weights = _quadrature(np.unique(np.concatenate([ends, np.clip(kinks, ends.min(), ends.max())])))
         density = self.sampling.density(v, theta) * weights
         return float(np.clip(density @ law.inside(y, self.sampling.value(v)) / density.sum(), 0.0, 1.0))

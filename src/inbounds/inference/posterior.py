@@ -16,7 +16,7 @@ from inbounds._check import Array
 from inbounds.derivations import AllButOne, Direct, NearestCounts, Projected, Rescaled
 from inbounds.expected import Doubles, continuous, is_coarse
 from inbounds.grid.law import moments
-from inbounds.inference.laws import Law, law_of
+from inbounds.inference.laws import Law, bends_of, law_of
 from inbounds.inference.result import KINDS, noisy_counts, require_release
 from inbounds.inference.roots import bracket_root
 from inbounds.laws.noise import unit_legendre
@@ -146,7 +146,7 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
     (bound,) = release.limits_of_coordinates()
     law = law_of(release.parts[0], bound)
     y, width = float(release.noisy[0]), bound[1] - bound[0]
-    near = y + law.noise.scale * np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40])
+    near = y + bends_of(law.noise, np.array([-40, -20, -10, -5, -2, -0.7, 0, 0.7, 2, 5, 10, 20, 40]))
     prior = scipy.special.betaincinv(a, b, np.array([1e-12, 1e-6, 1e-3, 0.05, 0.3, 0.7, 0.95, 0.999, 1 - 1e-6]))
     places = [near, bound[0] + width * prior, np.linspace(*bound, 9), np.linspace(y, bound[0] + width * prior[4], 17)]
     ends = np.unique(np.clip(np.concatenate(places), *bound))

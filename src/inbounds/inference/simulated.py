@@ -10,7 +10,7 @@ the same interval.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
@@ -20,6 +20,7 @@ import scipy
 from inbounds._check import Array
 from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import InNorm, Law, Noise, SupNorm
+from inbounds.laws import Staircase
 from inbounds.laws.vectors import vector_noise
 from inbounds.repairs.moments import pooled_scatter, scatter
 
@@ -132,6 +133,8 @@ def unit_noise(noise: Noise, places: Sequence[int], rng: np.random.Generator, gr
     if isinstance(noise, SupNorm | InNorm):
         parts = noise.parts if isinstance(noise, InNorm) else ()
         made = vector_noise(noise.dimension, parts, rng, (DRAWS, groups), places)
+    elif isinstance(noise, Staircase):
+        made = replace(noise, scale=1.0).sample(rng, (DRAWS, groups, len(places)))
     else:
         made = rng.laplace(0.0, 1.0, (DRAWS, groups, len(places)))
     return np.asarray(made[:, 0] if groups == 1 else made)

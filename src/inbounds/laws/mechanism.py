@@ -26,6 +26,7 @@ from inbounds.laws.bounding import (
     sight,
 )
 from inbounds.laws.noise import Noise
+from inbounds.laws.staircase import Staircase
 
 _BOUNDING: dict[str, AnyBounding] = {"bit": BIT(), "truncated": Truncated(), "unbounded": Unbounded()}
 _N = TypeVar("_N", bound=Any)
@@ -51,7 +52,8 @@ class Mechanism:
     Parameters
     ----------
     noise
-        ``Laplace``, ``Gaussian`` or ``GeneralizedGaussian``, or any dataclass with the role ``Noise``.
+        ``Laplace``, ``Gaussian`` or ``GeneralizedGaussian``, or any dataclass with the role ``Noise``; or
+        ``inbounds.laws.Staircase``, which is not truncated.
     bounding
         ``"bit"`` clamps and has atoms at the bounds; ``"truncated"`` renormalises, as if re-drawing until
         inside; ``"unbounded"`` leaves the value as it falls, and ``bounds`` then only say where s may lie.
@@ -75,6 +77,8 @@ class Mechanism:
         if isinstance(self.noise, type) or not hasattr(self.noise, "excess_moment"):
             raise TypeError(f"noise must be a noise such as Laplace(0.1), got {self.noise!r}")
         _check.choice(self.bounding, "bounding", BOUNDINGS)
+        if isinstance(self.noise, Staircase) and self.bounding == "truncated":
+            raise ValueError("staircase noise is not truncated, which has no known loss; use bounding='bit'")
         object.__setattr__(self, "bounds", _check.bounds(self.bounds))
         sizes = [self.noise.scale, 1 / self.noise.scale, *(abs(b) for b in self.bounds if math.isfinite(b))]
         if max(sizes) > _check.LARGEST:
@@ -182,9 +186,9 @@ class Mechanism:
     def worst_bias(self) -> float:
         """Largest absolute bias over all true values inside the bounds.
 
-        claim:worst-bias. It is the bias at a bound: the bias falls as s rises, for every log-concave noise. For
-        BIT its slope is minus the two atoms; for truncation it is Cov(X, -(log f)') - 1, and integration by
-        parts bounds that covariance by one.
+        claim:worst-bias. It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
+        slope is minus the two atoms; for truncation and log-concave noise it is Cov(X, -(log f)') - 1, and integration
+        by parts bounds that covariance by one.
         """
         ends = [bound for bound in self.bounds if math.isfinite(bound)]
         return float(np.abs(self.bias(np.array(ends))).max()) if ends else 0.0

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from inbounds.laws import least_variance
 from inbounds.privacy.forms import MOST_COLUMNS
 from inbounds.privacy.guarantee import Pure
 from inbounds.privacy.terms import Terms
@@ -85,17 +86,18 @@ def _compare(together: Sequence[Candidate]) -> list[Fraction]:
     dimension = sum(_count(len(columns)) for columns in sets) + len(alone)
     spent = sum((one.epsilon for one in together), start=Fraction(0))
     return [
-        _ball(one.share, home) * (dimension + 1) * (dimension + 2) / spent**2 / (_by_itself(one.share) / one.epsilon**2)
+        _ball(one.share, home) * (dimension + 1) * (dimension + 2) / spent**2 / (_by_itself(one.share, one.epsilon))
         for one in together
     ]
 
 
-def _by_itself(share: Share) -> Fraction:
-    """Variance of the noise at ε = 1 of what is drawn by itself."""
-    columns = 0 if isinstance(share, Number) or share.number is not None else len(share.columns)
-    dimension = _count(columns) if columns else 1
-    home = dict.fromkeys(share.columns, columns) if isinstance(share, OfMoments) and columns else {}
-    return _ball(share, home) * (dimension + 1) * (dimension + 2)
+def _by_itself(share: Share, epsilon: Fraction) -> Fraction:
+    """Variance of the noise of what is drawn by itself."""
+    if isinstance(share, Number) or share.number is not None:
+        return Fraction(f"{least_variance(float(epsilon)):.9g}")
+    columns = len(share.columns)
+    dimension, home = _count(columns), dict.fromkeys(share.columns, columns)
+    return _ball(share, home) * (dimension + 1) * (dimension + 2) / epsilon**2
 
 
 def _ball(share: Share, home: Mapping[Numeric, int]) -> Fraction:

@@ -18,14 +18,16 @@ from inbounds import _check
 from inbounds.errors import CertificateError as CertificateError
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
+from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import exact_loss
 from inbounds.privacy.guarantee import LOCATIONS, NEIGHBOURS, Neighbours
 from inbounds.privacy.norms import count_coordinates, list_ranges, norm_rounding
 
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
-# Of one coordinate; of several, with one radius, in a cube or in a norm of blocks; of cells that add up to nothing.
-NOISES = ("laplace", "sup-norm", "polyhedral", "zero-sum")
+# Of one coordinate, with or without levels; of several, with one radius, in a cube or in a norm of blocks; of cells
+# that add up to nothing.
+NOISES = ("laplace", "staircase", "sup-norm", "polyhedral", "zero-sum")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
 
@@ -45,6 +47,9 @@ class Certificate:
 
     ``"polyhedral"`` noise has the norm of its ``blocks`` (see `inbounds.privacy.norms`), in which the unit moves a
     vector by at most ``sensitivity``; ``ranges`` lists what that rests on: the forms of moments and their extremes.
+
+    ``"staircase"`` noise of one number has levels of ``width`` steps, and ``core`` steps from 0 on before the first;
+    its scale is in levels. Other noise has neither.
     """
 
     statistic: str
@@ -59,6 +64,8 @@ class Certificate:
     dimension: int
     draws: int
     noise: str
+    width: int | None
+    core: int | None
     location: Literal["inside", "anywhere"]
     sensitivity: Fraction
     move: int
@@ -77,13 +84,14 @@ class Certificate:
     @property
     def spread(self) -> Fraction:
         """Scale of the noise, in the units of the coordinates that it was added to."""
-        return Scale(self.exponent, self.divisor).steps * self.step
+        return self.grid.spread * self.step
 
     @property
     def grid(self) -> GridMechanism:
         """Grid and scale; also those of each coordinate of a joint release, whose law this is not."""
         scale = Scale(self.exponent, self.divisor)
-        return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin)
+        stairs = None if self.width is None or self.core is None else Stairs(self.width, self.core)
+        return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin, stairs)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values, fractions as text, with the format's version and a digest."""
@@ -118,16 +126,19 @@ def certify(
     dimension, draws = _check.integer(dimension, "dimension", least=1), _check.integer(draws, "draws", least=1)
     if dimension > 1 and mechanism.bounding == "truncated":
         raise CertificateError("a joint release is unbounded or BIT: truncating coordinates is not post-processing")
+    single = "laplace" if mechanism.stairs is None else "staircase"
     several = "polyhedral" if blocks else "sup-norm"
-    noise = _check.choice(noise or ("laplace" if dimension == 1 else several), "noise", NOISES)
+    noise = _check.choice(noise or (single if dimension == 1 else several), "noise", NOISES)
     if (noise == "polyhedral") != bool(blocks):
         raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
     if blocks and count_coordinates(blocks) != dimension:
         raise CertificateError("the blocks of the norm do not have as many coordinates as the vector")
     if neighbours == "add-remove" and any(text.startswith("moments") for text in blocks):
         raise CertificateError("moments without a count are for substituted records")
-    if (noise == "laplace") != (dimension == 1):
+    if (noise in ("laplace", "staircase")) != (dimension == 1):
         raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
+    if (noise == "staircase") != (mechanism.stairs is not None):
+        raise CertificateError(f"{noise} noise does not have this shape: levels belong to staircase noise alone")
     if noise in ("sup-norm", "polyhedral") and dimension > 4 * mechanism.scale.steps:
         raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
     if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
@@ -150,6 +161,8 @@ def certify(
         dimension=dimension,
         draws=draws,
         noise=noise,
+        width=None if mechanism.stairs is None else mechanism.stairs.width,
+        core=None if mechanism.stairs is None else mechanism.stairs.core,
         location=location,
         sensitivity=sensitivity,
         move=move,
@@ -264,7 +277,8 @@ def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str, round
 
 def _rounded_loss(mechanism: GridMechanism, move: int, draws: int, epsilon: Fraction) -> Fraction:
     """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not past an ε it keeps."""
-    upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span).upper
+    width = 1 if mechanism.stairs is None else mechanism.stairs.width
+    upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span, width=width).upper
     if mechanism.bounding != "truncated":
         return upper
     shift = _LOSS_BITS - upper.numerator.bit_length() + upper.denominator.bit_length()

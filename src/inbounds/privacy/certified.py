@@ -9,6 +9,7 @@ from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
 from inbounds.privacy.guarantee import Neighbours
 from inbounds.privacy.norms import count_coordinates, make_norm, norm_rounding
+from inbounds.privacy.stairs import take_stairs
 from inbounds.privacy.terms import Terms
 
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -25,7 +26,10 @@ def single_law(
     step: Fraction | None = None,
     epsilon: Fraction | None = None,
 ) -> Certificate:
-    """The law of one number within bounds at ε (or a share of it), certified; ``step`` is its natural grid."""
+    """The law of one number within bounds at ε (or a share of it), certified; ``step`` is its natural grid.
+
+    A number without a natural grid has staircase noise where that is clearly better, unless it is truncated.
+    """
     if terms.bounding == "truncated" and bounds == (None, None):
         raise ValueError(f"a {name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
     spent = terms.epsilon if epsilon is None else epsilon
@@ -51,7 +55,7 @@ def _single_law(
 ) -> Certificate:
     sensitivity, step = steps
     return certify(
-        _law(bounding, bounds, sensitivity, epsilon, step=step, location=location),
+        _law(bounding, bounds, sensitivity, epsilon, stairs=step is None, step=step, location=location),
         statistic=name,
         neighbours=neighbours,
         sensitivity=sensitivity,
@@ -60,11 +64,14 @@ def _single_law(
     )
 
 
-def _law(bounding: str, bounds: Bound, sensitivity: Fraction, epsilon: Fraction, **grid: Any) -> GridMechanism:
+def _law(
+    bounding: str, bounds: Bound, sensitivity: Fraction, epsilon: Fraction, *, stairs: bool = False, **rules: Any
+) -> GridMechanism:
     """The mechanism with the least noise; a plain word where its scale would not fit 60 bits."""
     try:
-        lower, upper = bounds
-        return grid_mechanism(bounding, choose_grid(lower, upper, sensitivity, epsilon, **grid), epsilon)
+        grid = choose_grid(*bounds, sensitivity, epsilon, **rules)
+        made = grid_mechanism(bounding, grid, epsilon)
+        return take_stairs(made, grid.move, epsilon) if stairs and bounding != "truncated" else made
     except ValueError:
         pass
     raise ValueError(

@@ -3,6 +3,7 @@
 With D the sensitivity in steps, N the steps between the bounds, T the scale in steps and q = e^(-1/T):
 
     BIT, unbounded, joint sup-norm    D/T, a rational
+    the same with staircase noise     ⌈D/width⌉/T, with T in levels
     truncated                         D/T + log(1 + q Γ(D) Γ(N-D) / Γ(N+1)),   Γ(k) = 1 - q^k, 1 on an open side.
 """
 
@@ -25,19 +26,19 @@ _FINE = 1 << 20
 _ROUNDING = Fraction(1, 1 << 20)
 
 
-def exact_loss(bounding: str, scale: Scale, move: int, span: int | None) -> Interval:
+def exact_loss(bounding: str, scale: Scale, move: int, span: int | None, *, width: int = 1) -> Interval:
     """claim:grid-loss. The privacy loss at a sensitivity of ``move`` steps, certified; a rational for BIT.
 
     ``span`` is the number of steps between the bounds, None with an open side. For BIT and unbounded noise the location
     may lie anywhere. Truncated noise takes a location outside as the bound next to it, so its move counts up to the
-    span.
+    span. ``width`` is that of the levels of staircase noise, which is not truncated.
     """
     _check.choice(bounding, "bounding", BOUNDINGS)
     move = _check.integer(move, "sensitivity in steps", least=1)
     span = None if span is None else _check.integer(span, "span", least=1)
     unit = 1 / scale.steps
     if bounding != "truncated":
-        return as_interval(move * unit)
+        return as_interval(-(-move // width) * unit)
     return _truncated_loss(unit, move if span is None else min(move, span), span)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.laws import Mechanism, Noise
+from inbounds.laws import Mechanism, Noise, Staircase
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.guarantee import LOCATIONS
 
@@ -55,6 +55,8 @@ def privacy_loss(
     - claim:loss-truncated. Truncated: d u + log[(P1(du) + P1((W-d)u)) / P1(Wu)], between d u and 2 d u. The
       normaliser depends on the true value, which is why truncation at λ = δ/ε is *not* ε-DP.
 
+    - claim:loss-staircase. Staircase noise, BIT or unbounded: drop · ⌈d/width⌉.
+
     For power ≥ 2 and bounds on both sides, with Q the tail of the noise:
 
     - claim:loss-bit-higher-order. BIT: log Q(W-d) - log Q(W), attained at a bound's atom;
@@ -80,6 +82,9 @@ def privacy_loss(
     _check.choice(location, "location", LOCATIONS)
     anywhere = location == "anywhere"
     lengths = as_moves(sensitivity, moves)
+    if isinstance(mechanism.noise, Staircase):
+        levels = (math.ceil((x if anywhere else min(x, mechanism.width)) / mechanism.noise.width) for x in lengths)
+        return mechanism.noise.drop * sum(levels)
     if mechanism.noise.power == 1 and not _renormalises(mechanism):
         return math.fsum(lengths if anywhere else (min(x, mechanism.width) for x in lengths)) / mechanism.noise.efold
     return math.fsum(_scalar_loss(mechanism, move, anywhere) for move in lengths)

@@ -189,7 +189,8 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
         whole = section.release.certificate
         part = whole if isinstance(whole, Certificate) else whole.parts[0]
         loss = whole.loss if isinstance(whole, Certificate) else sum((one.loss for one in whole.parts), Fraction(0))
-        noise = {"unbounded": "discrete Laplace"}.get(part.bounding, f"discrete Laplace, {part.bounding}")
+        family = "staircase" if part.noise == "staircase" else "discrete Laplace"
+        noise = family if part.bounding == "unbounded" else f"{family}, {part.bounding}"
         figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
         lines.append((section.name, [*figures, f"{float(loss):.9g}", _format_exact(whole.epsilon)]))
     return lines

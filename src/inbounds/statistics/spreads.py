@@ -1,7 +1,7 @@
 """Variance and standard deviation of a column."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -11,6 +11,7 @@ from inbounds.derivations import Direct, SpreadOfMoments, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
+from inbounds.laws import Laplace, Staircase, least_variance
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
@@ -165,11 +166,14 @@ class StandardDeviation:
         """
         assert terms.rows is not None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
-        itself = coordinates.standard_deviation(variance)
-        own, root = law_of_number(itself, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
-        less = (_OF_SQUARES / _OF_VARIANCE) ** 0.5 if find_method(self.method, terms) == "moments" else 1.0
-        scales = _relative_scale(own), less * _relative_scale(root)
-        return deviation_is_better(own.bounding, *(float(f"{scale:.9g}") for scale in scales))
+        own = law_of_number(coordinates.standard_deviation(variance), terms, "standard_deviation")
+        if find_method(self.method, terms) == "direct":
+            root = _in_bounds(law_of_number(variance, terms, "variance"))
+        else:
+            assert variance.upper is not None
+            area = terms.unit.contributions * self._column.width**2 / 4 / (terms.rows - 1) / terms.epsilon
+            root = Laplace(float(f"{(_OF_SQUARES / 2) ** 0.5 * float(area / variance.upper):.9g}"))
+        return deviation_is_better(own.bounding, _in_bounds(own), root)
 
     def share(self, terms: Terms) -> Share | None:
         """The root of a variance that is made of moments can be drawn with whatever else is."""
@@ -187,9 +191,13 @@ class StandardDeviation:
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def _relative_scale(part: Certificate) -> float:
+def _in_bounds(part: Certificate) -> Laplace | Staircase:
+    """The noise of a law in units of its upper bound, in nine digits."""
     law = continuous(part)
-    return float(law.noise.scale / law.bounds[1])
+    noise: Any = law.noise
+    shape = {one.name: getattr(noise, one.name) for one in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
+    made: Laplace | Staircase = replace(noise, **{name: float(f"{value:.9g}") for name, value in shape.items()})
+    return made
 
 
 def check_method(method: Any) -> None:
@@ -218,11 +226,12 @@ def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
     return 2 if find_method(method, terms) == "moments" else 1
 
 
-def choose_method(bounds: Bounds, plausible: PlausibleSpread | None) -> SpreadMethod | None:
+def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any) -> SpreadMethod | None:
     """claim:spread-method. The method with the smaller error where the mean plausibly lies; None without such a range.
 
     With m the mean in half-widths from the middle of the bounds, the noise of a variance has about the variance
-    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77. Of a range, what loses less counts.
+    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77, or a little less where the noise of one
+    number is a staircase. Of a range, what loses less counts.
     """
     if plausible is None:
         return None
@@ -240,7 +249,9 @@ def choose_method(bounds: Bounds, plausible: PlausibleSpread | None) -> SpreadMe
         raise ValueError("plausible must lie within the bounds, the smaller number first")
     far = max(map(abs, ends))
     near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
-    losses = [(_OF_SQUARES + 4 * _OF_SUMS * m * m) / _OF_VARIANCE for m in (near, far)]
+    spent = _check.positive(float(epsilon), "epsilon")
+    direct = _OF_VARIANCE * least_variance(spent) * spent**2 / 2
+    losses = [(_OF_SQUARES + 4 * _OF_SUMS * m * m) / direct for m in (near, far)]
     # Moments lose by the factor at the far end, the direct way by its inverse at the near one.
     return "moments" if losses[1] <= 1 / losses[0] else "direct"
 
