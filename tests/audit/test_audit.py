@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inbounds.audit import audit, replay
-from inbounds.audit.events import _certified, granularity
-from inbounds.audit.replay import trace
+from inbounds.audit.events import _certified, audit, granularity
+from inbounds.audit.replay import replay, trace
 from inbounds.audit.sources import build_leaking, build_shipped
 from inbounds.grid.entropy import SeededEntropy, words
 from inbounds.grid.joint import supnorm

@@ -5,6 +5,7 @@ on a terminal. Exit status: 0 done, 1 an audit caught a mechanism of ours, 2 bad
 the budget, 130 or 143 interrupted.
 """
 
+import gc
 import signal
 import sys
 from pathlib import Path
@@ -360,5 +361,18 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
+def run() -> None:
+    """The command as a process of its own.
+
+    Most of its objects are modules and classes, which stay to the end. So the garbage collector seldom looks, and does
+    not look at them once more on leaving: that takes a fifth of the time of a small release.
+    """
+    gc.set_threshold(20_000)
+    try:
+        main()
+    finally:
+        gc.freeze()
+
+
 if __name__ == "__main__":
-    main()
+    run()
