@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import visible
-from inbounds.forecasts.forecast import foreseen, typical_error
-from inbounds.forecasts.preview import Preview, previewed
+from inbounds.forecasts.forecast import forecast_errors, typical_error
+from inbounds.forecasts.preview import Preview, preview_wanted
 
 if TYPE_CHECKING:
     import altair
@@ -175,11 +175,11 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
     for done, (name, one) in enumerate(wanted.items()):
         if progress is not None:
             progress(done, len(wanted))
-        seen, epsilon = previewed(one), Fraction(one.keywords["epsilon"])
+        seen, epsilon = preview_wanted(one), Fraction(one.keywords["epsilon"])
         errors = tuple(
             seen.forecast.typical
             if times == 1
-            else foreseen(again).typical
+            else forecast_errors(again).typical
             if seen.forecast.simulated
             else typical_error(again)
             for times in MULTIPLES

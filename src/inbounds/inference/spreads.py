@@ -124,7 +124,7 @@ def _pair(
     simulated.enough_draws(alpha)
     how = simulated.pair_noise(noises, reach, truncated=truncated)
     freedom = _freedom(release)
-    scatter = simulated.Scatter.drawn(freedom, np.random.default_rng(4), sampled=population)
+    scatter = simulated.Scatter.draw(freedom, np.random.default_rng(4), sampled=population)
     values = [float(release.noisy[place]) * unit for place, unit in zip(places, units, strict=True)]
     clipped = [float(np.clip(y, *bound)) for y, bound in zip(values, reach, strict=True)]
 
@@ -192,7 +192,7 @@ class _SumsModel:
         rng = np.random.default_rng(5)
         sizes = np.maximum(np.rint(chosen[:, 0]), 2.0)
         means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
-        scatter = simulated.Scatter.drawn([int(n) - 1 for n in sizes], rng, sampled=self.population)
+        scatter = simulated.Scatter.draw([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
         noise = simulated.unit_noise(self.noise, len(places), rng, groups).reshape(simulated.DRAWS, groups, len(places))
         made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])

@@ -171,7 +171,7 @@ class Run:
         full = np.empty((len(columns[0]), size, size))
         for (j, k), values in zip(self.scenario.elements, columns, strict=True):
             full[:, j, k] = full[:, k, j] = values
-        mended = matrix.repaired(full, self.repair)
+        mended = matrix.repair_matrix(full, self.repair)
         return [mended[:, j, k] for j, k in self.scenario.elements]
 
     def _correlations(self, columns: list[Array]) -> list[Array]:

@@ -23,10 +23,10 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.inference.counts import Binomial, sampled
+from inbounds.inference.counts import Binomial, choose_family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
-from inbounds.inference.synthesis import pooled
+from inbounds.inference.synthesis import pool_copies
 from inbounds.privacy.exact import calibrate_scale
 from inbounds.repairs.simplex import all_but_one, project, rescale
 from inbounds.repairs.tree import Groups, Tree, balanced, consistent, grow, leaves_of
@@ -125,7 +125,7 @@ class Run:
         if self.estimator == "wald":
             return self._wald(self._release(counts, noise_) @ combine)
         values = np.stack([self._release(counts, noise_) @ combine for _ in range(self.copies)])
-        point, variance, freedom, _, _ = pooled(values, self.n)
+        point, variance, freedom, _, _ = pool_copies(values, self.n)
         half = t_reach(freedom, self.copies) * np.sqrt(np.maximum(variance, 0.0))
         return Draws(point, point - half, point + half)
 
@@ -179,7 +179,7 @@ class Run:
 
 @lru_cache(maxsize=1 << 16)
 def _ends(law: Law, n: int, count: float) -> tuple[float, float]:
-    low, high = inverted(sampled(Binomial(n), law, count), count, 1 - _LEVEL)
+    low, high = inverted(choose_family(Binomial(n), law, count), count, 1 - _LEVEL)
     return float(low), float(high)
 
 
