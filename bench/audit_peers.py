@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from inbounds.audit import audit
+from inbounds.audit.events import audit
 from inbounds.audit.sources import build_leaking, build_shipped
 
 N, EPSILON = 100, 1

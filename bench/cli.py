@@ -44,7 +44,7 @@ def timed(*args, **kwargs):
 opening.tally = timed
 sys.argv = ["inbounds", "release", sys.argv[1], "--out", sys.argv[2]]
 try:
-    cli.main()
+    cli.run()
 finally:
     print("pass", sum(spent), file=sys.stderr)
 """

@@ -30,7 +30,7 @@ import numpy as np
 from bench.peers import Task, cases, page
 from bench.timing import median_time
 
-from inbounds.audit import audit
+from inbounds.audit.events import audit
 
 LIBRARIES = {
     "inbounds": "inbounds",

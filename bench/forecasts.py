@@ -17,7 +17,7 @@ import numpy as np
 from tests.forecasts.plans import simulated, wanted
 from tests.forecasts.test_targets import POOL
 
-from inbounds.forecasts.preview import Wanted, foreseen, previewed
+from inbounds.forecasts.preview import Wanted, forecast_errors, preview_wanted
 from inbounds.targets import Target, least_epsilon, share_budget
 
 
@@ -27,7 +27,7 @@ def errors(runs: int) -> None:
     worst = 0.0
     for name, one in wanted().items():
         one = one.but(epsilon=0.5)
-        seen, (rmse, half) = foreseen(one), simulated(one, runs)
+        seen, (rmse, half) = forecast_errors(one), simulated(one, runs)
         target = Target(rmse=0.7 * seen.typical)
         epsilon = least_epsilon(one, target)
         again, _ = simulated(one.but(epsilon=epsilon), runs)
@@ -72,16 +72,16 @@ def fifty() -> list[Wanted]:
 
 def timed() -> None:
     plan = fifty()
-    [previewed(one) for one in plan[::7]]
+    [preview_wanted(one) for one in plan[::7]]
     start = time.perf_counter()
-    made = [previewed(one) for one in plan]
+    made = [preview_wanted(one) for one in plan]
     took = time.perf_counter() - start
     options = sum(len(one.options) for one in made)
     print(f"\nA plan of {len(plan)} statistics, {options} ways to release them: {1000 * took:.0f} ms (target 500)")
     kinds: dict[str, list[float]] = {}
     for one in plan:
         start = time.perf_counter()
-        previewed(one)
+        preview_wanted(one)
         kinds.setdefault(one.statistic, []).append(time.perf_counter() - start)
     print("  " + ", ".join(f"{name} {1000 * np.mean(times):.1f}" for name, times in kinds.items()) + " ms each")
 

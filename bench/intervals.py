@@ -22,10 +22,10 @@ import numpy as np
 from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix, tulap_width
 
 import inbounds as ib
-from inbounds.inference.counts import Binomial, sampled
+from inbounds.inference.counts import Binomial, choose_family
 from inbounds.inference.inversion import interval
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
-from inbounds.inference.synthesis import pooled, t_quantile
+from inbounds.inference.synthesis import pool_copies, t_quantile
 
 SHARES = np.unique(np.concatenate([[0, 0.001, 0.005, 0.01, 0.99, 1], np.linspace(0.02, 0.98, 34)]))
 STUDY = np.array([0.1, 0.2, 0.3, 0.4])
@@ -40,7 +40,7 @@ def enumerated(n, law, pmf, shares, alphas=None):
     found, made = [], {}
     for share, alpha in zip(shares, [0.05] * len(shares) if alphas is None else alphas, strict=True):
         if alpha not in made:
-            made[alpha] = np.array([interval(sampled(Binomial(n), law, y), y, alpha) for y in range(n + 1)]).T
+            made[alpha] = np.array([interval(choose_family(Binomial(n), law, y), y, alpha) for y in range(n + 1)]).T
         lower, upper = made[alpha]
         chance = pmf @ binomial(n, share)
         found.append((chance @ ((lower <= share) & (share <= upper)), chance @ (upper - lower)))
@@ -107,7 +107,7 @@ def copies(n, scale, rng, runs, *, rescaled):
     if rescaled:
         sums = noisy.sum(axis=-1, keepdims=True)
         noisy = np.where(sums > 0, noisy / np.where(sums > 0, sums, 1), 0.25)
-    point, total, freedom, _, _ = pooled(noisy, n)
+    point, total, freedom, _, _ = pool_copies(noisy, n)
     half = t_quantile(0.95, freedom) * np.sqrt(total)
     lower, upper = np.clip(point - half, 0, 1), np.clip(point + half, 0, 1)
     return ((lower <= STUDY) & (upper >= STUDY)).mean(axis=0), (upper - lower).mean(axis=0)

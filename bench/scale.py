@@ -58,10 +58,10 @@ def requests(rows: int) -> tuple[list[Any], list[Any]]:
     from fractions import Fraction
 
     from inbounds.tables.engine import Request
-    from inbounds.tables.schema import Edges, Levels, Numeric, quantised, resolution
+    from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column, resolution
 
     columns = [Numeric.of(name, (0, 100)) for name in NUMBERS]
-    steps = tuple(quantised(column, resolution=resolution(rows, Fraction(1))) for column in columns)
+    steps = tuple(quantise_column(column, resolution=resolution(rows, Fraction(1))) for column in columns)
     region, answer = Levels("region", tuple(REGIONS)), Levels("answer", tuple(ANSWERS))
     age = Edges.of("age", EDGES)
     made = [Request((), steps, True), Request((region, answer)), *(Request((), (one,)) for one in steps)]

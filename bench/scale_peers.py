@@ -53,10 +53,10 @@ def one_pass(where: Path, rows: int) -> Any:
     from inbounds.tables.answers import counts_of
     from inbounds.tables.coordinates import mean
     from inbounds.tables.engine import Request, tally
-    from inbounds.tables.schema import Levels, Numeric, quantised, resolution
+    from inbounds.tables.schema import Levels, Numeric, quantise_column, resolution
     from inbounds.tables.sources import read
 
-    steps = [quantised(Numeric.of(name, (0, 100)), resolution=resolution(rows, Fraction(1))) for name in NUMBERS]
+    steps = [quantise_column(Numeric.of(name, (0, 100)), resolution=resolution(rows, Fraction(1))) for name in NUMBERS]
     keys = (Levels("region", tuple(REGIONS)), Levels("answer", tuple(ANSWERS)))
     table = pl.scan_parquet(where / "*.parquet")
     terms = Terms.of(1, rows=rows)

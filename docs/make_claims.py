@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     conduct("paper", Order(options.folder, figures=False), say=print)
     tables = {name: keep.read(options.folder, name) for name in STUDIES}
     how = {name: json.loads((options.folder / f"{name}.json").read_text("utf-8")) for name in STUDIES}
-    options.out.write_text(page(claims.rows(claims.judged(tables)), made(how)), "utf-8")
+    options.out.write_text(page(claims.rows(claims.judge_all(tables)), made(how)), "utf-8")
 
 
 def made(how: Mapping[str, Mapping[str, Any]]) -> str:

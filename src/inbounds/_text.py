@@ -32,7 +32,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2J\u202eb\n"))
     a\x1b[2J\u202eb\n
     """
-    return _replaced(text, lambda one: one.encode("unicode_escape", "surrogatepass").decode("ascii"))
+    return _escape_unseen(text, lambda one: one.encode("unicode_escape", "surrogatepass").decode("ascii"))
 
 
 def visible_lines(text: str) -> str:
@@ -40,7 +40,7 @@ def visible_lines(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
-def _replaced(text: str, escape: Callable[[str], str], keep: str = "") -> str:
+def _escape_unseen(text: str, escape: Callable[[str], str], keep: str = "") -> str:
     """Unseen characters escaped. Long texts have few different characters."""
     if text.isascii() and text.isprintable():
         return text
@@ -90,7 +90,7 @@ def to_json(value: Any, **options: Any) -> str:
     """
     # Line breaks are those of the layout: within a string JSON has escaped them already.
     text = json.dumps(value, **options)
-    return _replaced(text, lambda one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
+    return _escape_unseen(text, lambda one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
 
 
 def lay_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:

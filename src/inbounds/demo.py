@@ -108,7 +108,7 @@ def write(folder: Path) -> Path:
         if path.exists() and path.read_bytes() != text.encode():
             raise ValueError(
                 f"{str(path)!r} is there and is not the demonstration's, or was changed; nothing was written. Name "
-                "another folder with --out"
+                "another folder"
             )
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():

@@ -71,7 +71,7 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
     remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(drafts, plan.budget.dataset)
-    if account is not None and not new and (before := ledgers.stored(account, asked)) is not None:
+    if account is not None and not new and (before := ledgers.find_stored(account, asked)) is not None:
         return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
     if plan.place is None:
         raise ValueError("data.source: must be given")

@@ -13,9 +13,9 @@ from inbounds import _check
 from inbounds._check import Array
 from inbounds._text import visible
 from inbounds.derivations import Direct
-from inbounds.forecasts.forecast import foreseen, typical_error
+from inbounds.forecasts.forecast import forecast_errors, typical_error
 from inbounds.forecasts.preview import Option
-from inbounds.forecasts.wanted import Wanted, require_wanted, sized
+from inbounds.forecasts.wanted import Wanted, require_wanted, resize
 from inbounds.inference.result import KINDS
 from inbounds.tables.schema import DataError
 
@@ -65,8 +65,8 @@ class Target:
         """The same figure of a release."""
         if self.kind == "population":
             record = wanted.draft().record
-            return float(np.max(Option(wanted, record, foreseen(wanted, record)).half_width()))
-        forecast = foreseen(wanted)
+            return float(np.max(Option(wanted, record, forecast_errors(wanted, record)).half_width()))
+        forecast = forecast_errors(wanted)
         if self.rmse is not None:
             return forecast.worst if self.worst else forecast.typical
         return float(np.max(forecast.worst_half_width)) if self.worst else forecast.reach
@@ -99,10 +99,10 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     while high - low > 2e-4:
         middle = (low + high) / 2
         low, high = (low, middle) if enough(math.exp(middle)) else (middle, high)
-    return _rounded_up(math.exp(high), enough)
+    return _round_up(math.exp(high), enough)
 
 
-def _rounded_up(epsilon: float, enough: Callable[[float], bool]) -> float:
+def _round_up(epsilon: float, enough: Callable[[float], bool]) -> float:
     """Three digits; one more of the last where a simulated error wavers."""
     digit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
     steps = math.ceil(epsilon / digit - 1e-9)
@@ -123,7 +123,7 @@ def least_rows(wanted: Wanted, target: Target) -> int:
 
     def reached(rows: int) -> float:
         try:
-            return target.reached(sized(wanted, rows))
+            return target.reached(resize(wanted, rows))
         except DataError:
             # Fewer rows than the statistic needs.
             return math.inf
@@ -197,7 +197,7 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float
         raise ValueError("wanted must hold one statistic or more")
     if not budget > 0:
         raise ValueError(f"epsilon must be > 0, got {_check.shown(epsilon)}")
-    _one_guarantee([one.but(epsilon=budget) for one in requests])
+    _require_one_guarantee([one.but(epsilon=budget) for one in requests])
     worth = _weights([one.but(epsilon=budget) for one in requests], weights)
     grid = np.geomspace(1e-4, 1.0, 33)
     curves = np.array([[_typical(one, budget * Fraction(float(x))) for x in grid] for one in requests])
@@ -216,7 +216,7 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float
     return Shared(requests, tuple(chosen), tuple(rmse), tuple(equal_rmse), tuple(map(float, worth)))
 
 
-def _one_guarantee(requests: Sequence[Wanted]) -> None:
+def _require_one_guarantee(requests: Sequence[Wanted]) -> None:
     """Refuse to add up ε of different promises."""
     records = [one.draft().record for one in requests]
     for name in ("neighbours", "contributions"):
@@ -267,7 +267,7 @@ def _best_shares(costs: Array, grid: Array) -> Array:
     starts = [np.full(size, 1 / size), _dealt_out(cost, size)]
     rates = np.sqrt(costs[:, len(grid) // 2])
     starts.append(np.maximum(rates / rates.sum(), 1e-4))
-    best = min((_refined(total, start) for start in starts), key=total)
+    best = min((_refine(total, start) for start in starts), key=total)
     return best if total(best) <= total(starts[0]) else starts[0]
 
 
@@ -290,7 +290,7 @@ def _dealt_out(cost: Callable[[int, Any], Any], size: int) -> Array:
     return shares / pieces
 
 
-def _refined(total: Callable[[Array], float], start: Array) -> Array:
+def _refine(total: Callable[[Array], float], start: Array) -> Array:
     """A local search from a start, in logarithms of shares."""
     if len(start) == 1:
         return start

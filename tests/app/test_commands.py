@@ -90,7 +90,7 @@ def test_ledgers_for_others(monkeypatch, capsys, folder):
     assert entry["accounting"]["limit"] == "3"
     assert len(entry["description"]) == 8
     status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--as", "xml")
-    assert (status, err) == (2, "inbounds: --as must be csv or registry, got 'xml'\n")
+    assert (status, err) == (2, "inbounds: --as must be one of 'csv', 'registry'; got 'xml'\n")
     status, said, _ = called(monkeypatch, capsys, "ledger", "show", book, "--json")
     assert json.loads(said)["datasets"][0]["left"] == 2 * 10**9
 

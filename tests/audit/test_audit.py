@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inbounds.audit import audit, replay
-from inbounds.audit.events import _certified, granularity
-from inbounds.audit.replay import trace
+from inbounds.audit.events import _certify_ratio, audit, granularity
+from inbounds.audit.replay import replay, trace
 from inbounds.audit.sources import build_leaking, build_shipped
 from inbounds.grid.entropy import SeededEntropy, words
 from inbounds.grid.joint import supnorm
@@ -74,10 +73,10 @@ def test_outputs_that_are_not_finite():
 def test_clopper_pearson():
     """Exact binomial tails: at the ends of the interval the tail is half of the risk."""
     trials, high, low = 50, 40, 3
-    bound = _certified(high, low, trials, 0.9)
+    bound = _certify_ratio(high, low, trials, 0.9)
     ends = [_end(high, trials, upper=False), _end(low, trials, upper=True)]
     assert bound == pytest.approx(math.log(ends[0] / ends[1]), rel=1e-6)
-    assert _certified(0, 3, 50, 0.9) == -math.inf
+    assert _certify_ratio(0, 3, 50, 0.9) == -math.inf
 
 
 def _end(count, trials, *, upper):

@@ -31,7 +31,7 @@ import polars as pl
 
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
-from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantised
+from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 
 WORDS = ("a", "b", "HIV positive", "1", "true")
@@ -43,7 +43,7 @@ COLUMNS = [
     Levels("k", (0, 1, 2, 2**53 - 1), other=2, missing=0),
     Levels("f", (True, False), other=False, missing=False),
 ]
-X, W = (quantised(column, resolution=1 << 33) for column in COLUMNS[:2])
+X, W = (quantise_column(column, resolution=1 << 33) for column in COLUMNS[:2])
 REQUESTS = [Request((), (X, W), True), Request(tuple(COLUMNS[3:5]), (X,)), Request((COLUMNS[2], COLUMNS[5]))]
 
 

@@ -14,12 +14,12 @@ import pytest
 import inbounds as ib
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
-from inbounds.tables.schema import DataError, Numeric, quantised
+from inbounds.tables.schema import DataError, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
 
 AGE = Numeric.of("age", (0, 100), missing=40)
-ASKED = [Request((), (quantised(AGE, resolution=1 << 30),), True)]
+ASKED = [Request((), (quantise_column(AGE, resolution=1 << 30),), True)]
 READERS = ["polars", "duckdb", "dask", "spark"]
 
 

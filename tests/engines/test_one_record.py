@@ -14,7 +14,7 @@ import pytest
 import inbounds as ib
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
-from inbounds.tables.schema import DataError, Levels, Numeric, quantised
+from inbounds.tables.schema import DataError, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import neighbours, places
 
@@ -72,7 +72,7 @@ def test_the_attack_sees_what_moves():
     assert neighbours.is_one_record(request, two, one)
     for more in ({(0,): (3, (), ())}, {(1,): (2, (), ())}, one, {}):
         assert not neighbours.is_one_record(request, more, one)
-    number = quantised(Numeric.of("x", (0, 100)), resolution=1 << 12)
+    number = quantise_column(Numeric.of("x", (0, 100)), resolution=1 << 12)
     sums = Request((), (number,), True)
     empty, top = {(): (1, (0,), (0,))}, {(): (2, (number.count,), (number.count**2,))}
     assert neighbours.is_one_record(sums, top, empty)
@@ -138,7 +138,7 @@ def test_integers_beyond_two_to_the_53(last):
         ib.variance([*range(2**53, 2**53 + 2000), last], bounds=(2**53, 2**53 + 2000), missing=2**53, epsilon=1)
     with pytest.raises(ValueError, match="must be below 2"):
         ib.histogram([2**53 + 1] * 2000 + [last], levels=[2**53, 5], other=5, missing=5, epsilon=1)
-    wide = quantised(Numeric.of("x", (2**54, 2**60), missing=2**54), resolution=1 << 12)
+    wide = quantise_column(Numeric.of("x", (2**54, 2**60), missing=2**54), resolution=1 << 12)
     request = Request((), (wide,), True)
     others = [2**53 + 1 + 2 * i for i in range(1000)] + [2**59 + 1] * 1000
     histogram = Levels("x", (2**53 - 1, 5), other=5, missing=5)
@@ -192,7 +192,7 @@ def test_numbers_that_postgresql_would_refuse():
         pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
     import psycopg
 
-    column = quantised(Numeric.of("x", (0, 10**20), missing=0), resolution=1 << 30)
+    column = quantise_column(Numeric.of("x", (0, 10**20), missing=0), resolution=1 << 30)
     for kind, values in (
         ("double precision", ["1e308", "-1e308", "1e-320", "5e-324", "NaN", "Infinity", "-Infinity"]),
         ("numeric", ["1e400", "-1e400", "1e-400", "NaN", "1e20", "Infinity"]),
@@ -303,7 +303,7 @@ def test_levels_of_many_digits_need_declared_text():
 @pytest.mark.parametrize("last", [b"x", "x", None, 2.5, 1j])
 def test_arrays_that_numpy_makes_of_mixed_values(last):
     number = Numeric.of("x", (0, 100), missing=50)
-    step = quantised(number, resolution=100)
+    step = quantise_column(number, resolution=100)
     ones, mixed = np.array([1] * 300), np.array([1] * 300 + [last])
     ((_, before, _),) = (c[()] for c in tally(read({"x": ones}, [number]), [Request((), (step,))]))
     ((_, after, _),) = (c[()] for c in tally(read({"x": mixed}, [number]), [Request((), (step,))]))
@@ -313,10 +313,10 @@ def test_arrays_that_numpy_makes_of_mixed_values(last):
 def test_periods_of_pandas_are_no_numbers():
     number = Numeric.of("x", (0, 100), missing=50)
     periods = [pd.Period("2020-01-01", "D")] * 30
-    request = [Request((), (quantised(number, resolution=100),))]
+    request = [Request((), (quantise_column(number, resolution=100),))]
     for last in (periods[0], "x"):
         ((rows, sums, _),) = (c[()] for c in tally(read({"x": pd.Series([*periods, last])}, [number]), request))
-        assert (rows, sums[0]) == (31, 31 * quantised(number, resolution=100).count // 2)
+        assert (rows, sums[0]) == (31, 31 * quantise_column(number, resolution=100).count // 2)
 
 
 @pytest.mark.parametrize("last", [5, 2**63, 2**64 - 1])
@@ -338,7 +338,7 @@ def test_columns_without_a_type():
         assert sum(cells(pl.DataFrame({"f": values}), truth).values()) == 2
     wide = pa.table({"x": pa.array([1, 2], pa.decimal256(50))})
     number = Numeric.of("x", (0, 100))
-    assert tally(read(wide, [number]), [Request((), (quantised(number, resolution=100),))])[0][()][0] == 2
+    assert tally(read(wide, [number]), [Request((), (quantise_column(number, resolution=100),))])[0][()][0] == 2
 
 
 class Hostile(str):

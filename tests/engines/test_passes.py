@@ -3,14 +3,14 @@
 import pytest
 
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.schema import Edges, Levels, Numeric, quantised
+from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
 from tests.tables.samples import messy
 from tests.tables.test_engine import by_hand
 
-TINY = quantised(Numeric.of("tiny", (-100, 100), integer=True), resolution=1 << 12)
-MONEY = [quantised(Numeric.of("money", (0, 80)), resolution=1 << bits) for bits in (12, 20, 30)]
+TINY = quantise_column(Numeric.of("tiny", (-100, 100), integer=True), resolution=1 << 12)
+MONEY = [quantise_column(Numeric.of("money", (0, 80)), resolution=1 << bits) for bits in (12, 20, 30)]
 REGION = Levels("region", ("n", "s", "e", "w"), other="w", missing="n")
 NUMBER = Edges.of("number", [0, 10, 20.5, 100], missing=3)
 PLAN = [
@@ -68,10 +68,10 @@ def test_plans_with_too_many_cells_take_a_few_passes(monkeypatch):
     expected = [by_hand(table, request) for request in PLAN]
     for most, passes in ((1 << 16, 1), (4, 3), (1, len(PLAN))):
         monkeypatch.setattr(engine, "_MOST_CELLS", most)
-        merged = engine._merged(PLAN)
+        merged = engine._merge(PLAN)
         assert len(merged) <= passes
         assert tally(frame, PLAN) == expected
     # Only products that were asked for are made.
     monkeypatch.setattr(engine, "_MOST_CELLS", 1 << 16)
-    (whole,) = engine._merged(PLAN)
+    (whole,) = engine._merge(PLAN)
     assert len(whole.pairs) == 3

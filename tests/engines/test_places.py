@@ -9,7 +9,7 @@ import pytest
 
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
-from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantised
+from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
 from tests.tables.test_engine import by_hand
@@ -22,7 +22,7 @@ COLUMNS = [
     Levels("smoker", (True, False), missing=False),
     Edges.of("income", [0, 100, 2000, 5000], missing=50),
 ]
-NUMBERS = tuple(quantised(column, resolution=1 << 30) for column in COLUMNS[:2])
+NUMBERS = tuple(quantise_column(column, resolution=1 << 30) for column in COLUMNS[:2])
 REQUESTS = [Request((), NUMBERS, True), Request(tuple(COLUMNS[2:5]), NUMBERS[:1]), Request((COLUMNS[5],))]
 
 
@@ -108,7 +108,10 @@ def test_text_in_a_column_of_numbers_is_missing(tmp_path):
     path.write_text("age\n1\nsecret\n3\n")
     refusing = Numeric.of("age", (0, 100))
     with pytest.raises(DataError, match="column 'age' has missing values, or values that are no numbers") as caught:
-        tally(read(open_place(path, [refusing]), [refusing]), [Request((), (quantised(refusing, resolution=1 << 30),))])
+        tally(
+            read(open_place(path, [refusing]), [refusing]),
+            [Request((), (quantise_column(refusing, resolution=1 << 30),))],
+        )
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None
 

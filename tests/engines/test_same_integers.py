@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from inbounds.tables.engine import Request, count_rows, tally
-from inbounds.tables.schema import Edges, Levels, Numeric, quantised
+from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
 from tests.tables.samples import messy
@@ -172,7 +172,7 @@ LABELS = [
 
 
 def asked(bits):
-    numbers = tuple(quantised(column, resolution=1 << bits) for column in RULES)
+    numbers = tuple(quantise_column(column, resolution=1 << bits) for column in RULES)
     return [Request((), numbers, True), Request(tuple(LABELS), numbers[:1]), Request((LABELS[2],))]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import inbounds as ib
 from inbounds.forecasts.forecast import _half_widths
-from inbounds.forecasts.preview import Wanted, foreseen, previewed
+from inbounds.forecasts.preview import Wanted, forecast_errors, preview_wanted
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, SupNorm
 from tests.forecasts.plans import ROWS, simulated, table, wanted
 from tests.inference.peers import released_pmf
@@ -50,7 +50,7 @@ def test_the_coordinates_of_a_plausible_truth_give_it_back(name):
 def test_errors_are_those_of_simulated_releases(name, epsilon):
     """1,000 releases, with the system's noise: seven standard errors of an RMSE of such errors; more if simulated."""
     one = ALL[name].but(epsilon=epsilon)
-    seen, (rmse, half) = foreseen(one), simulated(one, 1000)
+    seen, (rmse, half) = forecast_errors(one), simulated(one, 1000)
     assert seen.typical == pytest.approx(rmse, rel=0.3 if seen.simulated else 0.25, abs=1e-6)
     step = {"count": 1, "histogram": 1, "proportion": 1 / ROWS}.get(one.statistic, 0)
     assert seen.reach == pytest.approx(half, rel=0.3, abs=2 * step + 1e-6)
@@ -59,7 +59,7 @@ def test_errors_are_those_of_simulated_releases(name, epsilon):
 def test_a_wrong_scale_would_be_seen():
     one = ALL["mean"].but(epsilon=0.1)
     rmse, _ = simulated(one.but(epsilon=0.14), 1000)
-    assert foreseen(one).typical != pytest.approx(rmse, rel=0.25)
+    assert forecast_errors(one).typical != pytest.approx(rmse, rel=0.25)
 
 
 @pytest.mark.claim("half-width")
@@ -128,7 +128,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
     monkeypatch.setattr("inbounds.road.run.read", refuse)
     monkeypatch.setattr("inbounds.road.draw.entropy_source", refuse)
     for one in ALL.values():
-        previewed(one.but(epsilon=1))
+        preview_wanted(one.but(epsilon=1))
 
 
 @pytest.mark.parametrize(
@@ -218,13 +218,13 @@ def test_a_preview_shows_itself():
         with pytest.raises(TypeError, match="keywords must be a dictionary"):
             Wanted("mean", wrong)
     with pytest.raises(TypeError, match="wanted must be Wanted"):
-        previewed("mean")
+        preview_wanted("mean")
     with pytest.raises(ValueError, match="2\\^31"):
         Wanted("mean", {"bounds": (0, 1), "neighbours": "add-remove"}, expected_rows=10**30)
 
 
 def test_variances_and_deviations_of_protected_tables_take_a_plausible_value():
     spread = {"bounds": (0, 1), "epsilon": 1, "neighbours": "add-remove"}
-    small, large = (foreseen(Wanted("standard_deviation", spread, sd, 1000)).rmse for sd in (0.05, 0.3))
+    small, large = (forecast_errors(Wanted("standard_deviation", spread, sd, 1000)).rmse for sd in (0.05, 0.3))
     assert small > large
-    assert foreseen(Wanted("variance", spread, 0.01, 1000)).rmse > 0
+    assert forecast_errors(Wanted("variance", spread, 0.01, 1000)).rmse > 0

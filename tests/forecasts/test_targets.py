@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inbounds.forecasts.preview import Wanted, foreseen
+from inbounds.forecasts.preview import Wanted, forecast_errors
 from inbounds.targets import Target, _best_shares, least_epsilon, least_rows, share_budget
 from tests.forecasts.plans import simulated, wanted
 
@@ -20,7 +20,7 @@ ALL = wanted()
 @pytest.mark.parametrize("error", ["rmse", "half_width"])
 def test_the_least_epsilon_reaches_its_target_and_less_does_not(name, error):
     one = ALL[name]
-    at_one = foreseen(one.but(epsilon=1))
+    at_one = forecast_errors(one.but(epsilon=1))
     target = Target(**{error: 0.7 * (at_one.typical if error == "rmse" else at_one.reach)})
     epsilon = least_epsilon(one, target)
     assert target.reached(one.but(epsilon=epsilon)) <= target.wanted
@@ -105,7 +105,7 @@ def test_shares_are_never_worse_than_equal_ones():
         assert sum(shared.epsilons) == epsilon
         assert min(shared.epsilons) > 0
         assert shared.total <= shared.equal_total * (1 + 1e-12)
-        direct = [foreseen(one.but(epsilon=e)).typical for one, e in zip(chosen, shared.epsilons, strict=True)]
+        direct = [forecast_errors(one.but(epsilon=e)).typical for one, e in zip(chosen, shared.epsilons, strict=True)]
         assert list(shared.rmse) == direct
 
 
@@ -117,7 +117,7 @@ def test_shares_are_the_best_of_a_grid(pick, epsilon):
     chosen, pieces = [POOL[i] for i in pick], 24
     shared = share_budget(chosen, epsilon)
     costs = [
-        [weight * foreseen(one.but(epsilon=Fraction(epsilon) * k / pieces)).typical for k in range(1, pieces)]
+        [weight * forecast_errors(one.but(epsilon=Fraction(epsilon) * k / pieces)).typical for k in range(1, pieces)]
         for one, weight in zip(chosen, shared.weights, strict=True)
     ]
     ways = [w for w in itertools.product(range(1, pieces), repeat=len(pick)) if sum(w) == pieces]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled
+from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, choose_family
 from inbounds.inference.inversion import interval, lower_bound, upper_bound
 from inbounds.inference.laws import DiscreteLaplace, Laplace, Law, ZeroSum
 from tests.inference.peers import binomial, released_pmf, tulap_width
@@ -21,7 +21,7 @@ def scale_of(epsilon, *, truncated):
 
 def all_intervals(n, scale, alpha=0.05, *, truncated=False):
     law = Law(DiscreteLaplace(scale), 0, n, (0, n) if truncated else None)
-    return np.array([interval(sampled(Binomial(n), law, y), y, alpha) for y in range(n + 1)])
+    return np.array([interval(choose_family(Binomial(n), law, y), y, alpha) for y in range(n + 1)])
 
 
 @pytest.mark.claim("sampled-count")
@@ -142,7 +142,7 @@ def test_almost_no_noise_gives_blakers_interval():
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-3, 0.1, 3.0, 50.0])
 def test_a_million_records_at_any_epsilon(y, epsilon):
     law = Law(DiscreteLaplace(1 / epsilon), 0, 10**6)
-    lower, upper = interval(sampled(Binomial(10**6), law, y), y, 0.05)
+    lower, upper = interval(choose_family(Binomial(10**6), law, y), y, 0.05)
     assert 0 <= lower <= y / 1e6 <= upper <= 1
     spread = math.hypot(math.sqrt(y * (1 - y / 1e6)), math.sqrt(2) / epsilon) / 1e6
     assert upper - lower <= 5 * spread + 4e-6

@@ -109,7 +109,7 @@ def test_noise_alone_in_the_open_is_a_plain_quantile():
 @pytest.mark.claim("bartlett")
 def test_simulated_scatter_has_the_moments_of_a_wishart_matrix():
     freedom, (v, w), rho = 60, (4.0, 0.25), -0.6
-    first, cross, second = simulated.Scatter.drawn(freedom, np.random.default_rng(0), sampled=True).at((v, w), rho)
+    first, cross, second = simulated.Scatter.draw(freedom, np.random.default_rng(0), sampled=True).at((v, w), rho)
     c = rho * math.sqrt(v * w)
     known = {
         "mean": [(first.mean(), v), (cross.mean(), c), (second.mean(), w)],
@@ -126,7 +126,7 @@ def test_simulated_scatter_has_the_moments_of_a_wishart_matrix():
     for kind, pairs in known.items():
         for found, expected in pairs:
             assert found == pytest.approx(expected, rel=0.02 if kind == "mean" else 0.12)
-    still = simulated.Scatter.drawn(freedom, np.random.default_rng(0), sampled=False).at((v, w), rho)
+    still = simulated.Scatter.draw(freedom, np.random.default_rng(0), sampled=False).at((v, w), rho)
     assert [x.std() for x in still] == pytest.approx([0, 0, 0], abs=1e-12)
     assert [x[0] for x in still] == pytest.approx([v, c, w])
 
@@ -170,7 +170,7 @@ def test_truncated_variables_from_uniform_ones():
 
 def test_discrete_noise_and_binomial_numbers_from_uniform_ones():
     u = (np.arange(200_000) + 0.5) / 200_000
-    noisy = simulated._released(u, np.full(u.shape, 50.0), Law(DiscreteLaplace(1.3), 0.0)) - 50
+    noisy = simulated._release_counts(u, np.full(u.shape, 50.0), Law(DiscreteLaplace(1.3), 0.0)) - 50
     q = math.exp(-1 / 1.3)
     for j in (-4, -1, 0, 1, 4):
         assert np.mean(noisy == j) == pytest.approx((1 - q) / (1 + q) * q ** abs(j), abs=2e-5)
@@ -188,5 +188,5 @@ def test_the_number_of_records_that_explains_a_noisy_sum(truncated):
     law = ib.Mechanism(ib.Laplace(scale), "truncated" if truncated else "bit", bounds=(0, math.inf))
     true = total * np.array([share, *(1 - share) * weights])
     cut = (0.0, math.inf) if truncated else None
-    found = simulated._explained(share, weights, float(law.mean(true).sum()), Law(DiscreteLaplace(scale), 0.0, cut=cut))
+    found = simulated._find_size(share, weights, float(law.mean(true).sum()), Law(DiscreteLaplace(scale), 0.0, cut=cut))
     assert found == pytest.approx(total, abs=2)

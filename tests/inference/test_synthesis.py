@@ -10,7 +10,7 @@ from scipy import stats
 
 import inbounds as ib
 from inbounds.inference import combine
-from inbounds.inference.synthesis import pooled, t_quantile
+from inbounds.inference.synthesis import pool_copies, t_quantile
 
 N = 200
 
@@ -89,7 +89,7 @@ def test_coverage_in_the_papers_study(epsilon, n, bounding, reference):
     noisy = np.array([law.sample(shares, rng=rng) for _ in range(5)])
     sums = noisy.sum(axis=-1, keepdims=True)
     values = np.where(sums > 0, noisy / np.where(sums > 0, sums, 1), 0.25)
-    point, total, freedom, _, _ = pooled(values, n)
+    point, total, freedom, _, _ = pool_copies(values, n)
     half = t_quantile(0.95, freedom) * np.sqrt(total)
     covered = ((point - half <= truth) & (truth <= point + half)).mean(axis=0)
     assert covered == pytest.approx(reference, abs=0.02)

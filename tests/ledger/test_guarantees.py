@@ -81,7 +81,7 @@ def test_another_kind_is_charged_refused_and_shown(account):
         ledger.charge(account, request("b", Rho(Fraction(3, 4))))
     receipt = ledger.charge(account, request("b", third))
     ledger.keep(account, receipt, "{}")
-    assert ledger.stored(account, request("b", third)).left == third
+    assert ledger.find_stored(account, request("b", third)).left == third
     assert ledger.charge(account, request("c", third)).left is None
     assert ledger.raise_limit(replace(account, limit=Rho(Fraction(2))), "more").left == Rho(Fraction(1))
     entries = ledger.verify(account.ledger)

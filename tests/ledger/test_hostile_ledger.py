@@ -198,7 +198,7 @@ def peak():
 before = peak()
 acts = {
     "verify": lambda: ledger.verify(path),
-    "stored": lambda: ledger.stored(account, asked),
+    "stored": lambda: ledger.find_stored(account, asked),
     "charge": lambda: ledger.charge(account, asked),
     "raise": lambda: ledger.raise_limit(account, "why"),
 }
@@ -320,12 +320,11 @@ def test_results_that_are_longer_than_they_can_be(tmp_path):
     receipt = ledger.charge(account, Request("b", Pure(Fraction(1, 10)), "substitute", 1))
     ledger.keep(account, receipt, "x" * 1000)
     long = Request("b", Pure(Fraction(1, 10)), "substitute", 1, longest=999)
-    for ask in (ledger.stored, ledger.charge):
+    for ask in (ledger.find_stored, ledger.charge):
         with pytest.raises(LedgerError, match="longer than a result of this request can be"):
             ask(account, long)
-    assert (
-        ledger.stored(account, Request("b", Pure(Fraction(1, 10)), "substitute", 1, longest=1000)).stored == "x" * 1000
-    )
+    request = Request("b", Pure(Fraction(1, 10)), "substitute", 1, longest=1000)
+    assert ledger.find_stored(account, request).stored == "x" * 1000
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):

@@ -71,18 +71,18 @@ def test_whole_billionths_never_pass_a_limit(epsilons, limit):
 @pytest.mark.claim("ledger")
 def test_the_same_request_gets_what_it_got_before(account):
     receipt = ledger.charge(account, request())
-    assert ledger.stored(account, request("other")) is None
+    assert ledger.find_stored(account, request("other")) is None
     with pytest.raises(
         Unfinished, match=r"\) but has no result: it is still at work elsewhere, or was broken off\. The charge"
     ):
         ledger.charge(account, request())
     with pytest.raises(Unfinished):
-        ledger.stored(account, request())
+        ledger.find_stored(account, request())
     ledger.keep(account, receipt, '{"value": 1}')
     again = ledger.charge(account, request())
     assert (again.stored, again.left) == ('{"value": 1}', receipt.left)
     assert again.entry == receipt.entry
-    assert ledger.stored(account, request()) == again
+    assert ledger.find_stored(account, request()) == again
     with pytest.raises(LedgerError, match="has a result already"):
         ledger.keep(account, receipt, '{"value": 2}')
     anew = ledger.charge(account, request(), new=True)
@@ -108,7 +108,7 @@ def test_what_was_left_is_told_as_it_was_after_the_charge(account):
     ledger.charge(account, request("later", "1/4"))
     ledger.charge(other, request("y", "1/7"))
     ledger.raise_limit(replace(account, limit=Fraction(9)), "a new wave")
-    again = ledger.stored(account, request())
+    again = ledger.find_stored(account, request())
     assert again.left == receipt.left
     assert billionths(receipt.left) == 10**9 - 2 * 10**8 - 333_333_334
     assert ledger.charge(account, request()).left == receipt.left
@@ -119,7 +119,7 @@ def test_a_ledger_that_was_taken_away(account):
     """The file beside it still says how far it had come."""
     ledger.charge(account, request())
     account.ledger.unlink()
-    for ask in (ledger.stored, ledger.affordable, ledger.charge):
+    for ask in (ledger.find_stored, ledger.affordable, ledger.charge):
         with pytest.raises(LedgerError, match="it was put back, and charges are missing"):
             ask(account, request())
 
@@ -180,17 +180,17 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
 def test_what_would_be_left_is_told_without_a_charge(account):
     asked = request(epsilon="1/4")
     assert ledger.affordable(account, asked) == Pure(0.75)
-    assert ledger.stored(account, asked) is None
+    assert ledger.find_stored(account, asked) is None
     assert not account.ledger.exists()
     # A process that died before its first charge leaves an empty file, and a folder is no ledger.
     account.ledger.touch()
     assert ledger.affordable(account, asked) == Pure(0.75)
-    assert ledger.stored(account, asked) is None
+    assert ledger.find_stored(account, asked) is None
     with pytest.raises(LedgerError, match="cannot be used"):
-        ledger.stored(Account(account.ledger.parent, "survey"), asked)
+        ledger.find_stored(Account(account.ledger.parent, "survey"), asked)
     account.ledger.write_text("x")
     with pytest.raises(LedgerError, match="cannot be used"):
-        ledger.stored(account, asked)
+        ledger.find_stored(account, asked)
     account.ledger.unlink()
     ledger.charge(account, asked)
     known = Account(account.ledger, "survey")
@@ -504,7 +504,7 @@ def test_a_crash_within_a_commit_is_rolled_back(account):
     )
     subprocess.run([sys.executable, "-c", code, account.ledger], check=False)
     assert Path(f"{account.ledger}-journal").stat().st_size > 0
-    assert ledger.stored(account, request("0", "1/10")) is not None
+    assert ledger.find_stored(account, request("0", "1/10")) is not None
     assert ledger.verify(account.ledger) == before
 
 

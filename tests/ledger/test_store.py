@@ -70,7 +70,7 @@ def test_a_user_names_a_file():
 
 @pytest.mark.claim("ledger")
 def test_charges_stop_at_the_limit(account):
-    assert ledger.stored(account, request()) is None
+    assert ledger.find_stored(account, request()) is None
     assert ledger.affordable(account, request()) == Pure("3/4")
     assert ledger.charge(account, request()).left == Pure("3/4")
     with pytest.raises(BudgetRefused, match=r"has 0.75 of its limit 1 left, and this costs 0.8; nothing was spent"):
@@ -101,7 +101,7 @@ def test_nothing_begins_with_a_refusal(account, tmp_path):
 def test_the_same_request_gets_its_stored_result(account):
     receipt = ledger.charge(account, request())
     ledger.keep(account, receipt, '{"value": 1}')
-    for again in (ledger.charge(account, request()), ledger.stored(account, request())):
+    for again in (ledger.charge(account, request()), ledger.find_stored(account, request())):
         assert (again.entry, again.left, again.stored) == (receipt.entry, receipt.left, '{"value": 1}')
     with pytest.raises(LedgerError, match="has a result already"):
         ledger.keep(account, receipt, '{"value": 2}')
@@ -119,7 +119,7 @@ def test_an_interrupted_charge_stands(account):
         ledger.charge(account, request())
     ledger.charge(account, request("b"))
     with pytest.raises(Unfinished, match="has no result"):
-        ledger.stored(account, request("b"))
+        ledger.find_stored(account, request("b"))
     assert ledger.standings(ledger.verify(account.ledger))[0].spent == Pure("1/2")
 
 

@@ -9,7 +9,7 @@ from inbounds.repairs.matrix import (
     default,
     nearest_correlation,
     newton_correlation,
-    repaired,
+    repair_matrix,
     within_variances,
 )
 
@@ -38,7 +38,7 @@ def is_covariance(matrices):
 @pytest.mark.parametrize("scale", [0.01, 0.5, 100.0])
 def test_every_result_is_possible(how, size, scale):
     _, matrices = noisy(size, scale, 200 if how == "clip" else 4)
-    made = repaired(matrices, how)
+    made = repair_matrix(matrices, how)
     assert is_covariance(made)
     variances = np.maximum(np.diagonal(matrices, axis1=-2, axis2=-1), 0.0)
     assert (np.diagonal(made, axis1=-2, axis2=-1) == variances).all()
@@ -52,9 +52,9 @@ def test_every_result_is_possible(how, size, scale):
 @pytest.mark.parametrize("how", REPAIRS)
 def test_what_is_right_stays(how):
     true, _ = noisy(6, 1.0, 1)
-    assert repaired(true, how) == pytest.approx(true, rel=1e-12)
+    assert repair_matrix(true, how) == pytest.approx(true, rel=1e-12)
     zero = np.diag([4.0, 0.0, 9.0])
-    assert repaired(zero, how).tolist() == zero.tolist()
+    assert repair_matrix(zero, how).tolist() == zero.tolist()
 
 
 def test_a_variance_of_zero():
@@ -124,11 +124,11 @@ def test_the_default_is_nearer_to_the_truth(size, better, other):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: repaired(np.ones((2, 3)), "clip"), "matrix must be square"),
-        (lambda: repaired(np.ones(3), "clip"), "matrix must be square"),
-        (lambda: repaired(np.array([[1.0, 2.0], [0.0, 1.0]]), "clip"), "matrix must be symmetric"),
-        (lambda: repaired(np.array([[np.nan]]), "clip"), "matrix must be finite"),
-        (lambda: repaired(np.array([[1.0, 2.0], [2.0, 1.0]]), "guess"), "repair must be one of"),
+        (lambda: repair_matrix(np.ones((2, 3)), "clip"), "matrix must be square"),
+        (lambda: repair_matrix(np.ones(3), "clip"), "matrix must be square"),
+        (lambda: repair_matrix(np.array([[1.0, 2.0], [0.0, 1.0]]), "clip"), "matrix must be symmetric"),
+        (lambda: repair_matrix(np.array([[np.nan]]), "clip"), "matrix must be finite"),
+        (lambda: repair_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]), "guess"), "repair must be one of"),
     ],
 )
 def test_bad_input_is_named(call, words):

@@ -34,7 +34,7 @@ def without_verdict(section: str) -> list[str]:
 
 
 def test_words_are_those_of_the_code(generator: ModuleType, text: str) -> None:
-    rows = claims.rows(claims.judged({}))
+    rows = claims.rows(claims.judge_all({}))
     assert len(rows) == text.count("\n### ")
     for row in rows:
         for line in without_verdict(generator.section(row)):
@@ -42,14 +42,14 @@ def test_words_are_those_of_the_code(generator: ModuleType, text: str) -> None:
 
 
 def test_exact_findings_are_computed_again(generator: ModuleType, text: str) -> None:
-    exact = [row for row in claims.rows(claims.judged({})) if row["id"].startswith("T")]
+    exact = [row for row in claims.rows(claims.judge_all({})) if row["id"].startswith("T")]
     assert len(exact) == 3
     for row in exact:
         assert generator.section(row) in text
 
 
 def test_a_changed_finding_is_noticed(generator: ModuleType, text: str) -> None:
-    row: dict[str, Any] = dict(claims.rows(claims.judged({}))[0]) | {"finding": "something else"}
+    row: dict[str, Any] = dict(claims.rows(claims.judge_all({}))[0]) | {"finding": "something else"}
     assert any(f"{line}\n" not in text for line in without_verdict(generator.section(row)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from inbounds.studies import paper
 from inbounds.studies.covariance import Covariance, Matrix
-from inbounds.studies.engine import BLOCK, Draws, Setting, columns, drawn, run, simulated
+from inbounds.studies.engine import BLOCK, Draws, Setting, columns, draw_block, run, simulate
 from inbounds.studies.proportions import Proportions, Run, Shares, t_reach
 
 
@@ -69,9 +69,9 @@ def test_a_setting_does_not_depend_on_the_others():
 def test_blocks_are_drawn_apart():
     """Repetitions beyond a block have generators of their own; what came before stays."""
     setting = coin()
-    first, second = drawn(setting, BLOCK, 1, 0).estimates, drawn(setting, 10, 1, 1).estimates
+    first, second = draw_block(setting, BLOCK, 1, 0).estimates, draw_block(setting, 10, 1, 1).estimates
     both = np.concatenate([first, second])
-    assert simulated(setting, BLOCK + 10, 1)[0][0][0] == pytest.approx(both.mean())
+    assert simulate(setting, BLOCK + 10, 1)[0][0][0] == pytest.approx(both.mean())
     assert not (first[:10] == second).all()
     # The noise, too, is what is left of these means of five tosses.
     noise = [part - part.round(6) for part in (first[:10], second)]
@@ -80,7 +80,7 @@ def test_blocks_are_drawn_apart():
 
 def test_settings_with_one_sample_see_the_same_samples_with_noise_of_their_own():
     a, b, c = coin(), replace(coin(), noise="other"), coin(0.51)
-    means, others, bent = (drawn(setting, 50, 1, 0).estimates for setting in (a, b, c))
+    means, others, bent = (draw_block(setting, 50, 1, 0).estimates for setting in (a, b, c))
     assert (means.round(6) == others.round(6)).all()
     assert (means != others).all()
     assert (means.round(6) != bent.round(6)).any()
@@ -183,7 +183,7 @@ def test_an_interrupt_is_passed_on_and_nothing_more_is_begun():
 def test_samples_of_other_kinds_are_drawn_apart():
     """Not the same random numbers put to another use: sizes would move together."""
     near = [shifted(by, "a") for by in (1.0, 1.000001)]
-    first, second = (drawn(setting, 50, 1, 0).estimates for setting in near)
+    first, second = (draw_block(setting, 50, 1, 0).estimates for setting in near)
     assert np.abs(first - second).min() > 1e-5
 
 
@@ -267,7 +267,7 @@ def test_how_many_numbers_one_record_moves(shares, groups, repair, neighbours, m
 def test_a_derived_share_that_falls_below_zero_has_no_wild_interval():
     design = Proportions((Shares("p", (0.1, 0.2, 0.7)),), (50,), (0.5,), ("bit",), ("all-but-one raw",), ("synthesis",))
     (setting,) = design.settings("x", original=False)
-    draws = drawn(setting, 5000, 1, 0)
+    draws = draw_block(setting, 5000, 1, 0)
     assert draws.estimates.min() < 0
     width = draws.upper - draws.lower
     assert (width >= 0).all()
@@ -276,7 +276,7 @@ def test_a_derived_share_that_falls_below_zero_has_no_wild_interval():
 
 def test_shares_that_sum_to_one_but_for_rounding():
     (setting, *_) = Proportions((Shares("p", (0.5, 0.5000000001, 0.0)),), (50,), (1.0,)).settings("x")
-    assert drawn(setting, 10, 1, 0).estimates.shape == (10, 3)
+    assert draw_block(setting, 10, 1, 0).estimates.shape == (10, 3)
 
 
 @pytest.mark.claim("study-joint")

@@ -148,7 +148,7 @@ def test_figures_of_wide_and_narrow_studies(tmp_path):
 def test_the_page_has_every_finding_and_nothing_from_elsewhere(tmp_path):
     from html.parser import HTMLParser
 
-    rows = claims.rows(claims.judged({}))
+    rows = claims.rows(claims.judge_all({}))
     rows[0]["finding"] = "<script>alert(1)</script>"
     page.write(rows, [("a figure", "figures/a.svg")], "Made so.", tmp_path / "claims.html")
     text = (tmp_path / "claims.html").read_text("utf-8")

@@ -34,7 +34,7 @@ def distance(sample, cdf, points):
 def test_bounded_noise_has_the_law(bounding, at, scale):
     points = np.linspace(-0.5, 1.5, 401)
     law = ib.Mechanism(ib.Laplace(scale), bounding, (0, 1))
-    drawn = noise.bounded(bounding, np.full(DRAWS, at), scale, 0.0, 1.0, rng())
+    drawn = noise.draw_bounded(bounding, np.full(DRAWS, at), scale, 0.0, 1.0, rng())
     assert distance(drawn, law.cdf(points, at=at), points) < 3.3
 
 
@@ -42,14 +42,14 @@ def test_bounded_noise_has_the_law(bounding, at, scale):
 def test_a_scale_a_tenth_off_is_seen(bounding):
     points = np.linspace(-0.5, 1.5, 401)
     law = ib.Mechanism(ib.Laplace(0.22), bounding, (0, 1))
-    drawn = noise.bounded(bounding, np.full(DRAWS, 0.3), 0.2, 0.0, 1.0, rng())
+    drawn = noise.draw_bounded(bounding, np.full(DRAWS, 0.3), 0.2, 0.0, 1.0, rng())
     assert distance(drawn, law.cdf(points, at=0.3), points) > 3.3
 
 
 def test_bounds_and_scales_may_differ_from_element_to_element():
     """Covariances are kept within bounds of their own; a point is a possible bound."""
     upper = np.array([0.0, 0.5, 2.0])
-    drawn = noise.bounded("truncated", np.full(3, 1.0), np.array([1.0, 2.0, 3.0]), -upper, upper, rng())
+    drawn = noise.draw_bounded("truncated", np.full(3, 1.0), np.array([1.0, 2.0, 3.0]), -upper, upper, rng())
     assert (np.abs(drawn) <= upper).all()
     assert drawn[0] == 0
 
@@ -66,7 +66,7 @@ def lattice(mechanism, counts, scale, most):
 @pytest.mark.parametrize("count", [0, 1, 7, 12])
 @pytest.mark.parametrize("scale", [0.3, 3.0, 40.0])
 def test_noisy_counts_have_the_law(mechanism, count, scale):
-    drawn = noise.whole_bounded(mechanism, np.full(DRAWS, float(count)), scale, 12, rng())
+    drawn = noise.draw_whole_bounded(mechanism, np.full(DRAWS, float(count)), scale, 12, rng())
     points = np.arange(-20, 32)
     assert distance(drawn, lattice(mechanism, count, scale, 12), points) < 3.3
     # Noise much wider than the bounds is flat, whatever its scale.

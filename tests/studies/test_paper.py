@@ -134,12 +134,12 @@ def too_wide(mechanism, at, scale, lower, upper, rng):
     return PLAIN(mechanism, at, np.multiply(scale, 1.1), lower, upper, rng)
 
 
-PLAIN = noise.bounded
+PLAIN = noise.draw_bounded
 
 
 @pytest.mark.parametrize("planted", [misprinted, too_wide])
 def test_the_comparison_sees_a_planted_error(monkeypatch, planted):
-    monkeypatch.setattr(noise, "bounded", planted)
+    monkeypatch.setattr(noise, "draw_bounded", planted)
     assert max(coverage_distances(shares_table()).values()) > 4
     matrices = [s for s in paper.covariance() if dict(s.labels)["calibration"] == "paper"]
     joint = [s for s in paper.covariance() if dict(s.labels)["mechanism"] == "joint"]
@@ -161,7 +161,7 @@ def tables():
 
 @pytest.mark.claim("study-claims")
 def test_every_finding_has_the_verdict_of_the_reference(tables):
-    found = claims.judged(tables)
+    found = claims.judge_all(tables)
     at_paper = [item for item in found if item.calibration != "honest"]
     assert len(at_paper) == len(claims.ALL) == 32
     assert {item.claim.id: item.verdict for item in at_paper} == {claim.id: claim.reference for claim in claims.ALL}
@@ -186,13 +186,13 @@ def test_verdicts_follow_the_figures(tables):
 
     names = {"truncated": "bit", "bit": "truncated"}
     turned = {name: table.with_columns(pl.col("mechanism").replace(names)) for name, table in tables.items()}
-    found = {item.claim.id: item.verdict for item in claims.judged(turned) if item.calibration == "paper"}
+    found = {item.claim.id: item.verdict for item in claims.judge_all(turned) if item.calibration == "paper"}
     for finding in ("S1.3", "S1.6", "S1.7", "S1.8", "S2.3", "S2.6", "S2.10", "S2.11"):
         assert found[finding] != "reproduced", finding
 
 
 def test_a_study_that_was_not_run_is_not_judged(tables):
-    rows = claims.rows(claims.judged({"covariance": tables["covariance"]}))
+    rows = claims.rows(claims.judge_all({"covariance": tables["covariance"]}))
     assert len(rows) == 32
     assert {row["verdict"] for row in rows if row["id"].startswith("S2")} == {"not run"}
     assert "not run" not in {row["verdict"] for row in rows if not row["id"].startswith("S2")}
@@ -203,7 +203,7 @@ def test_a_table_that_lacks_settings_is_named(tables):
 
     part = tables["covariance"].filter(pl.col("n") != 100)
     with pytest.raises(ValueError, match=r"no row for .*n 100.*; run the study again"):
-        claims.judged({"covariance": part})
+        claims.judge_all({"covariance": part})
 
 
 @pytest.mark.claim("study-verdict")
@@ -268,7 +268,7 @@ def test_without_precision_nothing_is_found(tables):
     import polars as pl
 
     vague = {name: t.with_columns(pl.col("standard_error") * 1000) for name, t in tables.items()}
-    for item in claims.judged(vague):
+    for item in claims.judge_all(vague):
         if item.calibration == "paper":
             assert item.verdict == "undecided" or not item.sure, item.claim.id
 
@@ -282,7 +282,7 @@ def test_noise_that_does_nothing_is_not_found_to_do_something(tables):
     keys = ["n", "quantity", "measure"]
     plain = table.filter(pl.col("mechanism") == "original").select(*keys, "value", "standard_error")
     same = table.drop("value", "standard_error").join(plain, on=keys, how="inner")
-    found = {i.claim.id: i.verdict for i in claims.judged({"proportions": same}) if i.calibration == "paper"}
+    found = {i.claim.id: i.verdict for i in claims.judge_all({"proportions": same}) if i.calibration == "paper"}
     for finding in ("S2.2", "S2.3", "S2.4", "S2.6", "S2.10", "S2.11", "S2.13", "S2.16", "S2.18", "S2.19", "S2.20"):
         assert found[finding] != "reproduced", finding
 

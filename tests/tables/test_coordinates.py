@@ -19,7 +19,7 @@ from inbounds.tables import coordinates
 from inbounds.tables import request as request_module
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantised, resolution
+from inbounds.tables.schema import ELSEWHERE, Edges, Levels, Numeric, Quantised, quantise_column, resolution
 from inbounds.tables.sources import read
 
 ONE = Fraction(1)
@@ -56,7 +56,7 @@ def distance(one, a, b):
 
 
 KEY = Levels("g", ("a", "b"))
-TINY = [quantised(Numeric.of(name, (0, 2), integer=True), resolution=1) for name in "xy"]
+TINY = [quantise_column(Numeric.of(name, (0, 2), integer=True), resolution=1) for name in "xy"]
 
 
 def small_tables(rows):
@@ -181,7 +181,7 @@ COLUMNS = [Numeric.of("x", (0, 100), missing=7), Numeric.of("y", (-3.3, 77.7), m
 @given(st.lists(records_, min_size=4, max_size=9), st.tuples(records_, records_), st.sampled_from([12, 45]))
 def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
     """Whatever the records hold, for one record and for a person with two; with products rounded and not."""
-    columns = [quantised(column, resolution=1 << bits) for column in COLUMNS]
+    columns = [quantise_column(column, resolution=1 << bits) for column in COLUMNS]
     rows = len(records)
     for contributions in (1, 2):
         found = statistics_of(columns, KEY, Unit(contributions=contributions), rows)
@@ -199,7 +199,7 @@ def test_neighbours_are_no_further_apart_than_declared(records, changed, bits):
 @settings(max_examples=40)
 @given(st.lists(records_, min_size=1, max_size=8), st.sampled_from([12, 45]))
 def test_a_record_that_comes_or_goes(records, bits):
-    columns = tuple(quantised(column, resolution=1 << bits) for column in COLUMNS)
+    columns = tuple(quantise_column(column, resolution=1 << bits) for column in COLUMNS)
     moments, unit = MomentSums(columns, products=True), Unit("add-remove")
     scalars = [coordinates.centred_mean(columns[0], unit, 50), coordinates.total(columns[0], unit, None)]
     with_, without = (cells_of(as_table(t), moments.request) if t else {} for t in (records, records[1:]))
@@ -225,7 +225,7 @@ def test_moments_by_their_definition():
 
 @pytest.mark.claim("statistic-centred")
 def test_the_centred_mean_is_the_mean_of_a_table_of_that_size():
-    column = quantised(Numeric.of("x", (20, 30)), resolution=1 << 20)
+    column = quantise_column(Numeric.of("x", (20, 30)), resolution=1 << 20)
     table = {"x": [20.0, 22.5, 30.0, 27.5]}
     cells = cells_of(table, Request((), (column,)))
     one = coordinates.centred_mean(column, Unit("add-remove"), 4)
@@ -241,7 +241,7 @@ def test_the_centred_mean_is_the_mean_of_a_table_of_that_size():
 def test_where_floating_point_libraries_fail():
     """OpenDP issue 2923: variances on [2^50, 2^50 + 1] with 1024 rows; and 2^53 with ones among them."""
     for base in (2**50, 2**53 - 1):
-        column = quantised(Numeric.of("x", (base, base + 1), integer=True), resolution=1)
+        column = quantise_column(Numeric.of("x", (base, base + 1), integer=True), resolution=1)
         rows, unit = 1024, Unit()
         request = Request((), (column,), True)
         (variance,) = coordinates.covariances([column], unit, rows)
@@ -285,7 +285,7 @@ def test_real_data_agree_with_numpy_and_pandas(load):
     columns = []
     for name in names:
         low, high = float(np.floor(data[name].min())), float(np.ceil(data[name].max())) + 0.5
-        columns.append(quantised(Numeric.of(name, (low, high)), resolution=resolution(rows, epsilon)))
+        columns.append(quantise_column(Numeric.of(name, (low, high)), resolution=resolution(rows, epsilon)))
     key = Levels("group", ("low", "mid", "high"))
     unit = Unit()
     plain, grouped = Request((), tuple(columns), True), Request((key,), tuple(columns), True)

@@ -10,7 +10,7 @@ import pytest
 
 from inbounds.tables.answers import counts_of, records
 from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
-from inbounds.tables.schema import ELSEWHERE, DataError, Edges, Levels, Numeric, Quantised, quantised, resolution
+from inbounds.tables.schema import ELSEWHERE, DataError, Edges, Levels, Numeric, Quantised, quantise_column, resolution
 from inbounds.tables.sources import read
 from tests.tables.samples import KEYS, NUMBERS, ROWS, engines, messy, natively, partitioned
 
@@ -18,7 +18,7 @@ COLUMNS = [*NUMBERS, *KEYS]
 
 
 def steps(resolution_=1 << 33):
-    return tuple(quantised(column, resolution=resolution_) for column in NUMBERS)
+    return tuple(quantise_column(column, resolution=resolution_) for column in NUMBERS)
 
 
 def requests(resolution_=1 << 33):
@@ -226,7 +226,7 @@ def test_steps_follow_size_and_budget(rows, epsilon):
     count = resolution(rows, Fraction(epsilon))
     assert count >= min(52 * rows * Fraction(epsilon), 1 << 47)
     for column in NUMBERS:
-        one = quantised(column, resolution=count)
+        one = quantise_column(column, resolution=count)
         assert one.count < 4 * count + 2 * column.width
         if column.integer:
             assert one.step == 1

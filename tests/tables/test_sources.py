@@ -12,8 +12,8 @@ import pytest
 import inbounds as ib
 from inbounds.road import draw
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.schema import DataError, Levels, Numeric, quantised, resolution
-from inbounds.tables.sources import guarded, read
+from inbounds.tables.schema import DataError, Levels, Numeric, quantise_column, resolution
+from inbounds.tables.sources import guard, read
 from tests.records import body_of
 
 ROWS = 40
@@ -71,7 +71,7 @@ def test_an_empty_column_is_like_a_full_one(name):
 def test_a_flip_moves_no_other_record():
     """Wide bounds and a small ε, where steps are coarser than one: all records but one stay where they were."""
     column = Numeric.of("x", (0, 2**30))
-    step = quantised(column, resolution=resolution(10**4, Fraction("0.0005")))
+    step = quantise_column(column, resolution=resolution(10**4, Fraction("0.0005")))
     whole = np.full(10**4, 2**17 + 1)
     flipped = whole.astype(float)
     flipped[0] += 0.5
@@ -152,11 +152,11 @@ def test_what_an_engine_says_is_kept_back(tmp_path):
         raise Panic("secret")
 
     with pytest.raises(DataError, match="failed with Panic") as caught:
-        guarded(panicking)
+        guard(panicking)
     assert "secret" not in str(caught.value)
     for passing in (KeyboardInterrupt, SystemExit):
         with pytest.raises(passing):
-            guarded(lambda passing=passing: (_ for _ in ()).throw(passing()))
+            guard(lambda passing=passing: (_ for _ in ()).throw(passing()))
 
 
 def test_frames_with_odd_names():

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from inbounds.tables.engine import Request, tally
-from inbounds.tables.schema import Levels, Numeric, Quantised, quantised
+from inbounds.tables.schema import Levels, Numeric, Quantised, quantise_column
 from inbounds.tables.sources import read
 from inbounds.tables.untyped import from_objects, text_as
 
@@ -100,4 +100,4 @@ def test_integers_beyond_two_to_the_53_are_the_same_in_every_type(kind):
     for column in (levels, wide):
         assert cells(pd.Series(values, dtype=kind), column) == cells(doubles, column)
     with pytest.raises(ValueError, match="subtract a constant from the column and from its bounds first"):
-        quantised(Numeric.of("x", (2**60, 2**60 + 1000)), resolution=1000)
+        quantise_column(Numeric.of("x", (2**60, 2**60 + 1000)), resolution=1000)

@@ -78,7 +78,7 @@ def audit(
         counts = [int(event(values).sum()) for values in pilot]
         for swapped in (False, True):
             high, low = counts[::-1] if swapped else counts
-            guess = _certified(high, low, half, confidence)
+            guess = _certify_ratio(high, low, half, confidence)
             if best is None or guess > best[0]:
                 best = guess, name, event, swapped
     if best is None:
@@ -86,11 +86,11 @@ def audit(
     _, name, event, swapped = best
     counts = [int(event(values).sum()) for values in test]
     high, low = counts[::-1] if swapped else counts
-    epsilon = max(_certified(high, low, draws - half, confidence), 0.0)
+    epsilon = max(_certify_ratio(high, low, draws - half, confidence), 0.0)
     return Finding(epsilon, name, high, low, draws - half, confidence)
 
 
-def _certified(high: int, low: int, trials: int, confidence: float) -> float:
+def _certify_ratio(high: int, low: int, trials: int, confidence: float) -> float:
     """log of (lower end for the larger probability / upper end for the smaller one), each at half of the risk."""
     risk = (1 - confidence) / 2
     lower = float(scipy.special.betaincinv(high, trials - high + 1, risk)) if high else 0.0

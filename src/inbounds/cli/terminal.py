@@ -10,7 +10,7 @@ from typing import Any
 from inbounds._text import visible, visible_lines
 
 
-def whole(text: str | None, name: str) -> int | None:
+def parse_whole(text: str | None, name: str) -> int | None:
     """A whole number as it is typed: 10000 or 10_000."""
     if text is None:
         return None
@@ -32,7 +32,7 @@ def show(text: object) -> None:
 
 
 @contextmanager
-def announced() -> Iterator[None]:
+def announce_look_alikes() -> Iterator[None]:
     """Say in a line of its own, and at once, that a dataset looks like another one."""
     from inbounds.ledger import LookAlike
 
@@ -71,7 +71,7 @@ def progress_bar(what: str) -> Iterator[Any]:
 
 
 @contextmanager
-def steps() -> Iterator[Any]:
+def show_steps() -> Iterator[Any]:
     """What is being done, in words, on a terminal; nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

@@ -55,7 +55,7 @@ class Forecast:
         return float(np.max(self.half_width))
 
 
-def foreseen(wanted: Wanted, record: Release | None = None) -> Forecast:
+def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """The errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
     if not isinstance(record.derivation, Direct):
@@ -87,7 +87,7 @@ def typical_error(wanted: Wanted) -> float:
     record = wanted.draft().record
     way = record.derivation
     if not isinstance(way, Direct) or way.root or record.axes:
-        return foreseen(wanted, record).typical
+        return forecast_errors(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
     points, weights = _spread_out(*_span(wanted, record, way), float(part.spread))
@@ -170,7 +170,7 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
         below = np.where(points - t <= 0, 0.0, law.inside(np.maximum(points - t, 0) ** 2, points**2))
         return 1 - (above - below)
 
-    return errors[:, 0], errors[:, 1], _solved(missed, np.full(len(points), math.sqrt(law.upper)), 1 - level)
+    return errors[:, 0], errors[:, 1], _solve(missed, np.full(len(points), math.sqrt(law.upper)), 1 - level)
 
 
 def _half_widths(law: Law, at: Array, level: float) -> Array:
@@ -183,17 +183,17 @@ def _half_widths(law: Law, at: Array, level: float) -> Array:
             below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
             return 1 - (above - below)
 
-        found = _solved(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
+        found = _solve(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
     else:
         # Tails of both sides, or of the one that is left where the other bound is nearer than that.
         tails = np.array([alpha / 2, alpha])
-        both, one = _solved(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
+        both, one = _solve(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
         near, far = np.minimum(at - law.lower, law.upper - at), np.maximum(at - law.lower, law.upper - at)
         found = np.where(both <= near, both, np.minimum(np.maximum(near, one), far))
     return np.ceil(found - 1e-5) if step else found
 
 
-def _solved(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
+def _solve(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
     """Where falling functions come down to alpha, by halving."""
     low, high = np.zeros_like(most), most.copy()
     for _ in range(halvings):

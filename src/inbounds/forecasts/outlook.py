@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import visible
-from inbounds.forecasts.forecast import Forecast, foreseen, typical_error
-from inbounds.forecasts.preview import Preview, previewed
+from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
+from inbounds.forecasts.preview import Preview, preview_wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group
@@ -196,16 +196,16 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
     for done, (name, one) in enumerate(wanted.items()):
         if progress is not None:
             progress(done, len(wanted))
-        seen, epsilon = previewed(one), Fraction(one.keywords["epsilon"])
+        seen, epsilon = preview_wanted(one), Fraction(one.keywords["epsilon"])
         if drafts[name].record.group is not None:
-            forecasts = [foreseen(one, together.at(name, times)) for times in MULTIPLES]
+            forecasts = [forecast_errors(one, together.at(name, times)) for times in MULTIPLES]
             errors = tuple(forecast.typical for forecast in forecasts)
             made.append(Prospect(name, epsilon, seen, errors, forecasts[MULTIPLES.index(1.0)]))
             continue
         errors = tuple(
             seen.forecast.typical
             if times == 1
-            else foreseen(again).typical
+            else forecast_errors(again).typical
             if seen.forecast.simulated
             else typical_error(again)
             for times in MULTIPLES

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
-from inbounds.forecasts.forecast import foreseen
-from inbounds.forecasts.wanted import Wanted, sized
+from inbounds.forecasts.forecast import forecast_errors
+from inbounds.forecasts.wanted import Wanted, resize
 from inbounds.tables.schema import DataError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def curves(
     for option in preview.options:
         name = option.bounding if option.method not in ("joint", "split") else f"{option.bounding}, {option.method}"
         points = [("epsilon", x, option.wanted.but(epsilon=x)) for x in shown]
-        points += [("rows", x, sized(option.wanted, x)) for x in counts]
+        points += [("rows", x, resize(option.wanted, x)) for x in counts]
         for over, value, wanted in points:
             if figures := _figures(wanted):
                 found.append({"option": name, "over": over, "value": value, **figures})
@@ -57,7 +57,7 @@ def _several(values: Any, name: str) -> Sequence[Any]:
 def _figures(wanted: Wanted) -> dict[str, float]:
     """The errors of one point; none where a table has fewer records than the statistic needs."""
     try:
-        seen = foreseen(wanted)
+        seen = forecast_errors(wanted)
     except DataError:
         return {}
     return {"rmse": seen.typical, "worst_rmse": seen.worst, "half_width": seen.reach}

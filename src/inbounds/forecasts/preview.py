@@ -14,7 +14,7 @@ from inbounds._html import render
 from inbounds._text import visible
 from inbounds.forecasts import picture
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
-from inbounds.forecasts.forecast import foreseen as foreseen
+from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
 from inbounds.record import Release
@@ -185,13 +185,13 @@ def preview(
         truncated      0.0219    <0.0001     0.0449     0.0221      0.045
       * smallest typical error
     """
-    return previewed(Wanted(statistic, keywords, plausible, expected_rows, confidence))
+    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence))
 
 
-def previewed(wanted: Wanted) -> Preview:
+def preview_wanted(wanted: Wanted) -> Preview:
     """The preview of a statistic that is wanted."""
     require_wanted(wanted)
-    return Preview(wanted, tuple(Option(one, record, foreseen(one, record)) for one, record in _ways(wanted)))
+    return Preview(wanted, tuple(Option(one, record, forecast_errors(one, record)) for one, record in _ways(wanted)))
 
 
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:

@@ -109,7 +109,7 @@ def require_wanted(value: Any, name: str = "wanted") -> Wanted:
     return value
 
 
-def sized(wanted: Wanted, rows: int) -> Wanted:
+def resize(wanted: Wanted, rows: int) -> Wanted:
     """The same for another number of records, public or expected."""
     if wanted.keywords.get("neighbours") == "add-remove":
         return replace(wanted, expected_rows=rows)

@@ -116,11 +116,6 @@ def _magnitude(x: Fraction) -> int:
     return x.numerator.bit_length() - x.denominator.bit_length()
 
 
-def exp_lower(x: Fraction) -> Fraction:
-    """A rational below e^x, for any rational x, by less than one part in 2^180."""
-    return exp_minus(-x).lower if x <= 0 else 1 / exp_minus(x).upper
-
-
 def log1p_interval(x: Interval) -> Interval:
     """log(1 + x) for 0 ≤ x ≤ 1: 2 artanh(x/(2+x)), a series of positive terms with a geometric remainder."""
     if x.lower < 0 or x.upper > 1:

@@ -6,7 +6,7 @@ claim:sampler-blind. Bytes drawn and comparisons made do not depend on the locat
 noise that was drawn without looking at it, truncation chooses a side and folds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -72,25 +72,6 @@ def clamp(values: Integers, first: int | None, last: int | None) -> Integers:
     if last is not None:
         np.minimum(values, last, out=values)
     return values
-
-
-def at_own_scales(
-    draw: Callable[[Integers, int | None, int | None, Scale, Entropy], Integers],
-    at: Integers,
-    ends: Sequence[tuple[int | None, int | None]],
-    scales: Sequence[Scale],
-    which: Integers,
-    entropy: Entropy,
-) -> Integers:
-    """Draws by `bit` or `truncated` for elements of several laws: element i has scale and ends number ``which[i]``.
-
-    ``which`` is public; elements of one law are drawn together.
-    """
-    result = np.empty(at.size, dtype=np.int64)
-    for index, (scale, (first, last)) in enumerate(zip(scales, ends, strict=True)):
-        here = np.flatnonzero(which == index)
-        result[here] = draw(at[here], first, last, scale, entropy)
-    return result
 
 
 def truncated_alike(

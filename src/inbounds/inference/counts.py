@@ -219,7 +219,7 @@ def without_cut(law: Law, y: float, sampling: float) -> Law:
     return Law(law.noise, law.lower, law.upper)
 
 
-def sampled(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
+def choose_family(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
     """The family for a released y; its steps are looked at where they matter."""
     law = without_cut(law, y, 10 * sampling.deviation(y))
     spread = math.hypot(sampling.deviation(y), math.sqrt(2) * law.noise.scale)

@@ -16,14 +16,14 @@ from inbounds import _check
 from inbounds.derivations import AllButOne, MeanOfMoments
 from inbounds.expected import norm_parts
 from inbounds.inference import simulated
-from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, sampled, without_cut
+from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, choose_family, without_cut
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import InNorm, Law, bends_of, law_of, noise_of
 from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
 from inbounds.inference.result import (
     KINDS,
     Interval,
-    described,
+    describe_statistic,
     noisy_counts,
     require_release,
 )
@@ -85,7 +85,7 @@ def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
     shape = release.shape
     ends: tuple[Any, Any] = (low.reshape(shape), high.reshape(shape)) if shape else (float(low[0]), float(high[0]))
     assumption = "; ".join(clauses) or _NOTHING
-    return Interval(ends[0], ends[1], level, kind, method, assumption, described(release), release.axes)
+    return Interval(ends[0], ends[1], level, kind, method, assumption, describe_statistic(release), release.axes)
 
 
 _FOR_MEANS = "variance= shortens the population interval of a mean over a public number of records"
@@ -131,7 +131,7 @@ def counted(release: Release, alpha: float, population: bool) -> Made:
 
 
 def _population_count(sampling: Binomial | Poisson, law: Law, y: float, alpha: float) -> tuple[float, float]:
-    return inverted(sampled(sampling, law, y), y, alpha)
+    return inverted(choose_family(sampling, law, y), y, alpha)
 
 
 def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, float]:

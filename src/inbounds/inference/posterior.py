@@ -185,7 +185,7 @@ def unbiased(release: Release) -> Any:
             f"a {release.statistic.name} by {release.method!r} is made of several noisy numbers; none is inverted"
         )
     values = [
-        float(x) * float(unit) if part.bounding == "unbounded" else _inverted(part, float(x), float(unit))
+        float(x) * float(unit) if part.bounding == "unbounded" else _invert_mean(part, float(x), float(unit))
         for part, x, unit in zip(parts, release.noisy, release.units, strict=True)
     ]
     return np.array(values).reshape([len(axis) for axis in release.axes]) if release.axes else values[0]
@@ -196,7 +196,7 @@ def _is_own(release: Release) -> bool:
     return release.derivation not in (Direct(root=True), Rescaled(counts=True))
 
 
-def _inverted(part: Certificate, released: float, unit: float) -> float:
+def _invert_mean(part: Certificate, released: float, unit: float) -> float:
     law = part.mechanism
     if not is_coarse(part) or law.first is None:
         wide = continuous(part)

@@ -76,7 +76,7 @@ class Interval:
         return render("list", caption=caption, heads=["", "lower", "upper"], rows=rows[:_MOST_ROWS], rest=rest)
 
 
-def described(release: Release) -> str:
+def describe_statistic(release: Release) -> str:
     """The statistic, with what was done to the records: it is of these that limits are limits."""
     done = []
     for rule in release.columns:

@@ -73,7 +73,7 @@ class Scatter:
     second: Array
 
     @classmethod
-    def drawn(cls, freedom: Sequence[int] | int, rng: np.random.Generator, *, sampled: bool) -> "Scatter":
+    def draw(cls, freedom: Sequence[int] | int, rng: np.random.Generator, *, sampled: bool) -> "Scatter":
         """For each number of degrees of freedom a column of draws; without sampling the expected scatter."""
         shape = (DRAWS, *np.shape(freedom))
         degrees = np.maximum(np.asarray(freedom, float), 1.0)
@@ -202,7 +202,7 @@ class Sums:
         first, cross, second = self.scatter.at(pair, correlation if columns == 2 else 0.0)
         elements = [first] if columns == 1 else [first, cross, second]
         free = np.maximum(self.sizes - 1, 1.0)
-        means = self._shifted(pair, correlation)
+        means = self._shift_means(pair, correlation)
         coordinates = [np.broadcast_to(self.sizes, first.shape)]
         coordinates += [self.sizes * mean for mean in means]
         for element, (i, j) in zip(elements, [(0, 0), (0, 1), (1, 1)], strict=False):
@@ -211,7 +211,7 @@ class Sums:
         made = np.stack(coordinates, axis=-1) + self.noise
         return self.of(made, self.half_widths)
 
-    def _shifted(self, variances: tuple[float, float], correlation: float) -> list[Array]:
+    def _shift_means(self, variances: tuple[float, float], correlation: float) -> list[Array]:
         """Sample means: those of the groups, moved by their sampling error."""
         root = np.sqrt(np.maximum(self.sizes, 1.0))
         one = self.means[:, 0] + math.sqrt(variances[0]) * self.shift[..., 0] / root
@@ -287,19 +287,19 @@ def share_limits(
     observed = max(left, 0.0) / (float(size or 1) if place is None else max(observed_sum, 1e-12))
 
     def simulate(share: float) -> Array:
-        total = float(size) if size is not None else _explained(share, weights, observed_sum, law)
+        total = float(size) if size is not None else _find_size(share, weights, observed_sum, law)
         having = _binomial(records, max(round(total), 1), share) if sampled else np.full(DRAWS, round(total * share))
         rest = np.rint((total - having)[:, None] * weights)
-        noisy = _released(u[:, 1:], rest, law).sum(axis=1)
+        noisy = _release_counts(u[:, 1:], rest, law).sum(axis=1)
         if place is None:
             return np.asarray(np.maximum(total - noisy, 0.0) / total)
-        own = _released(u[:, :1], having[:, None], law)[:, 0]
+        own = _release_counts(u[:, :1], having[:, None], law)[:, 0]
         return np.asarray(own / np.maximum(own + noisy, 1e-12))
 
     return limits(simulate, min(observed, 1.0), 0.0, 1.0, alpha)
 
 
-def _released(u: Array, at: Array, law: Law) -> Array:
+def _release_counts(u: Array, at: Array, law: Law) -> Array:
     """Noisy counts of 0 or more from uniform variables: clamped, or truncated where the law is, on the integers."""
     scale = law.noise.scale
     if law.cut is not None:
@@ -311,7 +311,7 @@ def _released(u: Array, at: Array, law: Law) -> Array:
     return np.asarray(np.maximum(at + noise, 0.0))
 
 
-def _explained(share: float, weights: Array, observed: float, law: Law) -> float:
+def _find_size(share: float, weights: Array, observed: float, law: Law) -> float:
     """The number of records whose noisy counts would add up to what was released, on average."""
     total = max(observed, 1.0)
     for _ in range(6):

@@ -72,12 +72,17 @@ def matrix(release: Release, alpha: float, population: bool) -> Made:
     bounds = release.limits_of_coordinates()
     rows, columns = np.triu_indices(size)
     diagonal = [int(i) for i in np.flatnonzero(rows == columns)]
+    # Needed for every pair, and worked out once.
+    spans = [
+        _plausible(release, i, bounds[i], population) for i in diagonal if correlation or (population and size > 1)
+    ]
     limits = np.ones((2, size, size))
     for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
         if i == j:
             ends = (1.0, 1.0) if correlation else _one_spread(release, place, bounds[place], alpha, population)
         elif correlation or population:
-            ends = _pair(release, (diagonal[i], place, diagonal[j]), bounds, alpha, population, correlation=correlation)
+            places, both = (diagonal[i], place, diagonal[j]), (spans[i], spans[j])
+            ends = _pair(release, places, both, bounds, alpha, population, correlation=correlation)
         else:
             ends = _one_spread(release, place, bounds[place], alpha, population=False)
             if release.parts[place].bounding == "truncated":
@@ -103,12 +108,14 @@ def _beyond_the_cut(ends: tuple[float, float], cut: tuple[float, float], largest
 def _pair(
     release: Release,
     places: tuple[int, int, int],
+    plausible: tuple[list[float], list[float]],
     bounds: Sequence[tuple[float, float]],
     alpha: float,
     population: bool,
     *,
     correlation: bool,
 ) -> tuple[float, float]:
+    """Limits of one element beside the diagonal; ``plausible`` variances are those of its row and column."""
     parts = release.parts
     units = [float(release.units[place]) for place in places]
     noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
@@ -117,7 +124,7 @@ def _pair(
     simulated.enough_draws(alpha)
     how = simulated.pair_noise(noises, reach, truncated=truncated)
     freedom = _freedom(release)
-    scatter = simulated.Scatter.drawn(freedom, np.random.default_rng(4), sampled=population)
+    scatter = simulated.Scatter.draw(freedom, np.random.default_rng(4), sampled=population)
     values = [float(release.noisy[place]) * unit for place, unit in zip(places, units, strict=True)]
     clipped = [float(np.clip(y, *bound)) for y, bound in zip(values, reach, strict=True)]
 
@@ -127,8 +134,7 @@ def _pair(
 
     seen = [np.array([x]) for x in clipped]
     observed = float(simulated.correlation_of(seen[0], seen[1], seen[2])[0]) if correlation else clipped[1]
-    plausible = [_plausible(release, places[k], bounds[places[k]], population) for k in (0, 2)]
-    return simulated.pair_limits(figure, observed, (plausible[0], plausible[1]), alpha, covariance=not correlation)
+    return simulated.pair_limits(figure, observed, plausible, alpha, covariance=not correlation)
 
 
 def _plausible(release: Release, place: int, bound: tuple[float, float], population: bool) -> list[float]:
@@ -198,7 +204,7 @@ class _SumsModel:
         rng = np.random.default_rng(5)
         sizes = np.maximum(np.rint(chosen[:, 0]), 2.0)
         means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
-        scatter = simulated.Scatter.drawn([int(n) - 1 for n in sizes], rng, sampled=self.population)
+        scatter = simulated.Scatter.draw([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
         noise = self._noise(places, rng, groups)
         made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds.inference.result import Interval, described, require_release
+from inbounds.inference.result import Interval, describe_statistic, require_release
 from inbounds.record.release import Release
 
 
@@ -60,7 +60,7 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
     if size is None:
         raise ValueError("multiple synthesis needs a public number of records")
     values = np.array([np.asarray(release.value, float) for release in copies])
-    point, variance, freedom, within, between = pooled(values, size)
+    point, variance, freedom, within, between = pool_copies(values, size)
     half = t_quantile(level, freedom) * np.sqrt(variance)
     lower, upper = np.clip(point - half, 0, 1), np.clip(point + half, 0, 1)
     figures: list[Any] = [point, lower, upper, within, between, freedom]
@@ -68,12 +68,12 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
         figures = [float(x) for x in figures]
     point, lower, upper, within, between, freedom = figures
     assumption = "records are independent draws from the population; copies and sample are near to normal"
-    what, axes = described(copies[0]), copies[0].axes
+    what, axes = describe_statistic(copies[0]), copies[0].axes
     made = Interval(lower, upper, _check.level(level), "population", "multiple synthesis", assumption, what, axes)
     return Synthesis(point, made, within, between, freedom, float(sum(r.certificate.epsilon for r in copies)))
 
 
-def pooled(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
+def pool_copies(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
     """Point, T, degrees of freedom, w̄ and B from copies along the first axis."""
     m = len(values)
     point, between = values.mean(axis=0), values.var(axis=0, ddof=1)
@@ -106,5 +106,5 @@ def naive_wald(release: Release, level: float = 0.95) -> Interval:
     if not release.axes:
         lower, upper = float(lower), float(upper)
     assumption = "there is no noise, which is not so, and the sample is large"
-    what = described(release)
+    what = describe_statistic(release)
     return Interval(lower, upper, _check.level(level), "population", "naive Wald", assumption, what, release.axes)

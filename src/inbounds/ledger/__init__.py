@@ -65,10 +65,10 @@ from inbounds.ledger.spending import (
     affordable,
     charge,
     fail,
+    find_stored,
     keep,
     raise_limit,
     standing_charge,
-    stored,
 )
 from inbounds.privacy.guarantee import Guarantee, Pure
 
@@ -89,6 +89,7 @@ __all__ = [
     "export",
     "fail",
     "find_account",
+    "find_stored",
     "keep",
     "name_in",
     "raise_limit",
@@ -100,7 +101,6 @@ __all__ = [
     "spell_amount",
     "standing_charge",
     "standings",
-    "stored",
     "summarize",
     "verify",
 ]

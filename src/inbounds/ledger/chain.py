@@ -265,7 +265,7 @@ def read_body(text: str) -> dict[str, Any]:
     if len(text) > LONGEST:
         raise ValueError(f"it has more than {LONGEST:,} characters")
     try:
-        body = json.loads(text, parse_int=_whole, parse_float=_refuse, parse_constant=_refuse)
+        body = json.loads(text, parse_int=_parse_whole, parse_float=_refuse, parse_constant=_refuse)
         same = isinstance(body, dict) and _text(body) == text
     except RecursionError:
         same = False
@@ -274,7 +274,7 @@ def read_body(text: str) -> dict[str, Any]:
     return body  # type: ignore[no-any-return]
 
 
-def _whole(text: str) -> int:
+def _parse_whole(text: str) -> int:
     if len(text) > _MOST_DIGITS:
         raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
     return int(text)

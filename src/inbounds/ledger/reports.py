@@ -79,7 +79,7 @@ def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -
     if kind == "registry":
         return to_json([_to_registry(one, entries) for one in standings(entries)], indent=1, ensure_ascii=False)
     if kind != "csv":
-        raise ValueError(f"--as must be csv or registry, got {kind!r}")
+        raise ValueError(f"kind must be 'csv' or 'registry', got {kind!r}")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_HEADS)

@@ -80,7 +80,7 @@ class Request:
 class Receipt:
     """A charge that was made: its entry in the chain, and what was left of the limit after it (None is nothing).
 
-    ``stored`` is the result, where the request had been charged before.
+    ``find_stored`` is the result, where the request had been charged before.
     """
 
     entry: Entry
@@ -119,7 +119,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     return Receipt(entry, chain.stood[entry.sequence].left)
 
 
-def stored(account: Account, request: Request) -> Receipt | None:
+def find_stored(account: Account, request: Request) -> Receipt | None:
     """The result of a request that was charged before, None where it was not. Nothing is written."""
     if not is_begun(account.ledger):
         return None

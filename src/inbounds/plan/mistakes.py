@@ -12,7 +12,7 @@ from inbounds.errors import PlanError as PlanError
 _FEW = 100
 
 
-def near(name: str, names: Collection[str]) -> str:
+def suggest_column(name: str, names: Collection[str]) -> str:
     """Which column somebody may have meant, to be put after a message."""
     # Looking for a near name among thousands would take longer than reading them.
     if len(names) <= _FEW and (meant := suggest(name, list(names), cutoff=0.5)):
@@ -24,14 +24,22 @@ def near(name: str, names: Collection[str]) -> str:
 _OPEN = re.compile(r"(?<!\w)(ROWS|LOWER|UPPER|LEVEL|STATISTIC)(?!\w)")
 
 
-def unfilled(text: str) -> list[str]:
+def find_unfilled(text: str) -> list[str]:
     lines = [(number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), 1)]
     found = [(number, _OPEN.search(line)) for number, line in lines]
     return [f"line {number}: {word[1]} is still to be filled in" for number, word in found if word]
 
 
-def hint(text: str) -> str:
-    return '; names with spaces or umlauts are quoted, as in "Größe" = {...}' if "after a key" in text else ""
+# A key as TOML takes it, and what follows it.
+_PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
+_KEY = re.compile(rf"\s*{_PART}(?:\s*\.\s*{_PART})*\s*=")
+
+
+def hint_at_key(text: str) -> str:
+    """A remedy for a plan that is not TOML, where the key of a line would have to be quoted."""
+    lines = [line for line in text.splitlines() if "=" in line and re.match(r"\s*\w", line)]
+    bare = any(not _KEY.match(line) for line in lines)
+    return '; names with spaces or umlauts are quoted, as in "Größe" = {...}' if bare else ""
 
 
 _REMEDIES = {"release": "write [[release]] above each release", "columns": 'write a list, as in columns = ["age"]'}

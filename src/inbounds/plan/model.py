@@ -100,7 +100,7 @@ class Item(Part):
 
     @field_validator("statistic")
     @classmethod
-    def _registered(cls, statistic: str) -> str:
+    def _check_statistic(cls, statistic: str) -> str:
         if statistic not in _names():
             expected = ", ".join(map(repr, _names()))
             raise PydanticCustomError("literal_error", "must be {expected}", {"expected": f"one of {expected}"})

@@ -43,7 +43,7 @@ from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS, exact
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
-from inbounds.plan.mistakes import explain_plan, hint, near, unfilled
+from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
@@ -92,10 +92,11 @@ class Plan(Part):
         try:
             content = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            raise PlanError(unfilled(text) or [f"is not TOML: {error}{hint(str(error))}"], str(path)) from None
+            mistakes = find_unfilled(text) or [f"is not TOML: {error}{hint_at_key(text)}"]
+            raise PlanError(mistakes, str(path)) from None
         if 'statistic = "STATISTIC"' in text:
-            raise PlanError(unfilled(text), str(path))
-        plan = cls._checked(content, str(path))
+            raise PlanError(find_unfilled(text), str(path))
+        plan = cls._parse(content, str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
@@ -106,14 +107,14 @@ class Plan(Part):
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
             budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
-        return plan.model_copy(update={"data": data, "budget": budget})._charged(str(path))
+        return plan.model_copy(update={"data": data, "budget": budget})._with_charged_name(str(path))
 
     @classmethod
     def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
         """The plan in a dictionary, checked."""
-        return cls._checked(content, name)._charged(name)
+        return cls._parse(content, name)._with_charged_name(name)
 
-    def _charged(self, name: str) -> "Plan":
+    def _with_charged_name(self, name: str) -> "Plan":
         """The same plan with its dataset's name as it is charged."""
         place = None if self.budget.ledger is None else Path(self.budget.ledger)
         try:
@@ -125,7 +126,7 @@ class Plan(Part):
         return self.model_copy(update={"budget": self.budget.model_copy(update={"dataset": dataset})})
 
     @classmethod
-    def _checked(cls, content: Mapping[str, Any], name: str) -> "Plan":
+    def _parse(cls, content: Mapping[str, Any], name: str) -> "Plan":
         """The plan, with its releases drafted; `PlanError` with all mistakes."""
         try:
             plan = cls.model_validate(content)._with_dataset()
@@ -169,7 +170,7 @@ class Plan(Part):
         where, made = f"release.{item.name}", find_statistic(item.statistic)
         for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
             if column not in self.columns:
-                yield f"{where}: columns.{column}: no such column{near(column, self.columns)}"
+                yield f"{where}: columns.{column}: no such column{suggest_column(column, self.columns)}"
         if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
             yield f"{where}.columns: name each column once"
         if len(item.columns) > MOST_COLUMNS:
@@ -199,9 +200,9 @@ class Plan(Part):
             return
         known = levels[item.columns[0]]
         if item.level is None and not known <= _ZERO_ONE:
-            yield f"release.{item.name}.level: needed, one of {_listed(rule.levels)}"
+            yield f"release.{item.name}.level: needed, one of {_list_levels(rule.levels)}"
         elif item.level is not None and (type(item.level), item.level) not in known:
-            yield f"release.{item.name}.level: must be one of {_listed(rule.levels)}, got {item.level!r}"
+            yield f"release.{item.name}.level: must be one of {_list_levels(rule.levels)}, got {item.level!r}"
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once, for good; what a release itself refuses is told."""
@@ -338,7 +339,7 @@ def _cells(rule: Column) -> int:
     return len(rule.levels) if rule.levels is not None else max(len(rule.edges or []) - 1, 0)
 
 
-def _listed(levels: list[Any]) -> str:
+def _list_levels(levels: list[Any]) -> str:
     return ", ".join(map(repr, levels))
 
 

@@ -38,8 +38,8 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
                 "the first line of the file has numbers where names of columns should be, so that it may be a record; "
                 "put a line with the names first, or write the plan by hand if they are names"
             )
-    where = [f"source = {_quoted(source)}"]
-    where += [f"{name} = {_quoted(value)}" for name, value in (("table", table), ("engine", engine)) if value]
+    where = [f"source = {_quote(source)}"]
+    where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
     # Of a server or a variable nothing goes into the name, which records and reports show.
     elsewhere = "://" in source or source.startswith("env:")
     plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
@@ -57,8 +57,8 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "",
         "[budget]",
         "epsilon = 1.0                     # of all releases below together",
-        f"ledger = {_quoted(f'{name}.ledger')}",
-        f"dataset = {_quoted(name)}",
+        f"ledger = {_quote(f'{name}.ledger')}",
+        f"dataset = {_quote(name)}",
         "",
         "# Take the # from the lines you need. A rule may also say what a missing value counts as (missing = 50),",
         "# where values go that are no level (other = ...), that numbers are whole (integer = true), and have edges",
@@ -72,10 +72,10 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
     lines += [
         "",
         "[[release]]",
-        f"name = {_quoted(first)}",
+        f"name = {_quote(first)}",
         'statistic = "STATISTIC"           # mean, sum, count, proportion, variance, standard_deviation, histogram,',
         "                                  # proportions, crosstab, covariance, correlation, pooled_variance, ...",
-        f"columns = [{_quoted(first)}]",
+        f"columns = [{_quote(first)}]",
         "",
     ]
     return "\n".join(lines)
@@ -98,11 +98,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A string of TOML; in it, too, what is not seen is written as an escape."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(f"\\U{ord(one):08x}" if is_unseen(one) else one for one in quoted)
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)

@@ -260,7 +260,7 @@ def read_single(text: str) -> "Release":
 
 
 @contextmanager
-def _malformed() -> Iterator[None]:
+def _blame_record() -> Iterator[None]:
     """Whatever goes wrong with a record that somebody else wrote is the record's fault."""
     try:
         yield
@@ -272,7 +272,7 @@ def _malformed() -> Iterator[None]:
 
 def _read_groups(body: Any) -> "list[list[Release]]":
     """The drafts of every group, in order; what a group asks for is bounded before it is drafted."""
-    with _malformed():
+    with _blame_record():
         if not isinstance(body, list) or len(body) > MOST_RELEASES:
             raise RecordError("its groups are no list, or too many")
         drafts = []
@@ -308,7 +308,7 @@ def _check_shared(releases: "Mapping[str, Release]", groups: "list[list[Release]
 
 def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
     """claim:proof. A release, if everything in it that was not drawn is what its own statistic comes to."""
-    with _malformed():
+    with _blame_record():
         if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
             raise RecordError("it has missing or unknown fields")
         try:
@@ -380,7 +380,7 @@ def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
 
 def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -> "Release":
     """The release, if the body is what it would write; values may differ by rounding, each by as much as it can."""
-    with _malformed():
+    with _blame_record():
         again = json.loads("".join(_release_pieces(release, groups)))
     for name in _RELEASE_FIELDS:
         # As text: 1, 1.0 and true are not the same there.

@@ -111,7 +111,7 @@ class System:
                 needed = fewer
         return needed
 
-    def tightened(self) -> dict[str, Bounds]:
+    def tighten(self) -> dict[str, Bounds]:
         """claim:linear-tightened. The bounds of each number that bounds and constraints together imply."""
         result = {}
         for place, name in enumerate(self.names):
@@ -136,7 +136,7 @@ class System:
                 raise ValueError("errors must be >= 0")
             known = scale[scale > 0]
             scale = np.where(scale > 0, scale, 1e-6 * known.min()) if known.size else np.ones(len(given))
-        found = dict(zip(self.names, self._projected(given, scale).tolist(), strict=True))
+        found = dict(zip(self.names, self._project(given, scale).tolist(), strict=True))
         if not self.obeys(found):
             raise ArithmeticError(
                 "no numbers that obey were found near these; errors or bounds may differ too much in size: use other "
@@ -144,7 +144,7 @@ class System:
             )
         return found
 
-    def _projected(self, given: Array, scale: Array) -> Array:
+    def _project(self, given: Array, scale: Array) -> Array:
         """min ‖(x - given)/scale‖² over the system, in moves y = (x - given)/scale."""
         try:
             import clarabel

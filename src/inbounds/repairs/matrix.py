@@ -44,7 +44,7 @@ def within_variances(matrix: Array) -> Array:
     return result
 
 
-def repaired(matrix: Array, how: str) -> Array:
+def repair_matrix(matrix: Array, how: str) -> Array:
     """claim:matrix-repair. A positive semidefinite matrix with the variances of the given one.
 
     A column with variance 0 has covariances 0. Positive semidefinite matrices stay as they are.
@@ -52,7 +52,7 @@ def repaired(matrix: Array, how: str) -> Array:
     bounded = within_variances(matrix)
     variances = np.diagonal(bounded, axis1=-2, axis2=-1)
     scale = np.sqrt(variances)
-    mended = _mended(_over(bounded, scale), how)
+    mended = _mend(_over(bounded, scale), how)
     # One factor for both sides: the result is symmetric to the last bit. A squared root may be above its bound by one.
     result = mended * (scale[..., :, None] * scale[..., None, :])
     size = result.shape[-1]
@@ -63,7 +63,7 @@ def repaired(matrix: Array, how: str) -> Array:
 def correlations(matrix: Array, how: str) -> Array:
     """claim:matrix-correlation. The correlation matrix of covariances: 1 on the diagonal, 0 next to a variance of 0."""
     bounded = within_variances(matrix)
-    return _mended(_over(bounded, np.sqrt(np.diagonal(bounded, axis1=-2, axis2=-1))), how)
+    return _mend(_over(bounded, np.sqrt(np.diagonal(bounded, axis1=-2, axis2=-1))), how)
 
 
 def _over(covariances: Array, scale: Array) -> Array:
@@ -76,7 +76,7 @@ def _over(covariances: Array, scale: Array) -> Array:
     return result
 
 
-def _mended(correlation: Array, how: str) -> Array:
+def _mend(correlation: Array, how: str) -> Array:
     if how not in REPAIRS:
         raise ValueError(f"repair must be one of {', '.join(map(repr, REPAIRS))}; got {how!r}")
     flat = correlation.reshape(-1, *correlation.shape[-2:])
@@ -84,14 +84,14 @@ def _mended(correlation: Array, how: str) -> Array:
     result = flat.copy()
     broken = np.flatnonzero(least < 0)
     if broken.size and how == "clip":
-        result[broken] = _clipped(flat[broken])
+        result[broken] = _clip_eigenvalues(flat[broken])
     elif broken.size:
         solve = nearest_correlation if how == "nearest" else newton_correlation
-        result[broken] = _clipped(np.array([solve(one) for one in flat[broken]]))
+        result[broken] = _clip_eigenvalues(np.array([solve(one) for one in flat[broken]]))
     return result.reshape(correlation.shape)
 
 
-def _clipped(matrices: Array) -> Array:
+def _clip_eigenvalues(matrices: Array) -> Array:
     """Eigenvalues to zero or above, then a unit diagonal."""
     values, vectors = np.linalg.eigh(matrices)
     values = np.maximum(values, _FLOOR * values[..., -1:])

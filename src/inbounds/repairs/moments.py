@@ -41,7 +41,7 @@ def possible(flat: Array, repair: str, *, unit: bool = False) -> Array:
     """Flat matrices made covariance matrices, or with ``unit`` correlation matrices."""
     size = math.isqrt(flat.shape[-1])
     full = flat.reshape(*flat.shape[:-1], size, size)
-    return (matrix.correlations if unit else matrix.repaired)(full, repair).reshape(flat.shape)
+    return (matrix.correlations if unit else matrix.repair_matrix)(full, repair).reshape(flat.shape)
 
 
 def scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:

@@ -84,7 +84,7 @@ def walk(
         tell("reading the data, once")
         return Releases(count_and_draw(frame, drafts), dataset)
     request = request_of(drafts, account.dataset)
-    if not new and (before := ledgers.stored(account, request)) is not None:
+    if not new and (before := ledgers.find_stored(account, request)) is not None:
         return _show_again(before, request, account, handed)
     tell("looking at the table")
     frame = source()

@@ -29,7 +29,7 @@ from inbounds.tables.schema import (
     Numeric,
     Place,
     Quantised,
-    quantised,
+    quantise_column,
     resolution,
 )
 
@@ -152,7 +152,7 @@ def refuse_denominator(denominator: int | None, terms: Terms) -> None:
 def quantise(column: Numeric, terms: Terms, *, root: bool = False) -> Quantised:
     """A column in steps that are fine enough for this ε and number of rows."""
     # Where n is protected, steps must be fine enough for any number of rows.
-    return quantised(column, resolution=resolution(terms.rows or MOST_ROWS, terms.epsilon, root=root))
+    return quantise_column(column, resolution=resolution(terms.rows or MOST_ROWS, terms.epsilon, root=root))
 
 
 def list_names(columns: Sequence[Column]) -> str:

@@ -230,8 +230,8 @@ def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: An
     """claim:spread-method. The method with the smaller error where the mean plausibly lies; None without such a range.
 
     With m the mean in half-widths from the middle of the bounds, the noise of a variance has about the variance
-    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77, or a little less where the noise of one
-    number is a staircase. Of a range, what loses less counts.
+    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77, or a little less where the noise of
+    one number is a staircase. Of a range, what loses less counts.
     """
     if plausible is None:
         return None

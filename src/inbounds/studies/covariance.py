@@ -122,7 +122,7 @@ class Run:
 
     def __call__(self, samples: Array, noise_: np.random.Generator, /) -> Draws:
         draw = self._joint if self.mechanism == "joint" else self._split
-        columns = self._repaired(draw(len(samples), noise_))
+        columns = self._repair(draw(len(samples), noise_))
         return Draws(np.column_stack([*columns, *self._correlations(columns)]))
 
     def _sensitivity(self, j: int, k: int) -> float:
@@ -141,7 +141,7 @@ class Run:
             lower = np.zeros(size) if j == k else -reach
             scale = self._scale(self._sensitivity(j, k), reach - lower, len(elements))
             at = np.full(size, self.scenario.matrix[j][k])
-            found.append(noise.bounded(self.mechanism, at, scale, lower, reach, rng))
+            found.append(noise.draw_bounded(self.mechanism, at, scale, lower, reach, rng))
         return found
 
     def _scale(self, sensitivity: float, width: Array, shares: int) -> Array | float:
@@ -163,7 +163,7 @@ class Run:
         covariances = [np.clip(x, -limit, limit) for x, limit in zip(found[len(roots) :], limits, strict=True)]
         return [*variances, *covariances]
 
-    def _repaired(self, columns: list[Array]) -> list[Array]:
+    def _repair(self, columns: list[Array]) -> list[Array]:
         """Two columns within their bounds need no repair."""
         size = len(self.scenario.matrix)
         if size == 2:
@@ -171,7 +171,7 @@ class Run:
         full = np.empty((len(columns[0]), size, size))
         for (j, k), values in zip(self.scenario.elements, columns, strict=True):
             full[:, j, k] = full[:, k, j] = values
-        mended = matrix.repaired(full, self.repair)
+        mended = matrix.repair_matrix(full, self.repair)
         return [mended[:, j, k] for j, k in self.scenario.elements]
 
     def _correlations(self, columns: list[Array]) -> list[Array]:

@@ -77,10 +77,10 @@ class Setting:
     def identity(self) -> str:
         """A short text that is another one when anything that is simulated is; labels do not count."""
         work = self.quantities, self.truths, self.limits, self.sample, self.noise, self.simulate
-        return hashlib.blake2b(described(work).encode(), digest_size=12).hexdigest()
+        return hashlib.blake2b(describe_work(work).encode(), digest_size=12).hexdigest()
 
 
-def described(work: object) -> str:
+def describe_work(work: object) -> str:
     """The whole ``repr``: arrays are not shortened. One that holds an address says nothing, and is refused."""
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = repr(work)
@@ -101,9 +101,9 @@ class NoSample:
         return np.empty((size, 0))
 
 
-def drawn(setting: Setting, size: int, seed: int, block: int) -> Draws:
+def draw_block(setting: Setting, size: int, seed: int, block: int) -> Draws:
     """One block of repetitions."""
-    samples = _samples(_Described(described(setting.sample), setting.sample), size, seed, block)
+    samples = _samples(_Described(describe_work(setting.sample), setting.sample), size, seed, block)
     return setting.simulate(samples, _generator(f"noise/{setting.noise}/{block}", seed))
 
 
@@ -128,15 +128,15 @@ def _generator(key: str, seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.SFC64([seed, *np.frombuffer(digest, "<u4").tolist()]))
 
 
-def simulated(setting: Setting, repetitions: int, seed: int) -> Summary:
+def simulate(setting: Setting, repetitions: int, seed: int) -> Summary:
     """claim:study-stream. All repetitions of one setting, in blocks with generators of their own, summarised."""
     starts = range(0, repetitions, BLOCK)
-    made = [drawn(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
-    columns = [_stacked([getattr(draws, name) for draws in made]) for name in ("estimates", "lower", "upper")]
+    made = [draw_block(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
+    columns = [_stack([getattr(draws, name) for draws in made]) for name in ("estimates", "lower", "upper")]
     return summarise(columns[0], columns[1], columns[2], np.array(setting.truths), np.array(setting.limits))  # type: ignore[arg-type]
 
 
-def _stacked(parts: Sequence[Array | None]) -> Array | None:
+def _stack(parts: Sequence[Array | None]) -> Array | None:
     arrays = [part for part in parts if part is not None]
     if not arrays:
         return None
@@ -178,9 +178,9 @@ def run(
         progress(len(done), len(work))
     if threads == 1:
         for identity, setting in waiting:
-            note(identity, simulated(setting, repetitions, seed))
+            note(identity, simulate(setting, repetitions, seed))
     else:
-        _threaded(waiting, repetitions, seed, threads, note)
+        _run_threads(waiting, repetitions, seed, threads, note)
     return [done[identity] for identity in identities]
 
 
@@ -193,7 +193,7 @@ def require_order(settings: Sequence[Setting], repetitions: object, seed: object
     require_distinct(settings)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A text for a message: one line, and not a long one."""
     shown = repr(text)
     return shown if len(shown) <= 60 else shown[:57] + "...'"
@@ -212,7 +212,7 @@ def _workers(repetitions: int) -> int:
     return os.cpu_count() or 1 if repetitions >= _WORTH_THREADS else 1
 
 
-def _threaded(
+def _run_threads(
     waiting: Sequence[tuple[str, Setting]],
     repetitions: int,
     seed: int,
@@ -229,7 +229,7 @@ def _threaded(
 
     try:
         for identity, setting in waiting:
-            ahead.append((identity, pool.submit(simulated, setting, repetitions, seed)))
+            ahead.append((identity, pool.submit(simulate, setting, repetitions, seed)))
             if len(ahead) > 4 * threads:
                 settle()
         while ahead:
@@ -249,7 +249,7 @@ def require_distinct(settings: Sequence[Setting]) -> None:
         twice = [name for i, name in enumerate(setting.quantities) if name in setting.quantities[:i]]
         if twice:
             raise ValueError(
-                f"quantities must differ in name, but {shortened(twice[0])} is there twice; change labels or sums"
+                f"quantities must differ in name, but {shorten(twice[0])} is there twice; change labels or sums"
             )
 
 

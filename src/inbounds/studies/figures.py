@@ -127,7 +127,7 @@ def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantitie
     sizes = _over_sizes(released)
     marks_of = alt.Scale(domain=list(quantities), range=_SHAPES[: len(quantities)])
     shape = alt.Shape("quantity:N", title=None, scale=marks_of, legend=_legend("circle"))
-    colour, dash = _styled(["original", "released"], [_VERMILION, _BLUE], [[4, 3], [1, 0]])
+    colour, dash = _style(["original", "released"], [_VERMILION, _BLUE], [[4, 3], [1, 0]])
     lines: list[Any] = []
     for measure, name in _MEASURES.items():
         # One data object for all layers of a row of panels.
@@ -146,7 +146,7 @@ def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantitie
             level = 0.0 if measure == "bias" else 0.95
             marks.insert(0, alt.Chart(data).mark_rule(color="#999").encode(y=alt.datum(level)))
         lines.append(_panels(alt.layer(*marks), list(columns), header=measure == "bias"))
-    return _finished(alt.vconcat(*lines, spacing=4), title)
+    return _finish(alt.vconcat(*lines, spacing=4), title)
 
 
 def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> Any:
@@ -183,7 +183,7 @@ def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> An
         )
         lines.append(_panels(alt.layer(*bands, truth.encode(y="truth:Q"), mean), columns, header=not lines))
     subtitle = "black: mean; dark band: 25 to 75%; light band: 2.5 to 97.5%; dashed: the true value"
-    return _finished(alt.vconcat(*lines, spacing=4), [title, subtitle])
+    return _finish(alt.vconcat(*lines, spacing=4), [title, subtitle])
 
 
 def joint_matrix(table: pl.DataFrame, title: str) -> Any:
@@ -202,7 +202,7 @@ def joint_matrix(table: pl.DataFrame, title: str) -> Any:
     for quantity in ("S11", "S12", "r"):
         data = [row for row in rows if row["quantity"] == quantity]
         lines.append(_series(data, series, f"RMSE of {quantity}", last=quantity == "r", header=not lines, log=True))
-    return _finished(alt.vconcat(*lines, spacing=4), title)
+    return _finish(alt.vconcat(*lines, spacing=4), title)
 
 
 def ways(table: pl.DataFrame, title: str) -> Any:
@@ -238,7 +238,7 @@ def ways(table: pl.DataFrame, title: str) -> Any:
                 data, list(named.values()), name, last=measure == "width", header=not lines, log=measure != "coverage"
             )
         )
-    return _finished(alt.vconcat(*lines, spacing=4), title)
+    return _finish(alt.vconcat(*lines, spacing=4), title)
 
 
 _DRAWN = ("n", "quantity", "measure", "value")
@@ -274,7 +274,7 @@ def _legend(symbol: str = "stroke") -> alt.Legend:
     return alt.Legend(orient="bottom", symbolType=symbol, symbolSize=size, columns=4, labelLimit=220)
 
 
-def _styled(names: Sequence[str], colours: Sequence[str], dashes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+def _style(names: Sequence[str], colours: Sequence[str], dashes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """A colour and a dash for every series, in one legend."""
     colour = alt.Color("series:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=_legend())
     return colour, alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=_legend())
@@ -284,7 +284,7 @@ def _series(
     data: list[dict[str, Any]], names: Sequence[str], title: str, *, last: bool, header: bool, log: bool
 ) -> Any:
     """Lines over n, one for each name, in panels."""
-    colour, dash = _styled(names, _STYLES[0][: len(names)], _STYLES[1][: len(names)])
+    colour, dash = _style(names, _STYLES[0][: len(names)], _STYLES[1][: len(names)])
     lines = (
         alt.Chart(alt.InlineData(values=data))
         .mark_line(strokeWidth=1.8)
@@ -311,7 +311,7 @@ def _panels(chart: Any, columns: Sequence[str], *, header: bool, width: int = 11
     )
 
 
-def _finished(chart: Any, title: str | list[str]) -> Any:
+def _finish(chart: Any, title: str | list[str]) -> Any:
     heading: Any = {"text": title} if isinstance(title, str) else {"text": title[0], "subtitle": title[1:]}
     return (
         chart.properties(title=alt.TitleParams(**heading, anchor="start"))

@@ -34,7 +34,7 @@ from inbounds._mistakes import explain, write_place
 from inbounds.errors import StudyError as StudyError
 from inbounds.repairs.tree import Groups
 from inbounds.studies.covariance import Covariance, Matrix
-from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shortened
+from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shorten
 from inbounds.studies.proportions import Proportions, Shares
 
 # More settings than this are a slip of the pen: hours of work and a table of millions of rows.
@@ -94,7 +94,7 @@ Losses: TypeAlias = Annotated[tuple[Number, ...], Field(min_length=1), AfterVali
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    def _given(self, *names: str) -> dict[str, Any]:
+    def _list_given(self, *names: str) -> dict[str, Any]:
         """The keys of these that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
@@ -146,7 +146,7 @@ class ProportionsKeys(_Section):
     def design(self, scenarios: tuple[Any, ...]) -> Proportions:
         """The design; what the file does not say is left to it."""
         words = "mechanisms", "repairs", "estimators", "calibrations", "neighbours", "copies"
-        return Proportions(scenarios, self.n, self.epsilon, **self._given(*words))
+        return Proportions(scenarios, self.n, self.epsilon, **self._list_given(*words))
 
 
 class CovarianceKeys(_Section):
@@ -167,7 +167,7 @@ class CovarianceKeys(_Section):
     def design(self, scenarios: tuple[Any, ...]) -> Covariance:
         """The design; what the file does not say is left to it."""
         words = "mechanisms", "repairs", "calibrations", "undefined"
-        return Covariance(scenarios, self.n, self.epsilon, **self._given(*words))
+        return Covariance(scenarios, self.n, self.epsilon, **self._list_given(*words))
 
 
 Keys: TypeAlias = ProportionsKeys | CovarianceKeys
@@ -286,7 +286,7 @@ def _check_name(keys: Keys, name: str) -> str:
     name, origin = (name, ' from the file\'s; write name = "..."') if keys.name is None else (keys.name, "")
     if not re.fullmatch(r"\w([\w. -]{0,98}\w)?", name) or name.lower().startswith(_RESERVED):
         rule = "name must be letters, digits, spaces, '.', '-' and '_', at most 100, and no name of the paper's files"
-        raise ValueError(f"{rule}: it names files; got {shortened(name)}{origin}")
+        raise ValueError(f"{rule}: it names files; got {shorten(name)}{origin}")
     return name
 
 

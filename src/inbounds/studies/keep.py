@@ -41,8 +41,8 @@ class Journal:
         _lock(self._file, path)
         self._file.seek(0)
         *lines, _ = self._file.read().split(b"\n")
-        if lines and _parsed(lines[0]) == header:
-            for entry in map(_parsed, lines[1:]):
+        if lines and _parse(lines[0]) == header:
+            for entry in map(_parse, lines[1:]):
                 if (found := _summary(entry)) and entry["setting"] in wanted:
                     self.known[entry["setting"]] = found
         else:
@@ -89,7 +89,7 @@ def _lock(file: Any, path: Path) -> None:
         ) from None
 
 
-def _parsed(line: bytes) -> Any:
+def _parse(line: bytes) -> Any:
     try:
         return json.loads(line)
     except ValueError:
@@ -137,7 +137,7 @@ def conduct(
     made = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
     if journal.replaced:
         say(f"{name}: an interrupted run with another seed or number of repetitions is replaced")
-    if not journal.known and (finished := _finished(folder, name, made)) is not None:
+    if not journal.known and (finished := _read_finished(folder, name, made)) is not None:
         journal.close(done=True)
         say(f"{name}: the table is there already")
         return finished
@@ -169,9 +169,9 @@ def unheard(text: str) -> None:
     """Nobody listens."""
 
 
-def _finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataFrame | None":
+def _read_finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataFrame | None":
     """The table of an earlier run that was made in the very same way."""
-    said = _parsed(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
+    said = _parse(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
     return read(folder, name) if said == made and (folder / f"{name}.csv").exists() else None
 
 

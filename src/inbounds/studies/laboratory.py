@@ -49,7 +49,7 @@ def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.un
     if not what.endswith(".toml"):
         raise ValueError(f"{what!r} is not a study; use covariance, proportions, paper, or a file that ends in .toml")
     own = file.load(Path(what), undefined=order.undefined)
-    table = _simulated(own.name, own.settings, own, order, progress, say)
+    table = _simulate(own.name, own.settings, own, order, progress, say)
     _forget(order.folder, f"{own.name}-*")
     drawn = []
     if order.figures:
@@ -58,8 +58,8 @@ def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.un
         made = figures.of_own(own.kind, table, own.name)
         if len(made) > _MOST_FIGURES:
             say(f"{own.name}: {_MOST_FIGURES} of {len(made)} figures are drawn; shorter lists show all of them")
-        drawn = _drawn(made[:_MOST_FIGURES], order, progress, say)
-    return _written(order, [own.name], drawn)
+        drawn = _draw_charts(made[:_MOST_FIGURES], order, progress, say)
+    return _list_files(order, [own.name], drawn)
 
 
 # Names of the figures of each study.
@@ -73,18 +73,18 @@ def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[
     for name in names:
         rule = order.undefined or "omit"
         settings = paper.covariance(undefined=rule) if name == "covariance" else paper.proportions()
-        table = _simulated(name, settings, None, order, progress, say)
+        table = _simulate(name, settings, None, order, progress, say)
         _forget(order.folder, *_FIGURES[name])
         if order.figures:
             from inbounds.studies import figures
 
-            drawn += _drawn(list(figures.of_paper(name, table)), order, progress, say)
+            drawn += _draw_charts(list(figures.of_paper(name, table)), order, progress, say)
     verdicts = write_claims(order.folder)
     say("findings of the paper: " + ", ".join(f"{count} {word}" for word, count in verdicts.items()))
-    return _written(order, names, drawn) | {"claims": str(order.folder / "claims.html"), "verdicts": verdicts}
+    return _list_files(order, names, drawn) | {"claims": str(order.folder / "claims.html"), "verdicts": verdicts}
 
 
-def _simulated(
+def _simulate(
     name: str, settings: Sequence[Setting], own: file.StudyFile | None, order: Order, progress: Any, say: Say
 ) -> "polars.DataFrame":
     """Run and keep the table, and a note of how it was made."""
@@ -127,7 +127,7 @@ def _forget(folder: Path, *patterns: str) -> None:
                 path.unlink()
 
 
-def _drawn(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list[str]:
+def _draw_charts(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list[str]:
     from inbounds.studies import figures
 
     paths = []
@@ -139,7 +139,7 @@ def _drawn(charts: Sequence[Any], order: Order, progress: Any, say: Say) -> list
     return paths
 
 
-def _written(order: Order, names: Sequence[str], drawn: list[str]) -> dict[str, Any]:
+def _list_files(order: Order, names: Sequence[str], drawn: list[str]) -> dict[str, Any]:
     return {"tables": [str(order.folder / f"{name}.csv") for name in names], "figures": drawn}
 
 
@@ -148,7 +148,7 @@ def write_claims(folder: Path) -> dict[str, int]:
     from inbounds.studies import claims, page
 
     tables = {name: keep.read(folder, name) for name in STUDIES}
-    rows = claims.rows(claims.judged(tables))
+    rows = claims.rows(claims.judge_all(tables))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()

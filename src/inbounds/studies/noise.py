@@ -13,18 +13,18 @@ from inbounds._check import Array
 MECHANISMS = ("truncated", "bit", "unbounded", "joint")
 
 
-def bounded(mechanism: str, at: Array, scale: Any, lower: Any, upper: Any, rng: np.random.Generator) -> Array:
+def draw_bounded(mechanism: str, at: Array, scale: Any, lower: Any, upper: Any, rng: np.random.Generator) -> Array:
     """claim:study-noise. Laplace noise around ``at``: clamped, renormalised to the bounds, or as it falls.
 
     Values outside the bounds are allowed: truncation then has the law of the nearest bound (memorylessness).
     """
     if mechanism == "truncated":
-        return _truncated(np.clip(at, lower, upper), scale, lower, upper, rng)
+        return _draw_truncated(np.clip(at, lower, upper), scale, lower, upper, rng)
     noisy = at + scale * rng.laplace(size=np.shape(at))
     return np.asarray(np.clip(noisy, lower, upper) if mechanism == "bit" else noisy)
 
 
-def _truncated(at: Array, scale: Any, lower: Any, upper: Any, rng: np.random.Generator) -> Array:
+def _draw_truncated(at: Array, scale: Any, lower: Any, upper: Any, rng: np.random.Generator) -> Array:
     """By the inverse of the distribution function: u P1(α) + (1-u) P1(β) decides the side and how far."""
     left, right = -np.expm1((lower - at) / scale), -np.expm1((at - upper) / scale)
     # Uniform on (-left, right): how much of the mass on its side lies between s and the value.
@@ -37,7 +37,7 @@ def supnorm(dimension: int, size: int, rng: np.random.Generator) -> Array:
     return np.asarray(rng.gamma(dimension + 1.0, 1.0, (size, 1)) * rng.uniform(-1, 1, (size, dimension)))
 
 
-def whole(scale: float, shape: Any, rng: np.random.Generator) -> Array:
+def draw_whole(scale: float, shape: Any, rng: np.random.Generator) -> Array:
     """Integers with P(k) ∝ e^(-|k|/scale): the difference of two geometric variables."""
     stop = -np.expm1(-1 / scale)
     return np.asarray(rng.geometric(stop, shape) - rng.geometric(stop, shape), float)
@@ -51,7 +51,7 @@ def zero_sum(scale: float, cells: int, size: int, rng: np.random.Generator) -> A
     kept: list[Array] = []
     lacking = size
     while lacking > 0:
-        first = whole(scale, (2 * lacking + 64, cells - 1), rng)
+        first = draw_whole(scale, (2 * lacking + 64, cells - 1), rng)
         last = -first.sum(axis=1)
         good = rng.random(len(last)) < np.exp(-np.abs(last) / scale)
         kept.append(np.column_stack([first[good], last[good]])[:lacking])
@@ -59,10 +59,10 @@ def zero_sum(scale: float, cells: int, size: int, rng: np.random.Generator) -> A
     return np.concatenate(kept)
 
 
-def whole_bounded(mechanism: str, counts: Array, scale: float, most: int, rng: np.random.Generator) -> Array:
+def draw_whole_bounded(mechanism: str, counts: Array, scale: float, most: int, rng: np.random.Generator) -> Array:
     """claim:study-whole. Noisy counts in 0..most: clamped, or renormalised to them."""
     if mechanism != "truncated":
-        noisy = counts + whole(scale, np.shape(counts), rng)
+        noisy = counts + draw_whole(scale, np.shape(counts), rng)
         return np.clip(noisy, 0, most) if mechanism == "bit" else noisy
     # Weights of below : at : above are q(1-q^k)/(1-q) : 1 : q(1-q^(most-k))/(1-q); the distance is geometric, modulo
     # the room that there is (memorylessness).

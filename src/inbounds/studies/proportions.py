@@ -23,10 +23,10 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.inference.counts import Binomial, sampled
+from inbounds.inference.counts import Binomial, choose_family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
-from inbounds.inference.synthesis import pooled
+from inbounds.inference.synthesis import pool_copies
 from inbounds.privacy.exact import calibrate_scale
 from inbounds.repairs.simplex import all_but_one, project, rescale
 from inbounds.repairs.tree import Groups, Tree, balanced, consistent, grow, leaves_of
@@ -123,21 +123,21 @@ class Run:
         if self.estimator == "exact":
             return self._exact(self._noisy_counts(counts, noise_), combine)
         if self.estimator == "wald":
-            return self._wald(self._released(counts, noise_) @ combine)
-        values = np.stack([self._released(counts, noise_) @ combine for _ in range(self.copies)])
-        point, variance, freedom, _, _ = pooled(values, self.n)
+            return self._wald(self._release(counts, noise_) @ combine)
+        values = np.stack([self._release(counts, noise_) @ combine for _ in range(self.copies)])
+        point, variance, freedom, _, _ = pool_copies(values, self.n)
         half = t_reach(freedom, self.copies) * np.sqrt(np.maximum(variance, 0.0))
         return Draws(point, point - half, point + half)
 
-    def _released(self, counts: Array, rng: np.random.Generator) -> Array:
+    def _release(self, counts: Array, rng: np.random.Generator) -> Array:
         """Shares with noise, repaired."""
         if self.mechanism == "joint":
             noisy = (counts + noise.zero_sum(self.scale * self.n, counts.shape[1], len(counts), rng)) / self.n
-            return self._repaired(noisy)
+            return self._repair(noisy)
         true = counts @ _members(self.scenario.tree()).T if self.repair == "tree" else counts
-        return self._repaired(noise.bounded(self.mechanism or "", true / self.n, self.scale, 0.0, 1.0, rng))
+        return self._repair(noise.draw_bounded(self.mechanism or "", true / self.n, self.scale, 0.0, 1.0, rng))
 
-    def _repaired(self, noisy: Array) -> Array:
+    def _repair(self, noisy: Array) -> Array:
         if self.repair == "rescale":
             return rescale(noisy)
         if self.repair == "project":
@@ -158,7 +158,7 @@ class Run:
         scale = self.scale * self.n
         if self.mechanism == "joint":
             return counts + noise.zero_sum(scale, counts.shape[1], len(counts), rng)
-        return noise.whole_bounded(self.mechanism or "", counts, scale, self.n, rng)
+        return noise.draw_whole_bounded(self.mechanism or "", counts, scale, self.n, rng)
 
     def _exact(self, noisy: Array, combine: Array) -> Draws:
         """One interval for every noisy count that occurs; none for sums, whose noise has another law."""
@@ -166,7 +166,7 @@ class Run:
         law = self._law()
         ends = np.array([_ends(law, self.n, float(count)) for count in seen])
         limits = [ends[place.reshape(noisy.shape), side] for side in (0, 1)]
-        values = self._repaired(noisy / self.n) @ combine
+        values = self._repair(noisy / self.n) @ combine
         sums = np.full((len(noisy), combine.shape[1] - noisy.shape[1]), np.nan)
         return Draws(values, *(np.column_stack([limit, sums]) for limit in limits))
 
@@ -179,7 +179,7 @@ class Run:
 
 @lru_cache(maxsize=1 << 16)
 def _ends(law: Law, n: int, count: float) -> tuple[float, float]:
-    low, high = inverted(sampled(Binomial(n), law, count), count, 1 - _LEVEL)
+    low, high = inverted(choose_family(Binomial(n), law, count), count, 1 - _LEVEL)
     return float(low), float(high)
 
 

@@ -63,7 +63,7 @@ def records(cells: Cells) -> int:
     return sum(count for count, _, _ in cells.values())
 
 
-def refused(column: Column, what: str) -> DataError:
+def make_refusal(column: Column, what: str) -> DataError:
     """The error for a table that holds what a column's rule does not take."""
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
@@ -80,7 +80,7 @@ def refused(column: Column, what: str) -> DataError:
     )
 
 
-def whole(column: Any) -> npt.NDArray[np.int64]:
+def to_whole(column: Any) -> npt.NDArray[np.int64]:
     """Whole numbers as an engine returns them: 64-bit integers, or doubles, decimals or None."""
     import narwhals as nw
 
@@ -92,16 +92,16 @@ def whole(column: Any) -> npt.NDArray[np.int64]:
 def places_of(key: Key, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
     """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
     if isinstance(key, Edges):
-        places = whole(labels)
+        places = to_whole(labels)
     elif not labels.dtype.is_numeric():
         places = _by_text(key, labels, to_hexadecimal if hexadecimal else str)
     elif isinstance(key.levels[0], str):
-        places = _with_strays(key, whole(labels).copy())
+        places = _with_strays(key, to_whole(labels).copy())
     else:
-        places = _by_number(key, whole(labels))
+        places = _by_number(key, to_whole(labels))
     for refusal, what in ((OTHER, "other"), (MISSING, "missing")):
         if np.any(places == refusal):
-            raise refused(key, what)
+            raise make_refusal(key, what)
     return places
 
 
@@ -142,7 +142,7 @@ def integer(value: Any) -> int:
     return 0 if value is None else int(value)
 
 
-def added(a: Cell, b: Cell) -> Cell:
+def add_cells(a: Cell, b: Cell) -> Cell:
     def plus(x: Sequence[int], y: Sequence[int]) -> tuple[int, ...]:
         return tuple(i + j for i, j in zip(x, y, strict=True))
 

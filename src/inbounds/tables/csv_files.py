@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from inbounds.tables.files import find_files
 from inbounds.tables.schema import Column, DataError
-from inbounds.tables.sources import guarded
+from inbounds.tables.sources import guard
 from inbounds.tables.untyped import text_as, typed_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def scan(text: str, columns: Sequence[Column], *, secret: bool = False) -> "pl.L
         [file.path for file in files],
         has_header=False,
         skip_rows=1,
-        schema=dict.fromkeys(_told_apart(names), pl.String),
+        schema=dict.fromkeys(_tell_apart(names), pl.String),
         separator=chr(_SEPARATOR),
         quote_char=chr(_QUOTE),
         encoding="utf8-lossy",
@@ -74,7 +74,7 @@ def scan(text: str, columns: Sequence[Column], *, secret: bool = False) -> "pl.L
     )
     if columns:
         rows = sum(check_structure(file, len(names)) for file in files)
-        if guarded(lambda: frame.select(pl.len()).collect(engine="streaming").item()) != rows:
+        if guard(lambda: frame.select(pl.len()).collect(engine="streaming").item()) != rows:
             raise DataError("the CSV files changed while they were read, or are compressed in a way that is not known")
     typed = {typed_name(column): text_as(pl.col(column.name), column) for column in columns if column.name in names}
     return frame.with_columns(**typed)
@@ -98,7 +98,7 @@ def _require_once(names: Sequence[str], columns: Sequence[Column]) -> None:
             raise DataError(f"the table has two columns of the name {column.name!r}; rename one")
 
 
-def _told_apart(names: Sequence[str]) -> list[str]:
+def _tell_apart(names: Sequence[str]) -> list[str]:
     """Names of which no two are the same: columns that nobody asks for may share one."""
     made: dict[str, None] = {}
     seen = Counter[str]()
@@ -111,7 +111,7 @@ def _told_apart(names: Sequence[str]) -> list[str]:
     return list(made)
 
 
-def _decompressed(raw: BinaryIO) -> Any:
+def _decompress(raw: BinaryIO) -> Any:
     """The bytes of a file, decompressed as its first bytes say, which is how Polars decides it, too."""
     start = raw.read(4)
     raw.seek(0)
@@ -129,7 +129,7 @@ def _decompressed(raw: BinaryIO) -> Any:
 def _blocks(file: File) -> Iterator[bytes]:
     """The bytes of a file without its byte order mark."""
     try:
-        with file.path.open("rb") as raw, _decompressed(raw) as stream:
+        with file.path.open("rb") as raw, _decompress(raw) as stream:
             start = stream.read(_BLOCK)
             if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
                 raise DataError(f"{file.title} is in UTF-16; save it as UTF-8")

@@ -20,11 +20,11 @@ import numpy as np
 
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import rules
-from inbounds.tables.answers import Cell, Cells, Counts, added, integer, places_of, records, refused, whole
+from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
 from inbounds.tables.dialects import prepare
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Edges, Levels, Quantised
-from inbounds.tables.sources import Frame, check_types, guarded
+from inbounds.tables.sources import Frame, check_types, guard
 from inbounds.tables.untyped import source_name
 
 # And 64-bit integers, with a bit to spare.
@@ -35,7 +35,7 @@ def count_rows(frame: Frame) -> int:
     """Number of rows."""
     import narwhals as nw
 
-    return int(_collected(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
+    return int(_collect(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
 
 
 def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -> list[Cells]:
@@ -56,11 +56,11 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     polars = frame.implementation.is_polars()
     at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
     # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
-    queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merged(requests)
+    queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merge(requests)
     made = frame.implementation
     integers = polars or made.is_duckdb() or made.is_pyspark() or made.is_pyspark_connect()
     plans = [Plan(query, at_most, integers=integers) for query in queries]
-    answers = _collected(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
+    answers = _collect(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
     results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
     if any(records(result) > most for result in results):
         raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
@@ -119,13 +119,13 @@ class Plan:
             return frame.select(nw.len().alias("one"))
         polars = frame.implementation.is_polars()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
-        frame, types, text = self._prepared(frame)
+        frame, types, text = self._prepare(frame)
         names = {column: source_name(column, types) for column in request.columns}
         frame = frame.select(
             **{f"c{i}": rules.number(names[one.column], types[names[one.column]]) for i, one in sums},
             **{f"g{i}": rules.key_values(key, names[key], types[names[key]]) for i, key in keys},
         )
-        levels = [(f"g{i}", key, _compared(types[names[key]])) for i, key in keys if isinstance(key, Levels)]
+        levels = [(f"g{i}", key, _choose_type(types[names[key]])) for i, key in keys if isinstance(key, Levels)]
         made = {
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
@@ -147,7 +147,7 @@ class Plan:
             return frame
         for name, key, dtype in levels:
             if polars and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
-                frame = rules.placed(frame, name, key)
+                frame = rules.place_levels(frame, name, key)
                 continue
             hexadecimal = text == "hexadecimal" and _is_text(dtype)
             named = name.replace("g", "h") if hexadecimal else name
@@ -156,7 +156,7 @@ class Plan:
         totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
         return frame.group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
 
-    def _prepared(self, frame: Frame) -> tuple[Frame, Any, str]:
+    def _prepare(self, frame: Frame) -> tuple[Frame, Any, str]:
         """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
         types = frame.collect_schema()
         numbers = [*(one.column.name for one in self.request.sums)]
@@ -184,7 +184,7 @@ class Plan:
         for i, pair in enumerate(self.request.pairs):
             coarser, finer = _coarser_first(pair)
             k, j = nw.col(f"k{place[finer]}"), place[coarser]
-            whole[f"p{i}"] = rules.floored(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
+            whole[f"p{i}"] = rules.floor(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
         # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
         digits, largest = self.terms, self._largest()
@@ -192,17 +192,17 @@ class Plan:
             for name in [name for name in whole if len(digits[name]) == level + 1]:
                 wide = level == 0 and largest[name] * self.most > EXACT
                 terms[digits[name][level]] = whole.pop(name).cast(nw.Int64) if wide else whole.pop(name)
-            frame, low, whole = _divided(frame, whole, 2.0**self.base, level)
+            frame, low, whole = _divide(frame, whole, 2.0**self.base, level)
             terms |= {digits[name][level]: digit for name, digit in low.items()}
         return frame, terms
 
     def cells(self, answer: Any) -> Cells:
         """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
         request = self.request
-        counts = whole(answer["one"])
+        counts = to_whole(answer["one"])
         for i in self.refusing:
-            if np.any(whole(answer[f"m{i}"]) != counts):
-                raise refused(request.sums[i].column, "missing")
+            if np.any(to_whole(answer[f"m{i}"]) != counts):
+                raise make_refusal(request.sums[i].column, "missing")
         names = set(answer.columns)
         written = [f"h{i}" in names for i in range(len(request.by))]
         places = [
@@ -216,13 +216,13 @@ class Plan:
         result: dict[tuple[int, ...], Cell] = {}
         parts = list(self.terms.values())
         for row, (count, *place) in zip(answer.iter_rows(named=True), np.array([counts, *places]).T, strict=True):
-            terms = [self._composed(row, digits) for digits in parts]
+            terms = [self._compose(row, digits) for digits in parts]
             cell = int(count), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
             where = tuple(int(i) for i in place)
-            result[where] = added(result[where], cell) if where in result else cell
+            result[where] = add_cells(result[where], cell) if where in result else cell
         return result
 
-    def _composed(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
+    def _compose(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
         return sum(integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
 
 
@@ -232,14 +232,14 @@ def _is_text(dtype: Any) -> bool:
     return dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def _compared(dtype: Any) -> Any:
+def _choose_type(dtype: Any) -> Any:
     """The type in which a key is compared with its levels (see `rules.key_values`)."""
     import narwhals as nw
 
     return nw.Float64() if dtype.is_integer() and dtype != nw.Int64 else dtype
 
 
-def _divided(
+def _divide(
     frame: Frame, terms: Mapping[str, Any], base: float, level: int
 ) -> tuple[Frame, dict[str, Any], dict[str, Any]]:
     """Whole numbers as what is left over by the base, and how often the base goes into them."""
@@ -250,7 +250,7 @@ def _divided(
     frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
     whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
     frame = frame.with_columns(
-        **{f"{name}_above_{level}": rules.floored(one * (1 / base)) for name, one in whole.items()}
+        **{f"{name}_above_{level}": rules.floor(one * (1 / base)) for name, one in whole.items()}
     )
     above = {name: nw.col(f"{name}_above_{level}") for name in terms}
     return frame, {name: whole[name] - above[name] * base for name in terms}, above
@@ -261,7 +261,7 @@ def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
     return (pair.second, pair.first) if swap else (pair.first, pair.second)
 
 
-def _collected(make: Callable[[], Sequence[Any]]) -> list[Any]:
+def _collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
     """The answer to each query, a small table."""
     import narwhals as nw
 
@@ -275,14 +275,14 @@ def _collected(make: Callable[[], Sequence[Any]]) -> list[Any]:
             return [nw.from_native(one) for one in found]
         return [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
 
-    return guarded(run)
+    return guard(run)
 
 
 # More cells than this are counted in passes of their own.
 _MOST_CELLS = 1 << 16
 
 
-def _merged(requests: Sequence[Request]) -> list[Request]:
+def _merge(requests: Sequence[Request]) -> list[Request]:
     """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
     passes: list[list[Request]] = []
     for request in requests:
@@ -323,5 +323,5 @@ def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Reque
     for place, (count, all_sums, all_pairs) in cells.items():
         margin = tuple(place[i] for i in keys)
         cell = count, tuple(all_sums[i] for i in sums), tuple(all_pairs[i] for i in pairs)
-        result[margin] = added(result[margin], cell) if margin in result else cell
+        result[margin] = add_cells(result[margin], cell) if margin in result else cell
     return result

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from inbounds.tables.files import find_files
 from inbounds.tables.schema import Column, DataError
-from inbounds.tables.sources import guarded
+from inbounds.tables.sources import guard
 from inbounds.tables.untyped import kind_of
 
 SUFFIXES = (".parquet", ".pq")
@@ -57,7 +57,7 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
 def _types(file: str) -> dict[str, str]:
     import polars as pl
 
-    return {name: str(dtype) for name, dtype in guarded(lambda: pl.read_parquet_schema(file)).items()}
+    return {name: str(dtype) for name, dtype in guard(lambda: pl.read_parquet_schema(file)).items()}
 
 
 _NUMBERS = ("Int", "UInt", "Float", "Decimal", "Boolean")

@@ -27,7 +27,7 @@ from inbounds import _check
 from inbounds.tables import csv_files
 from inbounds.tables.parquet_files import Group, group_files
 from inbounds.tables.schema import Column, DataError
-from inbounds.tables.sources import guarded
+from inbounds.tables.sources import guard
 
 ENGINES = ("polars", "duckdb", "dask", "spark")
 _DUCKDB = (".duckdb", ".ddb")
@@ -49,12 +49,12 @@ def open_place(source: Any, columns: Sequence[Column], *, table: str | None = No
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, or the address of a Spark server")
     if text.startswith(("postgresql://", "postgres://")):
         _only(engine, (), "a PostgreSQL server")
-        return _postgres(text, _named_table(table, "a PostgreSQL server"))
+        return _postgres(text, _check_table_name(table, "a PostgreSQL server"))
     if "://" in text and not text.startswith(("s3://", "gs://", "az://", "hdfs://")):
         raise ValueError("source must be a path, or a URL that begins with postgresql:// or the name of a file store")
     if text.endswith(_DUCKDB):
         _only(engine, ("duckdb",), "a DuckDB file")
-        return _duckdb_file(text, _named_table(table, "a DuckDB file"), str(source))
+        return _duckdb_file(text, _check_table_name(table, "a DuckDB file"), str(source))
     if table is not None:
         raise ValueError("table= belongs to a DuckDB file or a PostgreSQL server; a path says which files there are")
     kind = _kind(text, str(source))
@@ -85,7 +85,7 @@ def _only(engine: str | None, engines: Sequence[str], what: str) -> None:
         raise ValueError(f"{what} does its own work: leave engine= out")
 
 
-def _named_table(table: Any, what: str) -> str:
+def _check_table_name(table: Any, what: str) -> str:
     if not isinstance(table, str) or not table:
         raise ValueError(f"{what} needs table=, the name of the table or view to read")
     return table
@@ -115,7 +115,7 @@ def _suffix(name: str) -> str:
     return "parquet" if name.endswith((".parquet", ".pq")) else ""
 
 
-def _needed(module: str, extra: str, what: str) -> Any:
+def _import_engine(module: str, extra: str, what: str) -> Any:
     """An engine, or the line that installs it."""
     try:
         return import_module(module)
@@ -141,13 +141,13 @@ def _polars(text: str, columns: Sequence[Column]) -> Any:
         casts: dict[Any, Any] = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame.select(typed).cast(casts) if group.columns else frame
 
-    return guarded(lambda: pl.concat([read(group) for group in group_files(text, columns)]))
+    return guard(lambda: pl.concat([read(group) for group in group_files(text, columns)]))
 
 
 def _duckdb(text: str, columns: Sequence[Column]) -> Any:
-    duckdb = _needed("duckdb", "duckdb", "engine='duckdb'")
+    duckdb = _import_engine("duckdb", "duckdb", "engine='duckdb'")
     types = {"number": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
-    connection = guarded(duckdb.connect)
+    connection = guard(duckdb.connect)
 
     def read(group: Group) -> Any:
         frame = connection.read_parquet(_plain(group.files))
@@ -158,11 +158,11 @@ def _duckdb(text: str, columns: Sequence[Column]) -> Any:
             casts.append(f"{value if kind is None else f'CAST({value} AS {types[kind]})'} AS {quoted}")
         return frame.project(", ".join(casts)) if casts else frame
 
-    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
+    return guard(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
 
 
 def _dask(text: str, columns: Sequence[Column]) -> Any:
-    frames = _needed("dask.dataframe", "dask", "engine='dask'")
+    frames = _import_engine("dask.dataframe", "dask", "engine='dask'")
     # Not Arrow's doubles, to which it casts no integer beyond 2^53.
     types = {"number": "float64", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
 
@@ -171,16 +171,16 @@ def _dask(text: str, columns: Sequence[Column]) -> Any:
         casts = {name: types[kind] for name, kind in group.columns if kind is not None}
         return frame[[name for name, _ in group.columns]].astype(casts) if group.columns else frame
 
-    return guarded(lambda: _one_of([read(group) for group in group_files(text, columns)], frames.concat))
+    return guard(lambda: _combine([read(group) for group in group_files(text, columns)], frames.concat))
 
 
-def _one_of(frames: Sequence[Any], concat: Callable[[Sequence[Any]], Any]) -> Any:
+def _combine(frames: Sequence[Any], concat: Callable[[Sequence[Any]], Any]) -> Any:
     return frames[0] if len(frames) == 1 else concat(frames)
 
 
 def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> Any:
     """The caller's own session where there is one; otherwise one on the master that was named, or a local one."""
-    sql = _needed("pyspark.sql", "spark", "engine='spark'")
+    sql = _import_engine("pyspark.sql", "spark", "engine='spark'")
     types = {"number": "double", "text": "string", "boolean": "boolean"}
 
     def start() -> Any:
@@ -189,7 +189,7 @@ def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> A
             return builder.getOrCreate()
         return (builder.remote(master) if master.startswith(_CONNECT) else builder.master(master)).getOrCreate()
 
-    session = guarded(start)
+    session = guard(start)
 
     def read(group: Group) -> Any:
         frame, known = session.read.parquet(*_plain(group.files)), sql.functions
@@ -199,7 +199,7 @@ def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> A
                 frame = frame.withColumn(name, value.cast(types[kind]))
         return frame.select(*(name for name, _ in group.columns)) if group.columns else frame
 
-    return guarded(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
+    return guard(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
 
 
 _READERS: dict[str, Callable[[str, Sequence[Column]], Any]] = {
@@ -212,18 +212,18 @@ _READERS: dict[str, Callable[[str, Sequence[Column]], Any]] = {
 
 def _duckdb_file(text: str, table: str, shown: str) -> Any:
     """A table or view of the file by its name: DuckDB itself would also take the name of another file for one."""
-    duckdb = _needed("duckdb", "duckdb", "a DuckDB file")
+    duckdb = _import_engine("duckdb", "duckdb", "a DuckDB file")
     if not Path(text).exists():
         raise DataError(f"there is no file {shown!r}")
-    connection = guarded(lambda: duckdb.connect(text, read_only=True))
+    connection = guard(lambda: duckdb.connect(text, read_only=True))
     listed = "SELECT table_schema, table_name, current_schema() FROM information_schema.tables"
-    known = guarded(lambda: connection.execute(f"{listed} WHERE table_catalog = current_database()").fetchall())
+    known = guard(lambda: connection.execute(f"{listed} WHERE table_catalog = current_database()").fetchall())
     names = {f"{schema}.{name}": (schema, name) for schema, name, _ in known}
     names |= {name: (schema, name) for schema, name, current in known if schema == current}
     if table not in names:
         raise DataError(f"the DuckDB file has no table or view {table!r}")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
-    return guarded(lambda: connection.sql(f"SELECT * FROM {quoted}"))
+    return guard(lambda: connection.sql(f"SELECT * FROM {quoted}"))
 
 
 def _postgres(url: str, table: str) -> Any:
@@ -231,8 +231,8 @@ def _postgres(url: str, table: str) -> Any:
 
     The address is read by libpq itself, so that what psql understands is understood, and what it refuses is refused.
     """
-    ibis = _needed("ibis", "postgres", "a PostgreSQL server")
-    conninfo = _needed("psycopg.conninfo", "postgres", "a PostgreSQL server")
+    ibis = _import_engine("ibis", "postgres", "a PostgreSQL server")
+    conninfo = _import_engine("psycopg.conninfo", "postgres", "a PostgreSQL server")
     parameters = _parameters(conninfo.conninfo_to_dict, url)
     schema, _, name = table.rpartition(".")
 
@@ -244,7 +244,7 @@ def _postgres(url: str, table: str) -> Any:
         casts = _domains(connection, schema, name, found)
         return found.cast(casts) if casts else found
 
-    return guarded(connect)
+    return guard(connect)
 
 
 def _parameters(parse: Callable[[str], dict[str, Any]], url: str) -> dict[str, Any]:

@@ -51,12 +51,12 @@ def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Exp
     scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5
     if not polars:
-        return floored(scaled.clip(0.0, top))
+        return floor(scaled.clip(0.0, top))
     # The same, at less than half of the cost in Polars.
     return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
 
 
-def floored(value: "nw.Expr") -> "nw.Expr":
+def floor(value: "nw.Expr") -> "nw.Expr":
     """The floor in double precision: some engines make it an integer, whose products are then other numbers."""
     import narwhals as nw
 
@@ -88,23 +88,23 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
 
     filled = value if key.missing is None else value.fill_null(float(key.missing))
     if key.spacing is not None:
-        number = _spaced(filled.fill_null(float(key.edges[0])), key, key.spacing)
+        number = _find_interval(filled.fill_null(float(key.edges[0])), key, key.spacing)
         return nw.when(filled.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
     # What is missing reaches no edge.
-    return _added([*reached, nw.when(filled.is_null()).then(MISSING).otherwise(0)])
+    return _add([*reached, nw.when(filled.is_null()).then(MISSING).otherwise(0)])
 
 
-def _spaced(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
+def _find_interval(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
     """claim:spaced-edges. The number of an interval by division, which may be one off, then set right by comparing with
     the edges on both sides: the same as a comparison with every edge."""
     first, last = float(key.edges[0]), float(key.cells - 1)
-    guess = floored(((value - first) * (1 / width)).clip(0.0, last))
+    guess = floor(((value - first) * (1 / width)).clip(0.0, last))
     below, above = guess * width + first, (guess + 1.0) * width + first
     return (guess + _zero_one(value >= above) - _zero_one(value < below)).clip(0.0, last)
 
 
-def _added(terms: "list[nw.Expr]") -> "nw.Expr":
+def _add(terms: "list[nw.Expr]") -> "nw.Expr":
     """A sum, by halves: a chain of hundreds would be too deep for some engines.
 
     Not `sum_horizontal`, which on Dask sets rows of one partition beside those of another.
@@ -112,7 +112,7 @@ def _added(terms: "list[nw.Expr]") -> "nw.Expr":
     if len(terms) == 1:
         return terms[0]
     half = len(terms) // 2
-    return _added(terms[:half]) + _added(terms[half:])
+    return _add(terms[:half]) + _add(terms[half:])
 
 
 def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType", *, hexadecimal: bool = False) -> "nw.Expr":
@@ -159,7 +159,7 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
 MANY_TEXTS = 1000
 
 
-def placed(frame: Any, name: str, key: Levels) -> Any:
+def place_levels(frame: Any, name: str, key: Levels) -> Any:
     """Groups by text in Polars, with the number of its level for each text; -2 for other values, -1 for missing ones.
 
     A join: as a list to compare with, a million levels take several times their memory.

@@ -53,7 +53,7 @@ class Numeric:
                 f"column {name!r} needs bounds=(lower, upper), known without looking at the data: the smallest and "
                 "largest value that a record may hold"
             )
-        _named(name)
+        _check_name(name)
         if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
             raise TypeError(f"bounds of {name!r} must be a pair (lower, upper), got {_check.shown(bounds)}")
         lower, upper = (_check.fraction(bound, f"bounds of {name!r}") for bound in bounds)
@@ -104,7 +104,7 @@ class Quantised:
         return int((fill - column.lower) / self.step + Fraction(1, 2))
 
 
-def quantised(column: Numeric, *, resolution: int) -> Quantised:
+def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     """A column in at least ``resolution`` steps, or in steps of one where whole numbers were declared.
 
     With whole bounds the step is 1 over a power of two, so that whole numbers are exact. The type of the column has no
@@ -154,7 +154,7 @@ class Levels:
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _named(self.name)
+        _check_name(self.name)
         object.__setattr__(self, "levels", _levels(self.name, self.levels))
         texts = (str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
         object.__setattr__(self, "labels", tuple(texts))
@@ -257,7 +257,7 @@ class Edges:
     @classmethod
     def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
         """The column with edges as a user writes them."""
-        _named(name)
+        _check_name(name)
         if isinstance(edges, str | Mapping) or not hasattr(edges, "__getitem__") or len(edges) < 2:
             raise TypeError(f"edges of {name!r} must be a list of two numbers or more")
         exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
@@ -316,7 +316,7 @@ def short(number: Fraction) -> str:
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
-def _named(name: Any) -> None:
+def _check_name(name: Any) -> None:
     """Refuse what is no name: engines know columns by text, and Polars takes some of it for a pattern."""
     if not isinstance(name, str):
         raise TypeError(f"columns go by text, got a name of type {type(name).__name__}; rename the column")

@@ -25,7 +25,7 @@ Frame: TypeAlias = "nw.DataFrame[Any] | nw.LazyFrame[Any]"
 _Result = TypeVar("_Result")
 
 
-def guarded(action: Callable[[], _Result]) -> _Result:
+def guard(action: Callable[[], _Result]) -> _Result:
     """What an engine returns. Whatever it complains about, its words stay here: they might quote a value."""
     try:
         return action()
@@ -59,7 +59,7 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
             f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}; list(...) makes "
             "a column of most things"
         )
-    names = guarded(lambda: frame.collect_schema().names())
+    names = guard(lambda: frame.collect_schema().names())
     if len(set(names)) < len(names):
         raise DataError("the table has two columns of the same name; rename one")
     for column in columns:
@@ -67,14 +67,14 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
             raise unknown_column(column.name, names)
     if not columns:
         return frame
-    chosen = guarded(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
+    chosen = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
     if chosen.implementation.is_polars():
-        return guarded(lambda: _all_typed(chosen, columns))
+        return guard(lambda: _all_typed(chosen, columns))
     if not isinstance(chosen, nw.DataFrame):
         return chosen
     if chosen.implementation.is_pandas():
-        return guarded(lambda: _from_pandas(chosen, columns))
-    return guarded(lambda: _from_arrow(chosen, columns))
+        return guard(lambda: _from_pandas(chosen, columns))
+    return guard(lambda: _from_arrow(chosen, columns))
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -151,22 +151,22 @@ def _series(values: Any, column: Column) -> "pl.Series":
     import polars as pl
 
     if isinstance(values, pl.Series):
-        return guarded(lambda: _typed(values.alias(column.name), column))
+        return guard(lambda: _apply_type(values.alias(column.name), column))
     if _is_arrow_array(values):
-        return guarded(lambda: _typed(pl.Series(column.name, _known_to_polars(values)), column))
+        return guard(lambda: _apply_type(pl.Series(column.name, _to_polars_type(values)), column))
     if known.is_pandas_series(values):
-        return guarded(lambda: _from_pandas_series(values, column))
+        return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
-        return guarded(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
+        return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
     if isinstance(values, np.ndarray) and values.dtype.kind in "mMV":
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
-        return guarded(lambda: _from_array(values, column))
+        return guard(lambda: _from_array(values, column))
     if isinstance(values, np.ma.MaskedArray):
         values = values.tolist()
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
-    return guarded(lambda: from_objects(values, column))
+    return guard(lambda: from_objects(values, column))
 
 
 def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
@@ -215,7 +215,7 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
 _KEPT = re.compile(r"(U?Int|Float)(8|16|32|64)Dtype|BooleanDtype|StringDtype|ArrowDtype|CategoricalDtype")
 
 
-def _known_to_polars(values: Any) -> Any:
+def _to_polars_type(values: Any) -> Any:
     """An Arrow array in a type that Polars has: at decimals of 256 bits it does not even fail in an orderly way."""
     import pyarrow as pa
 
@@ -229,7 +229,7 @@ def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
 
     native = frame.to_native()
     try:
-        made = pl.DataFrame([pl.Series(name, _known_to_polars(native[name])) for name in frame.columns])
+        made = pl.DataFrame([pl.Series(name, _to_polars_type(native[name])) for name in frame.columns])
     except Exception:
         return frame
     return _all_typed(nw.from_native(made), columns)
@@ -243,14 +243,14 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
     native = frame.to_native()
     untyped = [name for name, dtype in native.collect_schema().items() if dtype in (pl.Null, pl.Object)]
     if isinstance(native, pl.DataFrame):
-        made = [_typed(native[column.name], column) for column in columns if column.name in untyped]
+        made = [_apply_type(native[column.name], column) for column in columns if column.name in untyped]
         return nw.from_native(native.with_columns(made))
     typed = {typed_name(one): pl.col(one.name).cast(polars_type(one)) for one in columns if one.name in untyped}
     found: Frame = nw.from_native(native.with_columns(**typed))
     return found
 
 
-def _typed(series: "pl.Series", column: Column) -> "pl.Series":
+def _apply_type(series: "pl.Series", column: Column) -> "pl.Series":
     """Columns that have a type are what they are; those without one, because every record is missing or an object, are
     taken value by value."""
     import polars as pl
@@ -262,7 +262,7 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
     """Refuse a column whose type does not fit its rule."""
     import narwhals as nw
 
-    schema = guarded(frame.collect_schema)
+    schema = guard(frame.collect_schema)
     for column in columns:
         name = source_name(column, schema)
         dtype = schema[name]

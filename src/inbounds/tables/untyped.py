@@ -237,10 +237,10 @@ def _text(value: Any) -> Any:
     number = _number(value)
     if number is None:
         return _NO_LEVEL
-    return str(int(number)) if abs(number) < _WHOLE and number == int(number) else _written(number)
+    return str(int(number)) if abs(number) < _WHOLE and number == int(number) else _write_double(number)
 
 
-def _written(number: float) -> str:
+def _write_double(number: float) -> str:
     """A double as Polars writes it."""
     import polars as pl
 
