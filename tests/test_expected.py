@@ -108,8 +108,11 @@ def test_a_projection_is_no_further_off_than_the_noise():
     shares = ib.proportions(x, levels=["a", "b", "c", "d"], epsilon=0.1)
     assert shares.error.worst_rmse == pytest.approx([math.sqrt(16.7) / 0.1 / 1000] * 4, rel=0.05)
     assert shares.error.rmse == pytest.approx([math.sqrt(16.7 / 4) / 0.1 / 1000] * 4, rel=0.05)
-    counts = ib.histogram(x, levels=["a", "b", "c", "d"], epsilon=0.1, repair="project")
-    assert counts.error.worst_rmse == pytest.approx([2 * math.sqrt(16.7) / 0.1] * 4, rel=0.05)
+    counts = ib.histogram(x, levels=["a", "b", "c", "d"], epsilon=0.1)
+    assert counts.error.worst_rmse == pytest.approx([math.sqrt(16.7) / 0.1 + 1] * 4, rel=0.05)
+    assert counts.error.rmse == pytest.approx([math.sqrt(16.7 / 4) / 0.1] * 4, rel=0.05)
+    exact = ib.histogram(x, levels=["a", "b", "c", "d"], epsilon=20)
+    assert exact.error.worst_rmse == pytest.approx(2 * exact.error.rmse * 2, rel=0.2)
     rescaled = ib.proportions(x, levels=["a", "b", "c", "d"], epsilon=0.1, repair="rescale")
     assert rescaled.error.worst_rmse.tolist() == [1.0] * 4
     many = ib.proportions([str(i % 80) for i in range(4000)], levels=[str(i) for i in range(80)], epsilon=1)
@@ -120,7 +123,8 @@ def test_a_projection_is_no_further_off_than_the_noise():
 @pytest.mark.parametrize("epsilon", [0.0001, 0.01, 1, 8])
 def test_errors_of_many_counts_are_those_of_each(bounding, epsilon):
     """In double precision for tables, exactly for one number: the same to nine digits (seven on the real line)."""
-    release = ib.histogram(["a", "b", "b"] * 40, levels=["a", "b", "c"], epsilon=epsilon, bounding=bounding)
+    levels = ["a", "b", "c"]
+    release = ib.histogram(["a", "b", "b"] * 40, levels=levels, epsilon=epsilon, bounding=bounding, repair="none")
     law = release.certificate.mechanism
     for noisy, rmse, bias in zip(release.noisy, release.error.rmse, release.error.bias, strict=True):
         at = law.locate(noisy)

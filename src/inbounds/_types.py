@@ -32,5 +32,5 @@ SpreadMethod: TypeAlias = Literal["moments", "direct"]
 # Where the mean of a column may lie, and its standard deviation: a number or a range of each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]
 MatrixRepair: TypeAlias = Literal["clip", "nearest", "newton"]
-CountRepair: TypeAlias = Literal["project"]
+CountRepair: TypeAlias = Literal["project", "none"]
 ShareRepair: TypeAlias = Literal["project", "rescale", "all-but-one", "tree"]

@@ -139,6 +139,11 @@ def affordable_draws(numbers: int, columns: int) -> int:
     return min(wanted, most)
 
 
+def affordable_counts(cells: int) -> int:
+    """The like for whole counts, each row of which has to be sorted; cells with equal counts share their draws."""
+    return min(_DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // 10 // cells))
+
+
 def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
     """The like for matrices, each of which has to be repaired: 60 of 100 columns by a repair in steps, in 2 s."""
     if repair == "clip":
@@ -262,14 +267,26 @@ def _laplace_cdf(t: Array) -> Array:
     return np.asarray(np.where(t < 0, tail, 1 - tail))
 
 
+# Beyond so many cells zero-sum noise is simulated by independent noise.
+_MANY_CELLS = 50
+
+
+def discrete_variance(scale: float) -> float:
+    """The variance of discrete Laplace noise, 2q/(1 - q)² with q = e^(-1/scale), which is 1/(2 sinh²(1/(2 scale)))."""
+    return 0.5 / math.sinh(min(0.5 / scale, 300.0)) ** 2
+
+
 def _zero_sum(size: int, scale: float, rng: np.random.Generator, draws: int) -> Array:
     """Zero-sum noise: independent noise on the integers, given that it adds up to nothing.
 
-    Beyond fifty elements, where few draws would be kept, what is left of independent noise without its mean.
+    Beyond fifty elements, where few draws would be kept, independent noise from which its sum is taken away: as much of
+    each element, and one more of some, from a random place on.
     """
-    if size > 50:
-        noise = _independent(scale, (draws, size), rng)
-        return np.asarray(noise - noise.mean(axis=1, keepdims=True))
+    if size > _MANY_CELLS:
+        noise = np.rint(_independent(scale, (draws, size), rng))
+        each, rest = np.divmod(noise.sum(axis=1, keepdims=True), size)
+        place = (np.arange(size) + rng.integers(size, size=(draws, 1))) % size
+        return np.asarray(noise - each - (place < rest))
     kept: list[Array] = []
     while sum(map(len, kept)) < draws:
         first = _independent(scale, (4 * draws, size - 1), rng)
@@ -314,8 +331,11 @@ def _worst_mse(law: Mechanism) -> float:
 def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) -> float:
     """The root of the noise's mean squared length, at worst over the bounds."""
     if parts[0].noise == "zero-sum":
-        draws = min(_DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // len(units)))
-        noise = _zero_sum(len(units), float(parts[0].spread), np.random.default_rng(0), draws)
+        scale = float(parts[0].spread)
+        if len(units) > _MANY_CELLS:
+            # Of independent noise without its mean, which is a little longer.
+            return math.sqrt((len(units) - 1) * discrete_variance(scale)) * float(units[0])
+        noise = _zero_sum(len(units), scale, np.random.default_rng(0), _DRAWS)
         return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     return math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 

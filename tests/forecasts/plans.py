@@ -40,6 +40,7 @@ def wanted():
     vectors = {
         "histogram": ("histogram", levels, shares),
         "histogram, projected": ("histogram", {**levels, "repair": "project"}, shares),
+        "histogram, as drawn": ("histogram", {**levels, "repair": "none"}, shares),
         "proportions": ("proportions", levels, shares),
         "proportions, rescaled": ("proportions", {**levels, "repair": "rescale"}, shares),
         "proportions, all but one": ("proportions", {**levels, "repair": "all-but-one", "derived": "b"}, shares),

@@ -81,6 +81,7 @@ SCALARS = {
 VECTORS = {
     "count by": Case(partial(ib.count, by="region", levels=REGIONS), lambda t: _counts(t["region"], REGIONS)),
     "histogram": Case(partial(ib.histogram, column="age", edges=[0, 30, 50, 70, 100]), _bins),
+    "histogram, as drawn": Case(partial(ib.histogram, column="age", edges=[0, 30, 50, 70, 100], repair="none"), _bins),
     "proportions": Case(
         partial(ib.proportions, column="region", levels=REGIONS),
         lambda t: _counts(t["region"], REGIONS) / len(t["region"]),

@@ -89,6 +89,29 @@ def nearest_shares(x):
     return np.maximum(x - high[:, None], 0)
 
 
+def nearest_counts(x, total):
+    """The nearest whole numbers ≥ 0 with the sum, one step at a time: always the step that costs least.
+
+    Of steps that cost the same: in the largest counts where most of the counts at stake mirror negative ones, otherwise
+    in the smallest; among equal counts spread evenly.
+    """
+    made = []
+    for row in x.astype(int).tolist():
+        start = max(row) - total
+        while sum(max(a - start, 0) for a in row) > total:
+            start += 1
+        counts = [max(a - start, 0) for a in row]
+        lacking, sign = total - sum(counts), -1 if 2 * row.count(-start) > row.count(start) else 1
+        for value in sorted({a for a in row if a >= start}, key=lambda a: sign * a):
+            equal = [i for i, a in enumerate(row) if a == value]
+            here = min(lacking, len(equal))
+            for rank, i in enumerate(equal, start=1):
+                counts[i] += rank * here // len(equal) - (rank - 1) * here // len(equal)
+            lacking -= here
+        made.append(counts)
+    return np.array(made)
+
+
 def truncated_loss(scale, rows):
     """The exact loss of truncated discrete noise on 0..rows when a count changes by one."""
     q, gap = np.exp(-1 / scale), lambda k: -np.expm1(-k / scale)
@@ -145,7 +168,10 @@ def expected(name, t, truth, epsilon, bounding):
         return errors_of(np.sqrt(law.sample(truth**2, 400_000, rng=rng)), truth)
     if name == "proportions":
         return errors_of(nearest_shares(truth + zero_sum(4, 2 / epsilon, rng, 300_000) / rows), truth)
-    if name in ("count by", "histogram", "crosstab"):
+    if name in ("histogram", "crosstab") and bounding == "bit":
+        noise = zero_sum(truth.size, 2 / epsilon, rng, 60_000)
+        return errors_of(nearest_counts(truth.ravel() + noise, rows).reshape(-1, *truth.shape), truth)
+    if name in ("count by", "histogram", "histogram, as drawn", "crosstab"):
         each = np.array([discrete(k, rows, 2, epsilon, bounding) for k in truth.ravel()])
         return each[:, 0].reshape(truth.shape), each[:, 1].reshape(truth.shape)
     if name == "mean by":

@@ -79,6 +79,31 @@ def test_whole_vectors_of_many_cells():
         assert (found >= 0).all()
 
 
+@pytest.mark.claim("simplex-whole")
+def test_which_counts_get_one_more():
+    """All choices are equally near: the largest where what is at stake mirrors negative counts, else the smallest."""
+    # Two too many. One count of -1 beside three of 1: the largest lose.
+    assert whole(np.array([9.0, 1, 1, 1, -1, 8]), 18).tolist() == [8.0, 1, 1, 1, 0, 7]
+    # Two of -1 beside three of 1: these lose, at even distances.
+    assert whole(np.array([9.0, 1, 1, 1, -1, -1, 8]), 18).tolist() == [9.0, 0, 0, 1, 0, 0, 8]
+    assert whole(np.array([3.0] * 8), 20).tolist() == [2, 3, 2, 3, 2, 3, 2, 3]
+    # Nothing is lacking, or everything is.
+    assert whole(np.array([4.0, 0, -3]), 4).tolist() == [4, 0, 0]
+    assert whole(np.array([-5.0, -5, -7]), 1).tolist() == [0, 1, 0]
+
+
+def test_whole_counts_are_found_in_integers():
+    """Beside 2^52 a third has no digits left: in doubles the sum would be missed."""
+    far = 2.0**52
+    assert whole(np.array([far, far + 1, far, -far]), 4).tolist() == [1, 2, 1, 0]
+    rng = np.random.default_rng(5)
+    x = rng.integers(-30, 90, (50, 37)).astype(float)
+    for row, found in zip(x, whole(x, 500), strict=True):
+        assert ((found - row) ** 2).sum() == ((whole(row + 2**40, 500) - row) ** 2).sum()
+    large = whole(np.array([2.0**31 - 1] * 3 + [-(2.0**58)]), 2**31 - 1)
+    assert large.sum() == 2**31 - 1
+
+
 def test_rules_by_hand():
     assert rescale(np.array([0.25, 0.75])).tolist() == rescale(np.array([0.5, 1.5])).tolist() == [0.25, 0.75]
     assert rescale(np.array([-0.2, 0.0, -1.0, 0.0])).tolist() == [0.25] * 4

@@ -1,7 +1,7 @@
 """Shares that sum to one, and counts that sum to the public number of rows; see `inbounds.repairs.simplex`."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.expected import noise_length, simulate
+from inbounds.expected import Error, affordable_counts, noise_length, simulate, simulated_error
 from inbounds.repairs import simplex
 from inbounds.repairs import tree as trees
 
@@ -30,12 +30,18 @@ class _OnSimplex(Simulated):
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         return self._simulate_within(given, math.inf)
 
-    def _simulate_within(self, given: Coordinates, farthest: float) -> tuple[Array, tuple[Array, Array]]:
+    def _simulate_within(
+        self, given: Coordinates, farthest: float, draws: int | None = None
+    ) -> tuple[Array, tuple[Array, Array]]:
         """Simulated errors; at worst no larger than the bounds are wide, nor than ``farthest``."""
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
+        errors = simulate(self.values, self.released(given), given.parts, given.units, given.limits, draws)
         width = float(given.limits.upper[0] - given.limits.lower[0])
         worst = np.full(errors.shape[-1], min(width, farthest))
         return errors, (worst, worst)
+
+    def released(self, given: Coordinates) -> Array:
+        """Where the truth is taken to lie: at the coordinates as they were drawn."""
+        return given.worth
 
     def room(self, values: Array) -> Array | None:
         """Shares are what is left of one when others are taken away: rounding is measured by one."""
@@ -69,6 +75,10 @@ class Projected(_OnSimplex):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.project(noisy)
 
+    def released(self, given: Coordinates) -> Array:
+        # Coordinates are what is published but for noise, and the truth is possible as that is.
+        return self.values(given.worth, given.limits)
+
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         # The truth lies on the simplex too: the projection is no further from it than the noise was.
         return self._simulate_within(given, noise_length(given.parts, given.units))
@@ -84,9 +94,28 @@ class NearestCounts(_OnSimplex):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.whole(noisy, int(limits.upper[0]))
 
+    def released(self, given: Coordinates) -> Array:
+        # Coordinates are what is published but for noise, and the truth is possible as that is.
+        return self.values(given.worth, given.limits)
+
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        # The nearest whole numbers are at most twice as far as the noise was.
-        return self._simulate_within(given, 2 * noise_length(given.parts, given.units))
+        # The projection is no further from the truth than the noise was. Of whole counts all remainders f are alike, so
+        # that rounding moves K of them by at most √(K f(1 - f)) ≤ √K/2; and the nearest are at most twice as far.
+        length = noise_length(given.parts, given.units)
+        cells = len(given.noisy)
+        return self._simulate_within(given, min(2 * length, length + math.sqrt(cells) / 2), affordable_counts(cells))
+
+    def error(self, given: Coordinates) -> Error:
+        found = simulated_error(*self.simulate(given))
+        if len(given.noisy) == 1:
+            return found
+        # Cells with the same count have the same law, and so have all that noise does not bring next to 0: their draws
+        # are taken together.
+        far = 20 * float(given.parts[0].spread)
+        cells = np.unique(np.minimum(self.released(given), far), return_inverse=True)[1].ravel()
+        sizes = np.bincount(cells)
+        squares, bias = (np.bincount(cells, x) / sizes for x in (np.square(found.rmse), found.bias))
+        return replace(found, rmse=np.sqrt(squares)[cells], bias=bias[cells])
 
     def room(self, values: Array) -> Array | None:
         return None

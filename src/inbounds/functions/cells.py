@@ -48,12 +48,15 @@ def histogram(
     Intervals are [edge, next edge), the last one closed; numbers beyond the ends count in the first or last interval.
     ``missing`` names a level, or a number between the edges; ``other`` the level of all values that are none of them.
 
-    Each count has noise of its own, so that they need not add up to a public number of rows. ``repair="project"``:
-    whole numbers that do, from noise that keeps the sum.
+    ``repair`` is how counts are made to add up:
+
+    - ``"project"`` (the default for a public number of rows): noise that keeps the sum, then the nearest whole numbers
+      that add up to the number of rows.
+    - ``"none"`` (the default where that number is protected, and with truncation): each count has noise of its own.
 
     >>> r = histogram(["a", "b", "a"], levels=["a", "b", "c"], epsilon=1)
-    >>> r.value.shape
-    (3,)
+    >>> r.value.shape, int(r.value.sum())
+    ((3,), 3)
     """
     statistic = Histogram(
         column_name(column, data), levels=levels, edges=edges, repair=repair, missing=missing, other=other
@@ -129,12 +132,13 @@ def crosstab(
     """How many records have each combination of levels of several columns.
 
     ``levels={"region": [...], "smoker": [...]}`` and, for intervals of numbers, ``edges={"age": [...]}``; ``missing``
-    and ``other`` by column, too. Axes are in the order given, levels first. ``repair="project"``: whole numbers that
-    add up to the public number of rows, and so do all margins.
+    and ``other`` by column, too. Axes are in the order given, levels first. Counts are whole numbers that add
+    up to the public number of rows, and so do all margins; ``repair="none"``: as they were drawn, see `histogram`.
 
     >>> table = {"region": ["n", "s", "n"], "smoker": [True, False, False]}
-    >>> crosstab(table, levels={"region": ["n", "s"], "smoker": [True, False]}, epsilon=1).value.shape
-    (2, 2)
+    >>> counts = crosstab(table, levels={"region": ["n", "s"], "smoker": [True, False]}, epsilon=1).value
+    >>> counts.shape, int(counts.sum())
+    ((2, 2), 3)
     """
     statistic = Crosstab(levels=levels, edges=edges, repair=repair, missing=missing, other=other)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)

@@ -14,6 +14,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._check import Array
+from inbounds.grid.geometric import Integers
 
 
 def rescale(shares: Array) -> Array:
@@ -67,18 +68,65 @@ def project(shares: Array, total: float = 1.0) -> Array:
 def whole(counts: Array, total: int) -> Array:
     """claim:simplex-whole. The nearest vector of whole numbers ≥ 0 with the given sum.
 
-    The projection, rounded down, and one more for the largest remainders (ties: the first) until the sum is right.
+    The projection, rounded down, and one more for the largest remainders until the sum is right. Of whole counts all
+    remainders are alike: then everything is worked out in integers, so that it is the same on every machine, and
+    `_choose_alike` says which counts get one more.
     """
     total = _check.integer(total, "total", least=0)
     x = _vectors(counts)
     if total == 0:
         return np.zeros_like(x)
+    if not (x == np.rint(x)).all():
+        return _round_projection(x, total)
+    rows, size = x.reshape(-1, x.shape[-1]), max(1, _BLOCK // x.shape[-1])
+    made = [_nearest_integers(rows[i : i + size].astype(np.int64), total) for i in range(0, len(rows), size)]
+    return np.concatenate(made).astype(np.float64).reshape(x.shape)
+
+
+# Numbers that are projected at once.
+_BLOCK = 1 << 20
+
+
+def _round_projection(x: Array, total: int) -> Array:
     near = project(x, float(total))
     down = np.floor(near + 1e-9)
     lacking = np.rint(total - down.sum(axis=-1)).astype(int)
     order = np.argsort(-(near - down), axis=-1, kind="stable")
     rank = np.argsort(order, axis=-1, kind="stable")
     return np.asarray(down + (rank < lacking[..., None]))
+
+
+def _nearest_integers(x: Integers, total: int) -> Integers:
+    """Rows of whole numbers: max(x - t, 0) with the least whole t whose sum is not too large, and what that lacks."""
+    # No count that is further below the largest keeps anything; so clipped, sums of ten million fit 64 bits.
+    top = x.max(axis=-1, keepdims=True)
+    falling = -np.sort(-np.maximum(x, top - (total + 1)), axis=-1)
+    excess = np.cumsum(falling - top, axis=-1) - total
+    counts = np.arange(1, x.shape[-1] + 1)
+    kept = ((falling - top) * counts > excess).sum(axis=-1, keepdims=True)
+    threshold = top - (-np.take_along_axis(excess, kept - 1, axis=-1) // kept)
+    below = np.maximum(x - threshold, 0)
+    return np.asarray(below + _choose_alike(x, falling, threshold, total - below.sum(axis=-1, keepdims=True)))
+
+
+def _choose_alike(x: Integers, falling: Integers, threshold: Integers, lacking: Integers) -> Integers:
+    """Which counts that are not below the threshold t get one more: all choices are equally near.
+
+    Noise is symmetric, so that of the counts at t as many belong to empty cells as there are at -t. If those are more
+    than half of them, the largest counts are chosen, and what is next to nothing becomes nothing; otherwise the
+    smallest. Among equal counts they are spread evenly, so that no part of a table gets more than its share.
+    """
+    able = (x >= threshold).sum(axis=-1, keepdims=True)
+    at, mirrored = ((x == place).sum(axis=-1, keepdims=True) for place in (threshold, -threshold))
+    largest = 2 * mirrored > at
+    place = np.clip(np.where(largest, lacking - 1, able - lacking), 0, x.shape[-1] - 1)
+    border = np.take_along_axis(falling, place, axis=-1)
+    chosen = np.where(largest, x > border, (x < border) & (x >= threshold)) & (lacking > 0)
+    equal = (x == border) & (lacking > 0)
+    rest = lacking - chosen.sum(axis=-1, keepdims=True)
+    rank, of = np.cumsum(equal, axis=-1), np.maximum(equal.sum(axis=-1, keepdims=True), 1)
+    spread = rank * rest // of > (rank - 1) * rest // of
+    return np.asarray(chosen | (equal & spread), dtype=np.int64)
 
 
 def _vectors(values: Array) -> Array:

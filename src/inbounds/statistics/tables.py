@@ -12,7 +12,7 @@ from inbounds import _check
 from inbounds._frozen import FrozenMap
 from inbounds._types import CountRepair, Edges, Level, ShareRepair
 from inbounds._types import Levels as LevelList
-from inbounds.derivations import AllButOne, Derivation, Direct, FromTree, NearestCounts, Projected, Rescaled
+from inbounds.derivations import AllButOne, Direct, FromTree, NearestCounts, Projected, Rescaled
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
 from inbounds.privacy.certified import counts_law
@@ -38,6 +38,7 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Key, Levels
 
 REPAIRS = ("project", "rescale", "all-but-one", "tree")
+COUNT_REPAIRS = ("project", "none")
 
 
 @register
@@ -59,7 +60,7 @@ class Histogram:
 
     def __post_init__(self) -> None:
         key = key_of(self.column, self.levels, self.edges, self.missing, self.other)
-        _check_project(self.repair)
+        _check_repair(self.repair)
         keep(self, **fields_of_key(key), _key=key)
 
     @property
@@ -74,8 +75,7 @@ class Histogram:
         return len(self._key.labels)
 
     def draft(self, terms: Terms) -> Draft:
-        top, way = None if terms.rows is None else Fraction(terms.rows), _counts_by(self.repair, terms)
-        return draft_counts(self, terms, way, [self._key], top=top, keeps_sum=self.repair == "project")
+        return _draft_table(self, terms, [self._key])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(intervals.counted, release, level, kind, variance)
@@ -110,7 +110,7 @@ class Crosstab:
                 if name not in names:
                     raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
         keys = tuple(key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names)
-        _check_project(self.repair)
+        _check_repair(self.repair)
         rules = {key.name: fields_of_key(key) for key in keys}
         for word in ("levels", "edges", "missing", "other"):
             given = {name: one[word] for name, one in rules.items() if one[word] is not None}
@@ -129,8 +129,7 @@ class Crosstab:
         return prod(len(key.labels) for key in self._keys)
 
     def draft(self, terms: Terms) -> Draft:
-        top, way = None if terms.rows is None else Fraction(terms.rows), _counts_by(self.repair, terms)
-        return draft_counts(self, terms, way, self._keys, top=top, keeps_sum=self.repair == "project")
+        return _draft_table(self, terms, self._keys)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(intervals.counted, release, level, kind, variance)
@@ -233,17 +232,20 @@ class Proportions:
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def _check_project(repair: Any) -> None:
+def _check_repair(repair: Any) -> None:
     if repair is not None:
-        _check.choice(repair, "repair", ("project",))
+        _check.choice(repair, "repair", COUNT_REPAIRS)
 
 
-def _counts_by(repair: str | None, terms: Terms) -> Derivation:
-    if repair is None:
-        return Direct()
-    if terms.protects_rows:
-        raise ValueError("repair='project' needs a public number of rows: neighbours='substitute'")
-    return NearestCounts()
+def _draft_table(statistic: Histogram | Crosstab, terms: Terms, keys: Sequence[Key]) -> Draft:
+    """Counts of the cells of a table: by default they add up to a public number of rows, where noise can keep a sum."""
+    repair = statistic.repair or ("none" if terms.rows is None or terms.bounding == "truncated" else "project")
+    if repair == "none":
+        top = None if terms.rows is None else Fraction(terms.rows)
+        return draft_counts(statistic, terms, Direct(), keys, top=top)
+    if terms.rows is None:
+        raise ValueError(f"repair={repair!r} needs a public number of rows: neighbours='substitute'")
+    return draft_counts(statistic, terms, NearestCounts(), keys, top=Fraction(terms.rows), keeps_sum=True)
 
 
 def _as_text(groups: Any) -> Any:
