@@ -66,6 +66,9 @@ _REACH = 1 << 62
 def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
     """claim:polyhedral-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
     require_room(scale, norm.dimension)
+    # A geometric variable is below 256 scales: 256 bits decide it.
+    if 256 * (norm.dimension + 1) * scale.steps >= _REACH:
+        raise OverflowError("radii of so many dimensions at this scale may take more than 62 bits; use a coarser step")
     stages, largest = _stages(norm)
     count = _FIRST
     while True:
