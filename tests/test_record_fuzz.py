@@ -16,6 +16,10 @@ NAMES = [
     "histogram, projected, substitute",
     "covariance, split, truncated",
     "correlation, persons",
+    "covariance, elements, substitute",
+    "moments, substitute",
+    "moments, add-remove",
+    "variance, substitute",
     "pooled covariance, sizes",
     "standard deviation, substitute",
 ]

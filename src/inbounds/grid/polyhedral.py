@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from inbounds.grid.entropy import Entropy, Words, words
 from inbounds.grid.geometric import Integers, count_reached, geometric_many
-from inbounds.grid.interval import as_interval
+from inbounds.grid.interval import Interval, as_interval
 from inbounds.grid.joint import require_room
 from inbounds.grid.scale import Scale
 
@@ -121,10 +121,16 @@ def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np
 
 
 def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
+    return count_reached(word, 64, [_share(radius, dimension)], entropy) == 0
+
+
+@lru_cache(maxsize=1024)
+def _share(radius: int, dimension: int) -> Interval:
+    """Π (r+½)/(r+k), k = 1..d."""
     kept, of = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
         of *= radius + k
-    return count_reached(word, 64, [as_interval(Fraction(kept, of))], entropy) == 0
+    return as_interval(Fraction(kept, of))
 
 
 def draw_points(radii: Integers, dimension: int, entropy: Entropy) -> Integers:
