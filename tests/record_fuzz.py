@@ -57,6 +57,7 @@ from inbounds.ledger import Account, Entry, LedgerError
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.privacy import certificate as certificates
+from inbounds.privacy import norms
 from inbounds.privacy.certificate import CertificateError
 from inbounds.privacy.terms import Terms
 from inbounds.record import RecordError, Release, codec
@@ -82,17 +83,10 @@ WORDS_OF_JUDGEMENT = (
 WORDS = [
     *soundness.METHODS,
     *("mean", "sum", "count", "proportion", "proportions", "variance", "standard_deviation", "histogram", "crosstab"),
-    *(
-        "covariance",
-        "correlation",
-        "kendall",
-        "pooled_variance",
-        "pooled_covariance",
-        "substitute",
-        "add-remove",
-        "bit",
-    ),
-    *("truncated", "unbounded", "laplace", "sup-norm", "zero-sum", "inside", "anywhere", "clip", "nearest", "newton"),
+    *("moments", "covariance", "correlation", "kendall", "pooled_variance", "pooled_covariance", "substitute"),
+    *("add-remove", "bit", "truncated", "unbounded", "laplace", "staircase", "sup-norm", "polyhedral", "zero-sum"),
+    *("inside", "anywhere", "clip", "nearest", "newton"),
+    *("box 2", "moments 1", "counted moments 2", "direct", "elements"),
     *("joint", "split", "project", "rescale", "all-but-one", "tree", "levels", "edges", "missing", "other", "integer"),
     *("by", "sizes", "denominator", "column", "age", "group", "region", "record", "person", "", "x", "yes", "not yes"),
     *("True", "0", "1", "1/2", "d"),
@@ -352,7 +346,7 @@ def asked_otherwise(record: Any, rng: random.Random) -> str:
     elif which == "word":
         choices = {
             "repair": ["clip", "nearest", "newton", "project", "rescale", "all-but-one", "tree"],
-            "method": ["joint", "split"],
+            "method": ["joint", "elements", "split", "moments", "direct"],
             "bins": [1, 2, 23, 256, 10**6],
             "denominator": [1, 2, 10**9, 2**31 + 1],
             "integer": [True, ["age"], ["weight"]],
@@ -379,7 +373,7 @@ def asked_otherwise(record: Any, rng: random.Random) -> str:
         fill = rng.choice(["0", "50", "100", "n", "a", "yes", True, False, "30", *rule["cells"]])
         statistic[word] = rng.choice([fill, {rule["name"]: fill}])
     else:
-        kinds = [["covariance", "correlation"], ["variance", "standard_deviation", "mean", "sum"]]
+        kinds = [["covariance", "correlation", "moments"], ["variance", "standard_deviation", "mean", "sum"]]
         kinds += [["histogram", "proportions"], ["count", "proportion"]]
         statistic["name"] = rng.choice(next((kind for kind in kinds if statistic["name"] in kind), WORDS))
     return f"asked otherwise: {which}"
@@ -436,7 +430,9 @@ def recertified(part: dict[str, Any]) -> None:
     try:
         claimed = certificates._parse({k: v for k, v in part.items() if k != "digest"})
         law = claimed.grid
-        part["move"] = int(certificates._steps(claimed.sensitivity, law, claimed.location))
+        rounding = norms.norm_rounding(claimed.blocks) if claimed.blocks else Fraction(0)
+        part["move"] = int(certificates._steps(claimed.sensitivity, law, claimed.location, rounding))
+        part["ranges"] = list(norms.list_ranges(claimed.blocks))
         part["loss"] = str(certificates._rounded_loss(law, part["move"], claimed.draws, claimed.epsilon))
     except (ArithmeticError, KeyError, TypeError, ValueError, AttributeError):
         pass
@@ -464,7 +460,7 @@ def restored(record: Any, before: Release, rng: random.Random) -> None:
             numbers = {name: tuple(map(Fraction, record[name])) for name in ("noisy", "units")}
             bounds = tuple(tuple(None if end is None else Fraction(end) for end in pair) for pair in record["bounds"])
             made = replace(before, **numbers, bounds=bounds)
-            record["value"] = np.asarray(made.value).tolist()
+            record["value"] = np.asarray(made.table).tolist()
             record["notes"] = list(made.own_notes())
         except Exception:
             return
@@ -528,6 +524,7 @@ PROTECTED = ("rows", "unit", "contributions", "units", "bounds", "denominator", 
 OWN_WAYS = ("repair", "tree", "derived", "method")
 IN_STEPS = (
     *("first", "last", "exponent", "divisor", "dimension", "draws", "noise", "location", "move", "epsilon", "loss"),
+    *("blocks", "ranges"),
 )
 
 
@@ -626,7 +623,7 @@ def is_rescaled(before: Release, after: Release) -> bool:
 def follows(release: Release, written: Any) -> bool:
     """Whether the text's value is the release's, to nine digits of each element or six of what it is beside."""
     try:
-        own, said = np.asarray(release.value, dtype=float), np.asarray(written, dtype=float)
+        own, said = np.asarray(release.table, dtype=float), np.asarray(written, dtype=float)
     except (TypeError, ValueError):
         return False
     if own.shape != said.shape:
@@ -634,10 +631,11 @@ def follows(release: Release, written: Any) -> bool:
     room = 2e-9 * np.abs(own)
     if release.statistic.name == "proportions":
         room = room + 2e-12
-    elif release.statistic.traits.matrix:
-        roots = np.sqrt(np.diagonal(own))
+    elif release.statistic.traits.matrix or release.statistic.name == "moments":
+        # Means lie above the matrix of moments.
+        roots = np.sqrt(np.diagonal(own[-own.shape[1] :]))
         digits = 2e-12 if getattr(release.statistic, "repair", None) == "clip" else 2e-6
-        room = room + digits * roots[:, None] * roots * (1 - np.eye(len(roots)))
+        room[-len(roots) :] += digits * roots[:, None] * roots * (1 - np.eye(len(roots)))
     if release.statistic.traits.whole:
         room = room * 0
     return bool((np.abs(own - said) <= room).all())

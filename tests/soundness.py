@@ -7,9 +7,11 @@ it so by a hair), never smaller. Nothing here goes through `Statistic.draft`, `i
 `inbounds.privacy.certified`.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement, product
 from math import isqrt, prod
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 from inbounds.privacy import certificate as certificates
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Release
+from tests import moments
 
 DIRECT, ROOT, MATRIX, PAIRS = "direct", "root of a released variance", "matrix", "matrix of pairs"
 CORRELATION = "correlation from released covariances"
@@ -25,6 +28,9 @@ VARIANCE_OF_SUMS, ROOT_OF_SUMS = "variance from noisy sums and count", "standard
 MATRIX_OF_SUMS = "covariances from noisy sums and count"
 CORRELATION_OF_SUMS = "correlations from noisy sums and count"
 POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
+VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS = "variance from noisy moments", "standard deviation from noisy moments"
+MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS = "covariances from noisy moments", "correlations from noisy moments"
+TABLE_OF_MOMENTS = "means and covariances from noisy moments"
 SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
 TREE = "shares of groups and members made to agree"
@@ -33,7 +39,8 @@ OF_SUMS = (
     *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
-METHODS = (DIRECT, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *SIMPLEX)
+OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
+METHODS = (DIRECT, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -44,10 +51,11 @@ _METHODS = {
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
     "sum": (DIRECT,),
     "mean": (DIRECT, MEAN_OF_SUMS),
-    "variance": (DIRECT, VARIANCE_OF_SUMS),
-    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS),
-    "covariance": (MATRIX, MATRIX_OF_SUMS),
-    "correlation": (CORRELATION, CORRELATION_OF_SUMS),
+    "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS),
+    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS),
+    "covariance": (MATRIX, MATRIX_OF_SUMS, MATRIX_OF_MOMENTS),
+    "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
+    "moments": (TABLE_OF_MOMENTS,),
     "kendall": (PAIRS,),
     "pooled_variance": (DIRECT, POOLED_OF_SUMS),
     "pooled_covariance": (MATRIX, POOLED_OF_SUMS),
@@ -179,9 +187,15 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
     """
     if facts.method not in _METHODS.get(facts.statistic, ()):
         return False
-    if facts.method in OF_SUMS:
+    if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
-        return set(units) == {1} and _agrees(parts, [Fraction(1)], 1 + len(facts.ends) + products, facts.changes)
+        dimension = 1 + len(facts.ends) + products
+        return set(units) == {1} and _agrees(parts, [Fraction(1)], dimension, facts.changes) and _has_norm(facts, parts)
+    if facts.method in OF_MOMENTS:
+        # In halves of what a substituted record moves them by, so that a number is worth two.
+        columns = len(facts.ends)
+        moved, dimension = [Fraction(facts.contributions)], columns + columns * (columns + 1) // 2
+        return set(units) == {2} and _agrees(parts, moved, dimension, 1) and _has_norm(facts, parts)
     if facts.statistic in _TABLES:
         over = facts.rows or facts.denominator or 0
         shares = facts.statistic == "proportions" and facts.method != SHARES
@@ -197,6 +211,28 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         scaled = all(unit * parts[0].sensitivity >= move for unit, move in zip(units, moved, strict=True))
         return scaled and parts[0].dimension == len(moved) and parts[0].draws == 1
     return set(units) == {1} and _agrees(parts, moved, 1, 1)
+
+
+def _has_norm(facts: Facts, parts: Sequence[Certificate]) -> bool:
+    """Whether sums are drawn in a norm that holds all that a record can do to them: that of moments, or the cube.
+
+    What the certificate says of the forms must be so: each range is held against a grid of records.
+    """
+    (part,) = parts
+    if not part.blocks:
+        return part.noise == "sup-norm" and not part.ranges
+    kind = "moments" if facts.rows is not None else "counted moments"
+    if facts.method == MEAN_OF_SUMS or part.blocks != (f"{kind} {len(facts.ends)}",) or part.noise != "polyhedral":
+        return False
+    return bool(part.ranges) and all(map(_holds, part.ranges))
+
+
+@cache
+def _holds(text: str) -> bool:
+    """Whether what is written as ``form from low to high`` is so, and attained, on a grid of records."""
+    form, low, high = re.fullmatch(r"(.+) from (\S+) to (\S+)", text).groups()
+    found = moments.extremes(re.sub(r"(u\d)\^2", r"\1\1", form))
+    return all(abs(x - float(Fraction(end))) < 1e-12 for x, end in zip(found, (low, high), strict=True))
 
 
 def _agrees(parts: Sequence[Certificate], moved: Sequence[Fraction], dimension: int, draws: int) -> bool:
@@ -268,7 +304,15 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [open_ends if rows is None else (rows * lower, rows * upper)]
     if facts.method in (VARIANCE_OF_SUMS, ROOT_OF_SUMS):
         return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))]
-    if facts.method == CORRELATION_OF_SUMS:
+    if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS):
+        top = width**2 * _largest(facts)
+        return [(zero, top if facts.method == VARIANCE_OF_MOMENTS else _root_below(top))]
+    if facts.method in (MATRIX_OF_MOMENTS, TABLE_OF_MOMENTS):
+        share = Fraction(1, 2) if rows is None else _largest(facts)
+        places = product(range(len(facts.ends)), repeat=2)
+        of_matrix = [_around(facts.widths[i] * facts.widths[j] * share, i == j) for i, j in places]
+        return of_matrix if facts.method == MATRIX_OF_MOMENTS else [*facts.ends, *of_matrix]
+    if facts.method in (CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS):
         return [(Fraction(-1), Fraction(1))] * len(facts.ends) ** 2
     if facts.method in OF_SUMS:
         # Two records attain half of the product.

@@ -57,7 +57,7 @@ def test_the_better_way_to_a_standard_deviation():
     x = np.linspace(0, 10, 200)
     deviations = (np.arange(4000) + 0.5) / 800
     for epsilon, method in ((1, "root of a released variance"), (20, "root of a released variance"), (2000, "direct")):
-        assert ib.standard_deviation(x, bounds=(0, 10), epsilon=epsilon).method == method
+        assert ib.standard_deviation(x, bounds=(0, 10), epsilon=epsilon, method="direct").method == method
         own = ib.Mechanism(ib.Laplace(10 / math.sqrt(200) / epsilon), "bit", bounds=(0, 5.0125))
         root = ib.Mechanism(ib.Laplace(100 / 200 / epsilon), "bit", bounds=(0, 25.125))
         by_root = np.mean([root_error(root, sd**2)[0] ** 2 for sd in deviations])
@@ -73,7 +73,7 @@ def test_errors_follow_from_the_record(name):
     error, again = release.error, ib.Release.from_json(release.to_json()).error
     for field in ("rmse", "bias", "worst_rmse", "worst_bias"):
         figure = np.asarray(getattr(error, field))
-        assert np.shape(figure) == np.shape(release.value)
+        assert np.shape(figure) == np.shape(release.table)
         assert np.isfinite(figure).all()
         assert (figure == np.asarray(getattr(again, field))).all()
     assert str(error).startswith("expected RMSE")
@@ -84,7 +84,7 @@ def test_errors_follow_from_the_record(name):
 def test_simulated_errors_are_those_of_releases():
     """Where the true value is the released one: joint covariances far from their bounds, by the noise's variance."""
     t = table(5000)
-    release = ib.covariance(t, bounds=BOTH, epsilon=1)
+    release = ib.covariance(t, bounds=BOTH, epsilon=1, method="elements")
     scale = np.array([100.0**2, 100 * 120.0, 120.0**2]) / 5000
     expected = scale * math.sqrt(4 * 5 / 3)
     assert release.error.rmse.ravel()[[0, 1, 3]] == pytest.approx(expected, rel=0.05)

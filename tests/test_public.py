@@ -30,6 +30,7 @@ NAMES = {
     "histogram",
     "kendall",
     "mean",
+    "moments",
     "pooled_covariance",
     "pooled_variance",
     "preview",

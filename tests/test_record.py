@@ -21,7 +21,7 @@ def test_every_release_travels_as_text(name):
     release = CALLS[name](table(210), epsilon=0.7)
     again = ib.Release.from_json(release.to_json())
     assert again == release
-    assert np.array_equal(again.value, release.value)
+    assert np.array_equal(again.table, release.table)
     assert release.epsilon == 0.7
     assert verify(release.certificate.to_dict()).loss <= Fraction(7, 10)
     assert release.certificate.loss > Fraction(699, 1000)
@@ -229,7 +229,7 @@ def test_large_records_travel_in_pieces():
         record = body_of(release)
         assert record["bounds"].keys() == {"all", "count"}
         assert ib.Release.from_json(release.to_json()) == release
-        assert release.value.tolist() == record["value"]
+        assert release.table.tolist() == record["value"]
         for lie in ({"count": 7}, {"count": 10**12}, {"count": -300}, {"all": ["0", "1/3"]}):
             if release.statistic.name == "mean" and "all" in lie:
                 continue

@@ -18,6 +18,10 @@ NAMES = [
     "correlation, persons",
     "kendall, truncated",
     "kendall of four, persons",
+    "covariance, elements, substitute",
+    "moments, substitute",
+    "moments, add-remove",
+    "variance, substitute",
     "pooled covariance, sizes",
     "standard deviation, substitute",
 ]

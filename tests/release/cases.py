@@ -30,7 +30,7 @@ def table(rows, seed=0):
 
 @dataclass(frozen=True)
 class Case:
-    """A release and the value that it would have without noise (None: what it estimates has no law of its own)."""
+    """A release and the numbers (its table) that it would have without noise (None: what it estimates has no law of its own)."""
 
     call: Any
     truth: Any
@@ -151,8 +151,20 @@ ORDERED = {
         ),
     ),
 }
+TOGETHER = {
+    "moments": Case(
+        partial(ib.moments, bounds=BOTH),
+        lambda t: np.vstack([[t["age"].mean(), t["weight"].mean()], np.cov([t["age"], t["weight"]])]),
+    )
+}
 SPLIT = {f"{name}, split": Case(partial(case.call, method="split"), case.truth) for name, case in MATRICES.items()}
-ALL = SCALARS | VECTORS | MATRICES
+# Noise on the numbers themselves, where by default it is on the moments that they are made of.
+THEMSELVES = {
+    f"{name}, {way}": Case(partial((SCALARS | MATRICES)[name].call, method=way), (SCALARS | MATRICES)[name].truth)
+    for way, names in {"direct": ("variance", "standard deviation"), "elements": ("covariance", "correlation")}.items()
+    for name in names
+}
+ALL = SCALARS | VECTORS | MATRICES | TOGETHER
 ONLY_ADD_REMOVE = {
     "count of all": Case(ib.count, lambda t: len(t["age"])),
     "mean over a public number": Case(partial(ib.mean, **INCOME, denominator=210), None),
@@ -174,10 +186,11 @@ def every_call():
     """All one-liners with everything that changes what they draw, by name."""
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
-        for name, case in (ALL | SPLIT | REPAIRED | ORDERED).items()
+        for name, case in (ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED).items()
     }
     added = ALL | ONLY_ADD_REMOVE
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in (ALL | ORDERED).items()}
+    persons = ALL | THEMSELVES | ORDERED
+    calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
     return calls

@@ -10,7 +10,8 @@ import pytest
 
 import inbounds as ib
 from inbounds.road import run as opening
-from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, table
+from tests import moments
+from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SPLIT, THEMSELVES, table
 
 RUNS = 10_000
 SIZES = [(50, 0.5), (300, 1.0), (2000, 0.2)]
@@ -43,7 +44,7 @@ def read_once(monkeypatch):
 
 @pytest.fixture
 def repeated(monkeypatch):
-    """The values of many releases of one call."""
+    """The tables of many releases of one call."""
 
     def values(call, runs):
         real, given = opening.count_and_draw, []
@@ -53,7 +54,7 @@ def repeated(monkeypatch):
             return real(frame, drafts)
 
         monkeypatch.setattr(opening, "count_and_draw", noting)
-        whole = [call().value for _ in range(min(runs, WHOLE))]
+        whole = [call().table for _ in range(min(runs, WHOLE))]
         monkeypatch.setattr(opening, "count_and_draw", real)
         frame, drafts = given[0]
         public = {name: (draft.record, draft.requests) for name, draft in drafts.items()}
@@ -61,7 +62,7 @@ def repeated(monkeypatch):
             {name: (draft.record, draft.requests) for name, draft in others.items()} == public for _, others in given
         )
         (name,) = drafts
-        return np.array(whole + [real(frame, drafts)[name].value for _ in range(runs - len(whole))])
+        return np.array(whole + [real(frame, drafts)[name].table for _ in range(runs - len(whole))])
 
     return values
 
@@ -158,11 +159,14 @@ def expected(name, t, truth, epsilon, bounding):
         scale = 1 if name == "count" else rows
         bias, mse = discrete(int(np.rint(truth * scale)), rows, 1, epsilon, bounding)
         return bias / scale, mse / scale**2
-    if name == "variance":
+    if name in ("variance", "standard deviation") and bounding == "bit":
+        made = _from_moments(t, {"income": (0, 200)}, epsilon, rng, 400_000)[:, 1, 0]
+        return errors_of(made if name == "variance" else np.sqrt(made), truth)
+    if name in ("variance", "variance, direct"):
         return of_law((0, 200**2 * largest), 200**2 / rows, epsilon, truth, bounding)
     if name == "pooled variance":
         return of_law((0, 100**2 * rows / 4 / (rows - 2)), 100**2 / (rows - 2), epsilon, truth, bounding)
-    if name == "standard deviation":
+    if name == "standard deviation, direct":
         bounds = (0, 200**2 * largest)
         law = ib.calibrate("laplace", bounding, bounds=bounds, sensitivity=200**2 / rows, epsilon=epsilon)
         return errors_of(np.sqrt(law.sample(truth**2, 400_000, rng=rng)), truth)
@@ -182,15 +186,29 @@ def expected(name, t, truth, epsilon, bounding):
             for n, m, z in zip(sizes, truth, noise, strict=True)
         ]
         return errors_of(np.clip(np.array(means).T, 0, 200), truth)
+    if name == "moments":
+        return errors_of(_from_moments(t, BOTH, epsilon, rng, 200_000), truth)
     if name.startswith("correlation"):
-        return errors_of(_correlations(_simulated_matrices("covariance", t, epsilon, rng)), truth)
+        return errors_of(_correlations(_simulated_matrices(f"covariance{name[11:]}", t, epsilon, rng)), truth)
     return errors_of(_simulated_matrices(name, t, epsilon, rng), truth)
+
+
+def _from_moments(t, bounds, epsilon, rng, draws):
+    """Means, and below them matrices, of one or two columns whose moments are drawn together."""
+    ends, rows = list(bounds.values()), len(t["age"])
+    exact = moments.sums_of([t[name] for name in bounds], ends)
+    made = moments.tables_of(exact + moments.noise(len(ends), 1 / epsilon, rng, draws), ends, rows)
+    if len(ends) == 2:
+        _within_variances(made[:, 1:])
+    return made
 
 
 def _simulated_matrices(name, t, epsilon, rng):
     rows, widths = len(t["age"]), np.array([100.0, 120.0])
-    area = np.outer(widths, widths)
     if name == "covariance":
+        return _from_moments(t, BOTH, epsilon, rng, 200_000)[:, 1:]
+    area = np.outer(widths, widths)
+    if name == "covariance, elements":
         true = np.cov([t["age"], t["weight"]])
         moves, limit = area / rows, area * (rows * rows // 4) / (rows * (rows - 1))
     else:
@@ -227,6 +245,10 @@ def within(name, value, rows):
         "proportions": 1,
         "correlation": 1,
     }
+    if name == "moments":
+        assert (value[0] >= [0, 20]).all()
+        assert (value[0] <= [100, 140]).all()
+        name, value = "covariance", value[1:]
     if "covariance" in name or "correlation" in name:
         assert np.linalg.norm(value - value.T) == 0
         assert (np.diag(value) >= 0).all()
@@ -264,6 +286,20 @@ def test_errors_are_those_of_the_law(repeated, name, rows, epsilon, runs):
 
 
 @pytest.mark.claim("release-single")
+@pytest.mark.claim("release-joint")
+@pytest.mark.parametrize("name", THEMSELVES)
+def test_errors_of_noise_on_the_numbers_themselves(repeated, name):
+    rows, epsilon = SIZES[1]
+    t = table(rows, seed=rows)
+    truth = np.asarray(THEMSELVES[name].truth(t))
+    values = repeated(lambda: THEMSELVES[name].call(t, epsilon=epsilon), MORE)
+    for value in values[:200]:
+        within(name.split(",")[0], value, rows)
+    bias, mse = expected(name, t, truth, epsilon, "bit")
+    assert check(values - truth, bias, mse, 0.01 * np.sqrt(mse))
+
+
+@pytest.mark.claim("release-single")
 @pytest.mark.claim("release-counts")
 @pytest.mark.parametrize("name", ["mean", "sum", "count", "proportion", "variance", "pooled variance", "histogram"])
 def test_truncated_errors_are_those_of_the_law(repeated, name):
@@ -277,7 +313,9 @@ def test_truncated_errors_are_those_of_the_law(repeated, name):
     assert check(values - truth, bias, mse, 0.01 * np.sqrt(mse))
 
 
-ADD_REMOVE = ["mean", "proportion", "mean by", "variance", "covariance", "histogram", "count", "proportions"]
+ADD_REMOVE = [
+    *("mean", "proportion", "mean by", "variance", "covariance", "moments", "histogram", "count", "proportions"),
+]
 
 
 @pytest.mark.claim("release-joint")
@@ -316,7 +354,7 @@ def _with_protected_sizes(name, t, truth, epsilon):
     pairs = [(i, j) for i in range(size) for j in range(i, size)]
     sums = [rows, *u.sum(axis=1)]
     sums += [(2 * u[i] ** 2 - 1).sum() if i == j else (u[i] * u[j]).sum() for i, j in pairs]
-    noisy = np.array(sums) + supnorm(len(sums), 1 / epsilon, rng, draws)
+    noisy = np.array(sums) + moments.noise(size, 1 / epsilon, rng, draws, counted=True)
     n, means = noisy[:, :1], noisy[:, 1 : 1 + size] / noisy[:, :1]
     result = np.empty((draws, size, size))
     half = [(b[1] - b[0]) / 2 for b in columns.values()]
@@ -325,7 +363,13 @@ def _with_protected_sizes(name, t, truth, epsilon):
         second = (second + 1) / 2 if i == j else second
         covariance = (second - means[:, i] * means[:, j]) * half[i] * half[j] * n[:, 0] / (n[:, 0] - 1)
         result[:, i, j] = result[:, j, i] = np.maximum(covariance, 0) if i == j else covariance
-    return errors_of(result[:, 0, 0] if name == "variance" else _within_variances(result), truth)
+    if name == "variance":
+        return errors_of(result[:, 0, 0], truth)
+    if name == "moments":
+        middle = np.array([sum(b) / 2 for b in columns.values()])
+        shown = middle + np.array(half) * means.clip(-1, 1)
+        return errors_of(np.concatenate([shown[:, None], _within_variances(result)], axis=1), truth)
+    return errors_of(_within_variances(result), truth)
 
 
 def _ratio(x, bounds, epsilon, rng, draws):

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from inbounds.grid.entropy import Entropy, Words, words
 from inbounds.grid.geometric import Integers, count_reached, geometric_many
-from inbounds.grid.interval import as_interval
+from inbounds.grid.interval import Interval, as_interval
 from inbounds.grid.joint import require_room
 from inbounds.grid.scale import Scale
 
@@ -66,6 +66,9 @@ _REACH = 1 << 62
 def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
     """claim:polyhedral-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
     require_room(scale, norm.dimension)
+    # A geometric variable is below 256 scales: 256 bits decide it.
+    if 256 * (norm.dimension + 1) * scale.steps >= _REACH:
+        raise OverflowError("radii of so many dimensions at this scale may take more than 62 bits; use a coarser step")
     stages, largest = _stages(norm)
     count = _FIRST
     while True:
@@ -118,10 +121,16 @@ def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np
 
 
 def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
+    return count_reached(word, 64, [_share(radius, dimension)], entropy) == 0
+
+
+@lru_cache(maxsize=1024)
+def _share(radius: int, dimension: int) -> Interval:
+    """Π (r+½)/(r+k), k = 1..d."""
     kept, of = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
         of *= radius + k
-    return count_reached(word, 64, [as_interval(Fraction(kept, of))], entropy) == 0
+    return as_interval(Fraction(kept, of))
 
 
 def draw_points(radii: Integers, dimension: int, entropy: Entropy) -> Integers:

@@ -118,7 +118,7 @@ class InNorm:
     """claim:norm-marginal. A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
 
     It is R c with R gamma distributed (shape d + 1) and c that combination of a uniform point of the unit ball, so that
-    its upper tail is the mean of Q(d + 1, t/|c|)/2 over points. ``weights`` are pairs of a coordinate's place and w.
+    its upper tail is the mean of Q(d + 1, t/|c|)/2 over points of it. ``weights`` are pairs of a coordinate's place and w.
     """
 
     scale: float
@@ -146,16 +146,31 @@ class InNorm:
 def _norm_table(
     dimension: int, parts: tuple[Part, ...], weights: tuple[tuple[int, float], ...]
 ) -> tuple[Array, Array, Array]:
-    """Upper tails and densities of a combination of unit scale, at points that lie close where there is much."""
-    sizes = combination_sizes(parts, weights)
-    # A few hundred quantiles stand for all of them.
-    sizes = np.maximum(sizes[np.linspace(0, len(sizes) - 1, min(len(sizes), 400)).round().astype(int)], 1e-9)
+    """Points that lie close where there is much, and upper tails and densities there, at unit scale.
+
+    |c| counts as uniform between quantiles a < b of its sample. Then its part of the density is [Q(d, t/b) -
+    Q(d, t/a)]/(2d(b - a)), and that of the tail follows by parts; for the cube, where |c| is uniform from 0 to 1, these
+    are those of `SupNorm`.
+    """
+    ends = np.quantile(combination_sizes(parts, weights), np.linspace(0, 1, _QUANTILES + 1))
+    # From 0 on, and none twice.
+    ends = np.concatenate([[0.0], ends[1:]]) + np.arange(_QUANTILES + 1) * 1e-12 * max(float(ends[-1]), 1e-300)
     last = float(scipy.special.gammainccinv(dimension + 1, _NEGLIGIBLE))
-    points = np.unique(np.concatenate([np.linspace(0, last / 4, 1500), np.linspace(last / 4, last, 500)])) * sizes[-1]
-    ratios = points[:, None] / sizes
-    tails = scipy.special.gammaincc(dimension + 1, ratios).mean(axis=1) / 2
-    logs = dimension * np.log(np.maximum(ratios, 1e-300)) - ratios - scipy.special.gammaln(dimension + 1)
-    return points, tails, (np.exp(logs) / (2 * sizes)).mean(axis=1)
+    points = np.concatenate([[1e-12], np.linspace(0, last / 4, 800)[1:], np.linspace(last / 4, last, 201)[1:]])
+    points *= ends[-1]
+    with np.errstate(divide="ignore"):
+        ratios = points[:, None] / ends
+    upper = scipy.special.gammaincc(dimension, ratios)
+    logs = dimension * np.log(ratios[:, 1:]) - ratios[:, 1:] - scipy.special.gammaln(dimension + 1)
+    # c Q(d + 1, t/c), which is 0 at c = 0.
+    whole = np.pad(ends[1:] * (upper[:, 1:] + np.exp(logs)), ((0, 0), (1, 0)))
+    gaps, parted = np.diff(ends), np.diff(upper, axis=1) / dimension
+    tails = ((np.diff(whole, axis=1) - points[:, None] * parted) / gaps).mean(axis=1) / 2
+    return points, np.clip(tails, 0.0, 0.5), (parted / gaps).mean(axis=1) / 2
+
+
+# Of the sizes of a combination: they stand for all of them.
+_QUANTILES = 128
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ z is R v with R gamma distributed (shape d + 1) and v uniform in the unit ball o
 |w·v| ≤ l within the cube [-1, 1]^d; their points are found by keeping those of the cube that lie inside.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from inbounds._check import Array
 
-# |weights · v| ≤ limit, of some coordinates that follow each other, with the place of the first of them.
-Part: TypeAlias = tuple[int, tuple[tuple[tuple[int, ...], int], ...]]
+# |weights · v| ≤ limit, for each row; and rows of some coordinates that follow each other, with the place of the first.
+Rows: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
+Part: TypeAlias = tuple[int, Rows]
 # Points of a ball that are kept for all simulations, points of the cube that are tried for them, and those at a time.
 _KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 50_000
 # Rows that most points fail first.
@@ -21,7 +22,7 @@ _FIRST = 48
 
 
 @lru_cache(maxsize=32)
-def ball_points(rows: tuple[tuple[tuple[int, ...], int], ...]) -> Array:
+def ball_points(rows: Rows) -> Array:
     """Uniform points of the ball of these rows, the same ones each time: thousands, or hundreds of a narrow ball."""
     weights = np.array([np.array(row) / limit for row, limit in rows])
     rng = np.random.default_rng(0)
@@ -49,18 +50,26 @@ def vector_points(
 ) -> Array:
     """Uniform points of the unit ball, some of their coordinates along the last axis."""
     points = rng.uniform(-1, 1, (*shape, len(places)))
-    for start, rows in parts:
-        size = len(rows[0][0])
-        inside = [(i, place - start) for i, place in enumerate(places) if start <= place < start + size]
-        if inside:
-            pool = ball_points(rows)
-            chosen = pool[rng.integers(len(pool), size=shape)]
-            points[..., [i for i, _ in inside]] = chosen[..., [place for _, place in inside]]
+    for inside, within, rows in _among(parts, places):
+        pool = ball_points(rows)
+        points[..., inside] = pool[rng.integers(len(pool), size=shape)][..., within]
     return points
 
 
 def combination_sizes(parts: Sequence[Part], weights: Sequence[tuple[int, float]]) -> Array:
-    """|Σ w v| over points v of the unit ball, sorted, for weights of some coordinates: a sample, the same each time."""
+    """|Σ w v| over points v of the unit ball, for weights of some coordinates: a sample, the same each time."""
     rng = np.random.default_rng(1)
-    points = vector_points(parts, rng, (_KEPT,), [place for place, _ in weights])
-    return np.asarray(np.sort(np.abs(points @ np.array([weight for _, weight in weights]))))
+    points = rng.uniform(-1, 1, (_KEPT, len(weights)))
+    for inside, within, rows in _among(parts, [place for place, _ in weights]):
+        pool = ball_points(rows)
+        # Each point as often as any other; in any order, since parts of the same rows have the same points.
+        points[:, inside] = pool[rng.permutation(_KEPT) % len(pool)][:, within]
+    return np.asarray(np.abs(points @ np.array([weight for _, weight in weights])))
+
+
+def _among(parts: Sequence[Part], places: Sequence[int]) -> Iterator[tuple[list[int], list[int], Rows]]:
+    """For each part with some of the places: which of them, where they are in it, and its rows."""
+    for start, rows in parts:
+        size = len(rows[0][0])
+        if found := [(i, place - start) for i, place in enumerate(places) if start <= place < start + size]:
+            yield [i for i, _ in found], [place for _, place in found], rows

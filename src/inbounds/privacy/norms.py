@@ -74,11 +74,15 @@ def make_norm(blocks: tuple[str, ...]) -> Norm:
     return Norm(dimension, tuple(parts))
 
 
-@lru_cache(maxsize=64)
 def norm_rounding(blocks: tuple[str, ...]) -> Fraction:
-    """Steps that rounding two vectors to a lattice can add to their distance in the norm."""
-    rows = [row for _, rows in make_norm(blocks).parts for row in rows]
-    return max(Fraction(1), *(Fraction(sum(map(abs, weights)), limit) for weights, limit in rows))
+    """Steps that rounding two vectors to a lattice can add to their distance in the norm: 1, or more in a block."""
+    return max(map(_block_rounding, set(blocks)), default=Fraction(1))
+
+
+@lru_cache(maxsize=64)
+def _block_rounding(text: str) -> Fraction:
+    sizes = [Fraction(sum(map(abs, weights)), limit) for weights, limit in Block.parse(text).rows()]
+    return max([Fraction(1), *sizes])
 
 
 @lru_cache(maxsize=64)
