@@ -128,7 +128,8 @@ def correlations(runs: int) -> list[str]:
             for way in ("elements", "joint")
         }
         lines.append(
-            f"| {size} | {mse['elements'] ** 0.5:.4f} | {mse['joint'] ** 0.5:.4f} | {mse['elements'] / mse['joint']:.2f} |"
+            f"| {size} | {mse['elements'] ** 0.5:.4f} | {mse['joint'] ** 0.5:.4f} "
+            f"| {mse['elements'] / mse['joint']:.2f} |"
         )
         print(lines[-1], flush=True)
     return lines
@@ -276,9 +277,8 @@ def draws(_: int) -> list[str]:
 
     for size in (1, 2, 4, 6, 20):
         norm = make_norm((f"moments {size}",))
-        lines.append(
-            f"| a draw of the moments of {size} columns | {timed(lambda n=norm: polyhedral(scale, n, SYSTEM), 50):.2f} |"
-        )
+        spent = timed(lambda norm=norm: polyhedral(scale, norm, SYSTEM), 50)  # type: ignore[misc]
+        lines.append(f"| a draw of the moments of {size} columns | {spent:.2f} |")
     certificate = norm_law("moments", Terms.of(1, rows=1000), Fraction(1), ("moments 4",))
     lines.append(f"| a certificate of four columns verified | {timed(lambda: verify(certificate.to_dict()), 50):.2f} |")
     counts = Scale.at_least(Fraction(2))
