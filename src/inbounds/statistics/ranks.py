@@ -1,6 +1,6 @@
 """How columns go together by their order alone: Kendall's tau."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -190,14 +190,12 @@ def _count_pairs(columns: int) -> int:
 
 
 def _fields(even: Mapping[str, Intervals], cut: Mapping[str, Key]) -> dict[str, Any]:
-    """The rules of all columns as frozen fields."""
-    rules = {name: fields_of_key(key) for name, key in cut.items()}
-    rules |= {name: {"bounds": (key.edges[0], key.edges[-1]), "missing": key.missing} for name, key in even.items()}
-    # In the order of the matrix.
-    ordered = {name: rules[name] for name in (*even, *cut)}
-
-    def collect(word: str) -> Iterator[tuple[str, Any]]:
-        yield from ((name, rule[word]) for name, rule in ordered.items() if rule.get(word) is not None)
-
-    words = ("bounds", "edges", "levels", "missing", "other")
-    return {word: FrozenMap(given) if (given := dict(collect(word))) else None for word in words}
+    """The rules of all columns as frozen fields, in the order of the matrix."""
+    rules: dict[str, dict[str, Any]] = {
+        name: {"bounds": (key.edges[0], key.edges[-1]), "missing": key.missing} for name, key in even.items()
+    }
+    rules |= {name: fields_of_key(key) for name, key in cut.items()}
+    return {
+        word: FrozenMap({name: rule[word] for name, rule in rules.items() if rule.get(word) is not None}) or None
+        for word in ("bounds", "edges", "levels", "missing", "other")
+    }
