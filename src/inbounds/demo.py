@@ -107,7 +107,7 @@ def write(folder: Path) -> Path:
     for path, text in files.items():
         if path.exists() and path.read_bytes() != text.encode():
             raise ValueError(
-                f"{str(path)!r} is there and is not the demonstration's, or was changed; nothing was written. Name "
+                f"{str(path)!r} exists, and is not the demonstration's, or was changed; nothing was written. Choose "
                 "another folder"
             )
     folder.mkdir(parents=True, exist_ok=True)

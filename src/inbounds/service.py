@@ -41,7 +41,7 @@ def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
     for file in files:
         if file in taken:
             raise ValueError(
-                f"{argument} {str(folder)!r}: {file.name} there is, or would be read as, the plan's own table or "
+                f"{argument} {str(folder)!r}: its {file.name} is, or would be read as, the plan's own table or "
                 "ledger; choose another folder. Nothing was spent"
             )
 

@@ -50,7 +50,7 @@ class Target:
             raise TypeError(f"worst must be True or False, got {_check.shown(self.worst)}")
         _check.choice(self.kind, "kind", KINDS)
         if self.kind == "population" and (self.rmse is not None or self.worst):
-            raise ValueError("kind='population' goes with half_width= and with typical truths")
+            raise ValueError("kind='population' needs half_width=, and cannot be combined with worst=True")
 
     @property
     def wanted(self) -> float:
@@ -132,8 +132,8 @@ def least_rows(wanted: Wanted, target: Target) -> int:
     while not target.meets(reached(high)):
         if high >= _MOST_ROWS:
             raise ValueError(
-                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon; {reached(high):.4g} is left. "
-                "Where an error does not fall with rows (counts, sums, fixed denominators), it takes a larger epsilon"
+                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: {reached(high):.4g} is the "
+                "best. Where an error does not fall with rows (counts, sums, fixed denominators), use a larger epsilon"
             )
         low, high = high, min(4 * high, _MOST_ROWS)
     while high - low > 1:

@@ -92,8 +92,8 @@ def test_the_papers_studies_one_after_the_other_fill_one_page(monkeypatch, capsy
         ),
         (["study", "covariance", "--out", "x", "--reps", "1e4"], "--reps must be a whole number such as 10000"),
         (["study", "covariance", "--out", "x", "--seed", "9" * 30], "--seed must be a whole number"),
-        (["study", "proportions", "--out", "x", "--undefined", "zero"], "--undefined is for studies of covariance"),
-        (["study", "covariance", "--out", ""], "--out must name a folder"),
+        (["study", "proportions", "--out", "x", "--undefined", "zero"], "undefined is for studies of covariance"),
+        (["study", "covariance", "--out", ""], "need the name of a folder"),
         (["study", "covariance", "--out", "x", "--seed", "-1"], "seed must be >= 0"),
         (["study", "covariance", "--out", "x", "--workers", "0"], "workers must be >= 1"),
         (["study", "covariance", "--out", "x", "--undefined", "one"], "--undefined must be one of 'omit', 'zero'"),
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_made(monkeypatch, capsys, tmp_path):
     (tmp_path / "taken").write_text("")
     status, _, err = called(monkeypatch, capsys, "study", "covariance", "--out", tmp_path / "taken", "--reps", 20)
     assert status == 2
-    assert "--out must name a folder, and" in err
+    assert "the results need a folder, and" in err
     assert err.count("\n") == 1
 
 

@@ -90,7 +90,7 @@ def test_ledgers_for_others(monkeypatch, capsys, folder):
     assert entry["accounting"]["limit"] == "3"
     assert len(entry["description"]) == 8
     status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--as", "xml")
-    assert (status, err) == (2, "inbounds: --as must be one of 'csv', 'registry'; got 'xml'\n")
+    assert (status, err) == (2, "inbounds: --as must be one of 'csv', 'registry'; got 'xml' of type str\n")
     status, said, _ = called(monkeypatch, capsys, "ledger", "show", book, "--json")
     assert json.loads(said)["datasets"][0]["left"] == 2 * 10**9
 
@@ -108,7 +108,7 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     assert "north" not in text
     status, _, err = called(monkeypatch, capsys, "plan", "init", folder / "survey.csv", "--out", out)
     assert (status, out.read_text()) == (2, text)
-    assert "is there already" in err
+    assert "exists already" in err
     # What is left to fill in is refused as such.
     status, _, err = called(monkeypatch, capsys, "preview", out)
     assert status == 2
@@ -400,7 +400,7 @@ def test_nothing_of_the_users_is_overwritten(monkeypatch, capsys, folder):
     book = folder / "survey.ledger"
     before = files(folder)
     status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--out", book)
-    assert (status, "is there already" in err) == (2, True)
+    assert (status, "exists already" in err) == (2, True)
     changed = (folder / "plan.toml").read_text().replace("survey-2026", "mine")
     (folder / "plan.toml").write_text(changed)
     status, _, err = called(monkeypatch, capsys, "demo", "--out", folder)

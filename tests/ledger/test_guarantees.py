@@ -168,7 +168,7 @@ def test_amounts_are_written_in_one_way():
 
 
 def test_a_request_holds_a_guarantee_that_can_be_read_again(monkeypatch):
-    with pytest.raises(TypeError, match=r"guarantee must be one, such as Pure\(1\)"):
+    with pytest.raises(TypeError, match=r"guarantee must be a guarantee such as Pure\(1\)"):
         request("a", Fraction(1))
     monkeypatch.delitem(guarantee._kinds, "zcdp")
     with pytest.raises(ValueError, match="no kind of guarantee has the fields rho"):

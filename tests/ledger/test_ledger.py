@@ -251,7 +251,9 @@ def test_who_names_no_dataset_is_told_which_there_are(account, tmp_path):
         ledger.charge(Account(account.ledger, "x"), request())
     ledger.charge(Account(account.ledger, "second", Fraction(1)), request())
     for place, names in ((account.ledger, "'survey', 'second'"), (tmp_path / "none", "none")):
-        with pytest.raises(LedgerError, match=rf"has not one dataset \({names}\); name it"):
+        with pytest.raises(
+            LedgerError, match=rf"does not hold exactly one dataset \({names}\); name the one to charge"
+        ):
             ledger.find_account(place)
     with pytest.raises(LedgerError, match=r"no dataset 'x' \(it has 'survey', 'second'\)"):
         ledger.charge(Account(account.ledger, "x"), request())

@@ -86,13 +86,13 @@ def test_charges_stop_at_the_limit(account):
 def test_nothing_begins_with_a_refusal(account, tmp_path):
     with pytest.raises(BudgetRefused):
         ledger.charge(account, request(epsilon="2"))
-    with pytest.raises(BudgetRefused, match="less than a ledger counts in"):
+    with pytest.raises(BudgetRefused, match="smaller than the least amount that a ledger counts"):
         ledger.charge(replace(account, limit=Pure("1/10000000000")), request(epsilon="1/10000000000"))
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.verify(account.ledger)
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.raise_limit(account, "more")
-    with pytest.raises(LedgerError, match="has not one dataset"):
+    with pytest.raises(LedgerError, match="does not hold exactly one dataset"):
         ledger.find_account(account.ledger)
     assert list(tmp_path.iterdir()) == []
 

@@ -204,7 +204,11 @@ def test_every_function_checks_its_promise(name, promise, error, words):
             TypeError,
             "levels cannot be combined with a single mean",
         ),
-        (lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=["g"], levels=[1]), TypeError, "columns go by text"),
+        (
+            lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=["g"], levels=[1]),
+            TypeError,
+            "name of a column must be text",
+        ),
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1], denominator=3),
             TypeError,
@@ -222,7 +226,11 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, integer="x", epsilon=1), TypeError, "a list of columns"),
         (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, integer=["y"], epsilon=1), ValueError, "names 'y'"),
         (lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, missing={"": 1}, epsilon=1), ValueError, "names ''"),
-        (lambda: ib.covariance(pd.DataFrame({0: X}), bounds={0: (0, 1)}, epsilon=1), TypeError, "columns go by text"),
+        (
+            lambda: ib.covariance(pd.DataFrame({0: X}), bounds={0: (0, 1)}, epsilon=1),
+            TypeError,
+            "name of a column must be text",
+        ),
         (
             lambda: ib.count({"x": X, "g": X}, "x", level=1, by="g", levels=[1], epsilon=1),
             TypeError,

@@ -235,7 +235,7 @@ def test_what_could_not_have_been_released():
         ({"column": "*"}, "is a pattern to some engines"),
         ({"name": "median"}, "statistic must be one of"),
         ({"colour": "red"}, "colour"),
-        ({"bounds": [0, 200]}, "not written as it would be"),
+        ({"bounds": [0, 200]}, "not written the way inbounds writes it"),
     ):
         with pytest.raises(RecordError, match=said):
             ib.Release.from_json(record_with(made | {"statistic": made["statistic"] | edit}))

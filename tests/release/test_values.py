@@ -261,7 +261,7 @@ def test_releases_that_are_accounted_for(tmp_path):
 
     book = tmp_path / "l"
     ask = {"bounds": (0, 10), "epsilon": 0.4}
-    with pytest.raises(ledger.LedgerError, match=r"has not one dataset \(none\)"):
+    with pytest.raises(ledger.LedgerError, match=r"does not hold exactly one dataset \(none\)"):
         ib.mean([1, 2, 3], "age", **ask, ledger=book)
     assert not book.exists()
     account = ledger.Account(book, "d", 1)

@@ -68,7 +68,7 @@ def test_every_short_file_is_read_as_byte_by_byte(tmp_path, monkeypatch, block):
         seen[expected is not None] += 1
         names = read_header(file)
         if expected is None:
-            with pytest.raises(DataError, match="not CSV as RFC 4180 has it"):
+            with pytest.raises(DataError, match="not CSV by RFC 4180"):
                 check_structure(file, len(names))
             continue
         assert [name.encode() for name in names] == expected[0]
@@ -83,7 +83,7 @@ def test_a_file_is_checked_before_its_values_are_read(tmp_path):
     """Ragged rows, quotes within a field, a lone carriage return: one sentence, and nothing of the file in it."""
     for row in (b"secret", b"secret,1,2", b'sec"ret,1', b'"secret"x,1', b"sec\rret,1", b'"secret,1', b""):
         path = a_file(tmp_path, b"a,b\n1,2\n" + row + b"\n3,4\n").path
-        with pytest.raises(DataError, match=r"the file 't\.csv' is not CSV as RFC 4180 has it") as caught:
+        with pytest.raises(DataError, match=r"the file 't\.csv' is not CSV by RFC 4180") as caught:
             scan(str(path), [Numeric.of("a", (0, 1), missing=0)])
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)

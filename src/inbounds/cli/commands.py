@@ -71,7 +71,7 @@ def plan_init(
     from inbounds.plan.template import skeleton
 
     if str(out) != "-" and out.exists():
-        raise ValueError(f"{str(out)!r} is there already; name another file with --out")
+        raise ValueError(f"{str(out)!r} exists already; name another file with --out")
     text = skeleton(source, table=table, engine=engine)
     if str(out) == "-":
         print(text, end="")
@@ -257,7 +257,7 @@ def ledger_export(
         print(text, end="" if text.endswith("\n") else "\n")
         return
     if out.exists():
-        raise ValueError(f"{str(out)!r} is there already; name another file with --out")
+        raise ValueError(f"{str(out)!r} exists already; name another file with --out")
     with out.open("x", encoding="utf-8") as file:
         file.write(text)
 

@@ -29,13 +29,15 @@ def difference(
     _check.choice(method, "method", METHODS)
     if type(first.statistic) is not type(second.statistic) or first.title != second.title or first.axes != second.axes:
         raise ValueError(
-            f"like is compared with like: the first is the {first.title}, the second the {second.title}, and both must "
-            "have the same cells"
+            "only releases of the same statistic with the same cells can be compared: the first is the "
+            f"{first.title}, the second the {second.title}"
         )
     if [(rule.lower, rule.upper) for rule in first.columns] != [(rule.lower, rule.upper) for rule in second.columns]:
-        raise ValueError("the two releases have other bounds: values were not clipped alike, so they do not compare")
+        raise ValueError(
+            "the two releases have different bounds: their values were clipped differently and cannot be compared"
+        )
     if method == "mover" and first is second:
-        raise ValueError("method='mover' is for two independent releases; this is one and the same")
+        raise ValueError("method='mover' is for two independent releases; these are one and the same")
     inner = level if method == "mover" else 1 - (1 - level) / 2
     one, two = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
     clauses = list(dict.fromkeys([one.assumption, two.assumption]))

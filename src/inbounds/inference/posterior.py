@@ -182,7 +182,7 @@ def unbiased(release: Release) -> Any:
     parts = release.parts
     if not isinstance(release.derivation, Direct | Projected | Rescaled | NearestCounts) or not _is_own(release):
         raise ValueError(
-            f"a {release.statistic.name} by {release.method!r} is made of several noisy numbers; none is inverted"
+            f"a {release.statistic.name} by {release.method!r} is made of several noisy numbers, and has no inverse"
         )
     values = [
         float(x) * float(unit) if part.bounding == "unbounded" else _invert_mean(part, float(x), float(unit))

@@ -75,8 +75,8 @@ def find_account(place: Any) -> Account:
             names = list(chain.datasets)
     if len(names) != 1:
         raise LedgerError(
-            f"the ledger {str(place)!r} has not one dataset ({', '.join(map(repr, names)) or 'none'}); name it, and "
-            "for a new one its limit, with inbounds.ledger.Account(ledger, dataset, limit)"
+            f"the ledger {str(place)!r} does not hold exactly one dataset ({', '.join(map(repr, names)) or 'none'}); "
+            "name the one to charge, and for a new one its limit, with inbounds.ledger.Account(ledger, dataset, limit)"
         )
     return Account(place, names[0])
 

@@ -60,7 +60,7 @@ class Request:
     def __post_init__(self) -> None:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
         if not isinstance(self.guarantee, Guarantee):
-            raise TypeError(f"guarantee must be one, such as Pure(1), got {_check.shown(self.guarantee)}")
+            raise TypeError(f"guarantee must be a guarantee such as Pure(1), got {_check.shown(self.guarantee)}")
         # What could not be read again must not be written.
         if parse_guarantee(self.guarantee.to_dict()) != self.guarantee:
             raise ValueError(f"the guarantee of kind {self.guarantee.kind!r} is not the one that its fields say")
@@ -211,7 +211,9 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
         raise LedgerError(_describe_missing(account.dataset, chain) + new)
     limit = account.limit.round_down()
     if limit is None:
-        raise BudgetRefused(f"the limit of {account.dataset!r} is less than a ledger counts in; nothing was spent")
+        raise BudgetRefused(
+            f"the limit of {account.dataset!r} is smaller than the least amount that a ledger counts; nothing was spent"
+        )
     standing = Standing(account.dataset, limit, None, request.neighbours, request.contributions, 0)
     _check_kind(standing, request.guarantee)
     return standing

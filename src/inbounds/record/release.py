@@ -289,7 +289,7 @@ class Release:
     def __float__(self) -> float:
         """The value of a release of one number."""
         if self.axes:
-            raise TypeError("a release of several numbers is no single one; see value")
+            raise TypeError("a release of several numbers cannot be made one number; see value")
         return float(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

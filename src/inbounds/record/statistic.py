@@ -92,7 +92,7 @@ def register(made: _Class) -> _Class:
     """Make a statistic known by its name, in plans, previews and records; a decorator of its class."""
     name = made.name
     if name in _REGISTER:
-        raise ValueError(f"there is a statistic {name!r} already")
+        raise ValueError(f"a statistic {name!r} is registered already")
     _REGISTER[name] = made
     return made
 
@@ -126,7 +126,7 @@ def parse_statistic(body: object) -> Statistic:
         raise TypeError("a statistic is written as its name and fields")
     made = find_statistic(body.get("name"))(**{key: value for key, value in body.items() if key != "name"})
     if describe(made) != body:
-        raise ValueError("the statistic is not written as it would be")
+        raise ValueError("the statistic is not written the way inbounds writes it")
     return made
 
 

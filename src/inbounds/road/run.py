@@ -108,7 +108,7 @@ def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
     for release in asked.values():
         # What will be read back must be what is asked for now, or a paid result could not be proved.
         if parse_statistic(describe(release.statistic)) != release.statistic:
-            raise ValueError(f"{release.title} does not survive being written down; please report this")
+            raise ValueError(f"{release.title} is not the same after it was written and read; please report this")
     longest = 10_000 + sum(codec.longest_text(release) + 4 * len(name) for name, release in asked.items())
     return replace(codec.request_of(dataset, asked), longest=longest)
 
@@ -213,7 +213,9 @@ def columns_of(place: Place) -> dict[str, str]:
     frame = read(open_place(place.source, columns, table=place.table, engine=place.engine), columns)
     names = frame.collect_schema()
     if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
-        raise DataError("the file has one column, named by a whole line: save it with commas between columns")
+        raise DataError(
+            "the file has one column, and its name is the whole first line: save it with commas between columns"
+        )
     return {name: _kind(dtype) for name, dtype in names.items()}
 
 
@@ -242,5 +244,5 @@ def column_name(column: Any, data: Any) -> str:
     if not isinstance(column, str):
         raise TypeError(f"column must be a name, got {type(column).__name__}")
     if own is not None and own != column:
-        raise TypeError(f"a column called {own!r} was given, where {column!r} is asked for; pass the table")
+        raise TypeError(f"the column given is called {own!r}, but {column!r} was asked for; pass the table")
     return column

@@ -41,9 +41,9 @@ class Order:
 def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.unheard) -> dict[str, Any]:
     """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
     if str(order.folder) in ("", ".") and not order.folder.name:
-        raise ValueError("--out must name a folder")
+        raise ValueError("the results need the name of a folder")
     if order.folder.exists() and not order.folder.is_dir():
-        raise ValueError(f"--out must name a folder, and {order.folder} is a file")
+        raise ValueError(f"the results need a folder, and {order.folder} is a file")
     if what in (*STUDIES, "paper"):
         return _paper(STUDIES if what == "paper" else (what,), order, progress, say)
     if not what.endswith(".toml"):
@@ -68,7 +68,7 @@ _FIGURES = {"covariance": ("fig1-*", "ours-covariance*"), "proportions": ("fig[2
 
 def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[str, Any]:
     if order.undefined is not None and "covariance" not in names:
-        raise ValueError("--undefined is for studies of covariance matrices")
+        raise ValueError("undefined is for studies of covariance matrices")
     drawn = []
     for name in names:
         rule = order.undefined or "omit"

@@ -141,7 +141,7 @@ def _blocks(file: File) -> Iterator[bytes]:
         failure = type(error).__name__
     else:
         return
-    raise DataError(f"{file.title} cannot be read ({failure}): it is missing, not yours to read, or cut off")
+    raise DataError(f"{file.title} cannot be read ({failure}): it is missing, cut off, or you may not read it")
 
 
 def read_header(file: File) -> tuple[str, ...]:
@@ -240,4 +240,4 @@ def _outside(places: npt.NDArray[np.intp], quotes: npt.NDArray[np.intp], inside:
 
 def _require(holds: object, file: File, rule: str) -> None:
     if not holds:
-        raise DataError(f"{file.title} is not CSV as RFC 4180 has it: {rule}. Mend it; nothing was spent")
+        raise DataError(f"{file.title} is not CSV by RFC 4180: {rule}. Correct the file; nothing was spent")

@@ -20,5 +20,5 @@ def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
     else:
         found = [where]
     if not found:
-        raise DataError("there is no file that the source's pattern fits")
+        raise DataError("no file matches the source's pattern")
     return list({one.resolve(): one for one in sorted(found, reverse=True)}.values())[::-1]

@@ -78,5 +78,5 @@ def _common(column: Column, types: set[str]) -> str | None:
         if all(one.startswith(starts) for one in found):
             return kind
     raise DataError(
-        f"column {column.name!r} has types that do not go together in different Parquet files; write them anew"
+        f"column {column.name!r} has different types in different Parquet files; write the files again with one type"
     )

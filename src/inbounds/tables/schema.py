@@ -319,7 +319,7 @@ def short(number: Fraction) -> str:
 def _check_name(name: Any) -> None:
     """Refuse what is no name: engines know columns by text, and Polars takes some of it for a pattern."""
     if not isinstance(name, str):
-        raise TypeError(f"columns go by text, got a name of type {type(name).__name__}; rename the column")
+        raise TypeError(f"the name of a column must be text, got {type(name).__name__}; rename the column")
     if name == "*" or (name.startswith("^") and name.endswith("$")):
         raise ValueError(f"the column name {name!r} is a pattern to some engines; rename the column")
 
