@@ -160,7 +160,7 @@ def test_every_row_is_attained_and_a_wrong_weight_is_caught(columns, counted):
 
 @pytest.mark.claim("moment-rows")
 def test_forms_end_where_too_few_draws_would_be_kept():
-    assert (MOST_COLUMNS, MOST_COUNTED) == (moments.MOST[False], moments.MOST[True])
+    assert (moments.MOST[False], moments.MOST[True]) == (MOST_COLUMNS, MOST_COUNTED)
     for columns, counted in ((MOST_COLUMNS + 1, False), (MOST_COUNTED + 1, True)):
         assert moment_rows(columns, counted=counted) == ()
         assert all(form.is_single for form in list_forms(columns, counted=counted))

@@ -30,7 +30,7 @@ def table(rows, seed=0):
 
 @dataclass(frozen=True)
 class Case:
-    """A release and the numbers (its table) that it would have without noise (None: what it estimates has no law of its own)."""
+    """A release and its table without noise (None: what it estimates has no law of its own)."""
 
     call: Any
     truth: Any
