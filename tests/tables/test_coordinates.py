@@ -221,6 +221,11 @@ def test_moments_by_their_definition():
     assert moments(None) == [0] * 6
     # Attained: a record at a corner moves every coordinate by one.
     assert [abs(m) for m in moments((1, (2, 0), (4, 0, 0)))] == [1] * 6
+    # Without a count the others are in halves: a record that goes from one corner to the other moves a sum by one.
+    halves = MomentSums(columns, products=True, counted=False)
+    assert [float(m) for m in halves(cells_of(table, halves.request)[()])] == [x / 2 for x in expected[1:]]
+    assert (moments.block, halves.block) == ("counted moments 2", "moments 2")
+    assert (moments.dimension, halves.dimension) == (6, 5)
 
 
 @pytest.mark.claim("statistic-centred")

@@ -36,9 +36,10 @@ def _means(noisy: Array, limits: Limits, rows: int) -> Array:
 
 
 def _worst_covariances(given: Coordinates, rows: int, draws: int) -> tuple[Array, Array]:
-    """RMSE and bias of upper triangles at worst: all records at one corner of the bounds, and nothing clamped there.
+    """RMSE and bias of upper triangles at worst: all records at one corner of the bounds.
 
-    Signs of columns change neither the noise nor the size of the errors, and clamping brings them nearer to the truth.
+    Signs of columns change neither the noise nor the size of the errors. Clamping brings them nearer to the truth, but
+    of a number at its bound (a variance is 0 there) one half of the errors remains, which is bias.
     """
     ends = given.limits.columns
     size, halves = len(ends), (ends[:, 1] - ends[:, 0]) / 2
@@ -47,7 +48,7 @@ def _worst_covariances(given: Coordinates, rows: int, draws: int) -> tuple[Array
     second = np.where(i == j, noise[:, size:] / 2, noise[:, size:])
     errors = second - noise[:, i] - noise[:, j] - noise[:, i] * noise[:, j]
     errors = errors * halves[i] * halves[j] * rows / (rows - 1)
-    return np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+    return np.sqrt((errors**2).mean(axis=0)), (np.abs(errors).mean(axis=0) + np.abs(errors.mean(axis=0))) / 2
 
 
 @dataclass(frozen=True, slots=True)
