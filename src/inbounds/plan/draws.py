@@ -44,7 +44,12 @@ def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
     """
     kinds: dict[Terms, list[Candidate]] = {}
     for name, (statistic, terms) in asked.items():
-        if (share := offer(statistic, terms)) is not None:
+        try:
+            share = offer(statistic, terms)
+        except (ValueError, TypeError):
+            # What is wrong with it is told when it is drafted by itself.
+            continue
+        if share is not None:
             alike = replace(terms, guarantee=Pure(Fraction(1)))
             kinds.setdefault(alike, []).append(Candidate(name, statistic, share, terms.epsilon))
     found: list[list[str]] = []
