@@ -17,13 +17,17 @@ def body_of(release):
 
 def restored(record):
     """The record with the digest that fits what it asks for, where that can be made."""
-    asked = [[name, one.get("statistic"), one.get("terms")] for name, one in record["releases"].items()]
-    plain = {"dataset": record["dataset"], "releases": asked}
+    asked = [
+        [name, one.get("statistic"), one.get("terms"), one.get("drawn_with")]
+        for name, one in record["releases"].items()
+    ]
+    plain = {"dataset": record["dataset"], "groups": record["groups"], "releases": asked}
     text = json.dumps(plain, separators=(",", ":"), ensure_ascii=True)
     return record | {"digest": hashlib.sha256(text.encode("ascii")).hexdigest()}
 
 
-def record_with(body, name="r"):
-    """The text of a record of one release that has this body."""
-    record = {"format": FORMAT, "dataset": None, "digest": "", "entry": None, "releases": {name: body}}
+def record_with(body, name="r", groups=()):
+    """The text of a record of one release that has this body, and of the groups that it may be drawn with."""
+    head = {"format": FORMAT, "dataset": None, "digest": "", "entry": None, "groups": list(groups)}
+    record = head | {"releases": {name: body}}
     return json.dumps(restored(record) if isinstance(body, dict) else record)

@@ -11,6 +11,7 @@ import inbounds as ib
 from inbounds import demo as example
 from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
+from inbounds.record.codec import total
 from inbounds.record.statistic import describe, parse_statistic
 
 GOOD = example.PLAN
@@ -43,13 +44,16 @@ def test_a_plan_as_the_contract_has_it(tmp_path):
     drafts = plan.drafts()
     assert list(drafts) == [item.name for item in plan.release]
     assert {draft.record.rows for draft in drafts.values()} == {20_000}
-    assert drafts["age"].record.certificate.epsilon == Fraction(1, 10)
+    # Four are drawn together, with the ε of all of them; others have their own.
+    assert drafts["age"].record.certificate.epsilon == Fraction(1, 2)
+    assert drafts["smokers"].record.certificate.epsilon == plan.epsilons["smokers"] == Fraction(1, 10)
+    assert total({name: draft.record for name, draft in drafts.items()}) == Pure(1)
 
 
 def test_each_release_is_the_one_line_function_of_the_same_name(tmp_path):
-    """The same law as the function gives on a table."""
+    """The same law as the function gives on a table, where each is drawn by itself."""
     table = example.survey(20_000)
-    drafts = Plan.load(written(tmp_path)).drafts()
+    drafts = Plan.load(written(tmp_path, GOOD.replace("[budget]", "[budget]\njoint = false"))).drafts()
     mean = ib.mean(table, "pressure", bounds=(70, 220), epsilon=Fraction(1, 10))
     assert drafts["blood pressure"].record.certificate == mean.certificate
     groups = ib.mean(
@@ -104,7 +108,7 @@ def test_every_statistic_and_key(tmp_path):
     assert {draft.record.contributions for draft in drafts.values()} == {2}
     assert drafts["r0"].record.columns[0].missing == "1"
     assert drafts["r15"].record.columns[-1].sizes == (400, 600)
-    assert sum(draft.record.certificate.epsilon for draft in drafts.values()) == Fraction(3, 10)
+    assert total({name: draft.record for name, draft in drafts.items()}) == Pure(Fraction(3, 10))
     for draft in drafts.values():
         statistic = draft.record.statistic
         assert parse_statistic(json.loads(json.dumps(describe(statistic)))) == statistic

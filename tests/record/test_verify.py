@@ -97,7 +97,7 @@ def charged(record, **changes):
 
 
 def swapped(record, name):
-    one, other = (record["releases"][which] for which in ("age", "smokers"))
+    one, other = (record["releases"][which] for which in ("age", "shares"))
     one[name], other[name] = other[name], one[name]
 
 

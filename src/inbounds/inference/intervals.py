@@ -176,16 +176,17 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
 
 
 def _number_in_draw(release: Release) -> tuple[float, float, int]:
-    """One number as it was drawn, what one unit of its coordinate is worth, and the place of that in its vector."""
+    """One number as it was released, what one unit of its coordinate is worth, and the place of that in its vector."""
     if release.group is None:
         return float(release.noisy[0]), 1.0, 0
-    unit, (place, *_) = float(release.units[0]), release.places
+    unit, (place, *_), middle = float(release.units[0]), release.places, 0.0
     way = release.derivation
-    if not isinstance(way, MeanOfMoments):
-        return float(release.noisy[0]) * unit, unit, place
-    ((low, high),) = release.numeric_ends().tolist()
-    unit *= (high - low) / 2 / way.rows
-    return (low + high) / 2 + float(release.noisy[0]) * unit, unit, place
+    if isinstance(way, MeanOfMoments):
+        ((low, high),) = release.numeric_ends().tolist()
+        unit, middle = unit * (high - low) / 2 / way.rows, (low + high) / 2
+    # What was drawn with others is clamped afterwards.
+    ((lowest, highest),) = release.limits_of_coordinates()
+    return min(max(middle + float(release.noisy[0]) * unit, lowest), highest), unit, place
 
 
 def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> Made:

@@ -25,6 +25,8 @@ _OF_MEANS = {1: "0.25", 2: "0.223", 3: "0.208", 4: "0.198", 5: "0.19", 6: "0.184
 _OF_SQUARES = {1: "0.295", 2: "0.266", 3: "0.237", 4: "0.212", 5: "0.19", 6: "0.17"}
 _OF_PRODUCTS = {2: "0.173", 3: "0.167", 4: "0.162", 5: "0.159", 6: "0.157"}
 _OF_CUBE = Fraction(1, 3)
+# Coordinates of one draw: more take time and save nothing.
+_MOST_COORDINATES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,12 @@ def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
     """
     kinds: dict[Terms, list[Candidate]] = {}
     for name, (statistic, terms) in asked.items():
-        if (share := offer(statistic, terms)) is not None:
+        try:
+            share = offer(statistic, terms)
+        except (ValueError, TypeError):
+            # What is wrong with it is told when it is drafted by itself.
+            continue
+        if share is not None:
             alike = replace(terms, guarantee=Pure(Fraction(1)))
             kinds.setdefault(alike, []).append(Candidate(name, statistic, share, terms.epsilon))
     found: list[list[str]] = []
@@ -69,6 +76,8 @@ def make_group(names: Sequence[str], asked: Mapping[str, tuple[Statistic, Terms]
 
 def _keep_those_who_gain(candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
     together, out = list(candidates), []
+    while len(together) > 1 and _count_coordinates(together) > _MOST_COORDINATES:
+        out.append(together.pop(max(range(len(together)), key=lambda i: _count_columns(together[i].share))))
     while len(together) > 1:
         ratios = _compare(together)
         worst = max(range(len(together)), key=lambda i: ratios[i])
@@ -82,8 +91,7 @@ def _compare(together: Sequence[Candidate]) -> list[Fraction]:
     """The variance of each one's noise in a draw of all, over that by itself."""
     sets = _join_columns([one.share for one in together])
     home = {column: len(columns) for columns in sets for column in columns}
-    alone = [one for one in together if not _is_of(one.share, home)]
-    dimension = sum(_count(len(columns)) for columns in sets) + len(alone)
+    dimension = _count_coordinates(together)
     spent = sum((one.epsilon for one in together), start=Fraction(0))
     return [
         _ball(one.share, home) * (dimension + 1) * (dimension + 2) / spent**2 / (_by_itself(one.share, one.epsilon))
@@ -91,11 +99,25 @@ def _compare(together: Sequence[Candidate]) -> list[Fraction]:
     ]
 
 
+def _count_coordinates(together: Sequence[Candidate]) -> int:
+    """Those of a draw of all: moments of each set of columns, and each number that is not made of them."""
+    sets = _join_columns([one.share for one in together])
+    home = {column: len(columns) for columns in sets for column in columns}
+    alone = [one for one in together if not _is_of(one.share, home)]
+    return sum(_count(len(columns)) for columns in sets) + len(alone)
+
+
+def _count_columns(share: Share) -> int:
+    """Columns whose moments a release needs."""
+    return 0 if isinstance(share, Number) or share.number is not None else len(share.columns)
+
+
 def _by_itself(share: Share, epsilon: Fraction) -> Fraction:
     """Variance of the noise of what is drawn by itself."""
-    if isinstance(share, Number) or share.number is not None:
+    columns = _count_columns(share)
+    if not columns:
         return Fraction(f"{least_variance(float(epsilon)):.9g}")
-    columns = len(share.columns)
+    assert isinstance(share, OfMoments)
     dimension, home = _count(columns), dict.fromkeys(share.columns, columns)
     return _ball(share, home) * (dimension + 1) * (dimension + 2) / epsilon**2
 

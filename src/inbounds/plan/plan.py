@@ -231,8 +231,10 @@ class Plan(Part):
         return [*groups, *([name] for name in asked if name not in grouped)]
 
     def _identity(self) -> tuple[Any, ...]:
-        """What drafts depend on."""
-        return self.data, self.budget.epsilon, self.budget.joint, self.columns, self.release
+        """What drafts depend on; not where the table lives."""
+        data, budget = self.data, self.budget
+        terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
+        return *terms, dict(self.columns), tuple(self.release)
 
     @property
     def unprovided(self) -> dict[str, list[str]]:

@@ -8,7 +8,6 @@ trusts nothing but that the drawn numbers were drawn.
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cache, reduce
@@ -25,6 +24,8 @@ from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record.group import Group
 from inbounds.record.sequential import laws_in_turn
+from inbounds.record.shared import MOST_RELEASES as MOST_RELEASES
+from inbounds.record.shared import blame_record, check_shared, list_groups, place_in, read_groups
 from inbounds.record.statistic import describe, parse_statistic
 from inbounds.tables.request import MOST_ROWS
 
@@ -55,8 +56,6 @@ _LONG = 100
 # Elements of a list that are made text at a time.
 _BLOCK = 10_000
 _NAME_LENGTH = 10_000
-# Of one record, and so of a plan: each takes a few milliseconds to prove.
-MOST_RELEASES = 300
 # Of a sum of epsilons: more cannot be written.
 _MOST_DIGITS = 4000
 
@@ -68,25 +67,13 @@ def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
     """SHA-256 of what these releases, or drafts of them, are of, by name: the same before and after the release."""
     groups = list_groups(releases)
     asked = [
-        [name, describe(release.statistic), release.terms.to_dict(), _place_in(groups, release)]
+        [name, describe(release.statistic), release.terms.to_dict(), place_in(groups, release)]
         for name, release in releases.items()
     ]
     body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": asked}
     # Not sorted: the order of columns is that of a matrix.
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def list_groups(releases: "Mapping[str, Release]") -> list[Group]:
-    """The draws that releases share with others, each once, in the order in which they come up."""
-    return list(dict.fromkeys(one.group for one in releases.values() if one.group is not None))
-
-
-def _place_in(groups: list[Group], release: "Release") -> list[int] | None:
-    """The number of the group that a release is of, and that of its statistic among the members."""
-    if release.group is None:
-        return None
-    return [groups.index(release.group), release.member]
 
 
 def write_record(releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None) -> str:
@@ -125,7 +112,7 @@ def _body(release: "Release", groups: list[Group]) -> dict[str, Any]:
         "value": release.table,
         "statistic": describe(release.statistic),
         "terms": release.terms.to_dict(),
-        "drawn_with": _place_in(groups, release),
+        "drawn_with": place_in(groups, release),
         "method": release.method,
         "columns": release.columns,
         "axes": release.axes,
@@ -232,7 +219,9 @@ def read_record(text: str) -> Proved:
         raise RecordError(f"the record has more than {MOST_RELEASES} releases")
     if not (dataset is None or (isinstance(dataset, str) and dataset)):
         raise RecordError("the record's dataset is no name")
-    groups = _read_groups(body["groups"])
+    if isinstance(body["groups"], list) and len(body["groups"]) > len(body["releases"]):
+        raise RecordError("the record has more groups than releases")
+    groups = read_groups(body["groups"])
     releases = {}
     for name, one in body["releases"].items():
         try:
@@ -243,7 +232,7 @@ def read_record(text: str) -> Proved:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
     if len({(release.terms.unit, release.terms.rows) for release in releases.values()}) > 1:
         raise RecordError("the releases of a record are of one table: they have one number of rows and one unit")
-    _check_shared(releases, groups)
+    check_shared(releases, groups)
     _check_total(releases)
     if digest_of(dataset, releases) != body["digest"]:
         raise RecordError("the record's digest is not that of what was asked for")
@@ -259,56 +248,9 @@ def read_single(text: str) -> "Release":
     return release
 
 
-@contextmanager
-def _blame_record() -> Iterator[None]:
-    """Whatever goes wrong with a record that somebody else wrote is the record's fault."""
-    try:
-        yield
-    except (RecordError, CertificateError):
-        raise
-    except (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise RecordError(f"the record is malformed ({type(error).__name__})") from None
-
-
-def _read_groups(body: Any) -> "list[list[Release]]":
-    """The drafts of every group, in order; what a group asks for is bounded before it is drafted."""
-    with _blame_record():
-        if not isinstance(body, list) or len(body) > MOST_RELEASES:
-            raise RecordError("its groups are no list, or too many")
-        drafts = []
-        for one in body:
-            try:
-                group = Group.from_dict(one)
-                if not 2 <= len(group.members) <= MOST_RELEASES:
-                    raise ValueError(f"a group has 2 to {MOST_RELEASES} members")
-                if group.terms.rows is None or not group.terms.rows <= MOST_ROWS:
-                    raise ValueError("a group is of a public number of rows")
-                if group.to_dict() != one:
-                    raise ValueError("it is not written as it would be")
-                drafts.append([draft.record for draft in group.draft()])
-            except (ValueError, TypeError, ArithmeticError) as error:
-                raise RecordError(f"a group cannot be drawn as it says: {error}") from None
-    return drafts
-
-
-def _check_shared(releases: "Mapping[str, Release]", groups: "list[list[Release]]") -> None:
-    """Numbers of one draw that several releases are made of are the same in each; every group has its release."""
-    if len({drafts[0].group for drafts in groups}) < len(groups):
-        raise RecordError("the record names a group twice")
-    for drafts in groups:
-        seen: dict[int, Fraction] = {}
-        members = [release for release in releases.values() if release.group == drafts[0].group]
-        if not members:
-            raise RecordError("the record has a group of which it has no release")
-        for release in members:
-            for place, number in zip(release.places, release.noisy, strict=True):
-                if seen.setdefault(place, number) != number:
-                    raise RecordError("releases of one draw have different numbers in the same place")
-
-
 def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
     """claim:proof. A release, if everything in it that was not drawn is what its own statistic comes to."""
-    with _blame_record():
+    with blame_record():
         if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
             raise RecordError("it has missing or unknown fields")
         try:
@@ -380,7 +322,7 @@ def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
 
 def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -> "Release":
     """The release, if the body is what it would write; values may differ by rounding, each by as much as it can."""
-    with _blame_record():
+    with blame_record():
         again = json.loads("".join(_release_pieces(release, groups)))
     for name in _RELEASE_FIELDS:
         # As text: 1, 1.0 and true are not the same there.

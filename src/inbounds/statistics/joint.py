@@ -24,6 +24,9 @@ from inbounds.tables.schema import Column, Numeric, Quantised
 # Share of proposals that a draw of so many columns keeps, about; and the least that all of a draw should keep.
 _KEPT = {1: 0.84, 2: 0.46, 3: 0.16, 4: 0.034, 5: 0.0046, 6: 0.0004}
 _LEAST_KEPT = 0.0003
+# Numbers of one member: large matrices gain nothing by company, and a record names members whose numbers it need not
+# hold.
+_MOST_NUMBERS = 1000
 
 
 def offer(statistic: Statistic, terms: Terms) -> Share | None:
@@ -31,7 +34,7 @@ def offer(statistic: Statistic, terms: Terms) -> Share | None:
     share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
     if share is None or terms.rows is None or terms.bounding == "truncated":
         return None
-    return share(terms)
+    return share(terms) if statistic.numbers(terms) <= _MOST_NUMBERS else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,7 @@ class Mean:
         """The mean of a public number of records follows from its sum, which others of a draw may have anyway."""
         if self._key is not None:
             return None
+        refuse_denominator(self.denominator, terms)
         assert terms.rows is not None
         column = quantise(self._column, terms)
         number = Number(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))

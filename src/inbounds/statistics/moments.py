@@ -107,8 +107,12 @@ class Moments:
 
     def share(self, terms: Terms) -> Share | None:
         """They can be drawn with whatever else is made of moments."""
-        draft = self.draft(terms).record
-        return OfMoments(self._columns, draft.derivation, draft.bounds, draft.axes)
+        assert terms.rows is not None
+        assert self.repair is not None
+        names = tuple(column.name for column in self._columns)
+        means = ((column.lower, column.upper) for column in self._columns)
+        bounds = (*means, *of_elements(self._columns, terms))
+        return OfMoments(self._columns, TableOfMoments(terms.rows, self.repair), bounds, (("mean", *names), names))
 
     def present(self, table: Array) -> MomentsValue:
         """The means and the matrix of a table that has them one below the other."""
