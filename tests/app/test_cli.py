@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import subprocess
 import sys
 
@@ -129,6 +130,17 @@ def test_help_is_quick_and_complete():
     ).stdout
     for word in ("--out", "--reps", "--seed", "--workers", "--undefined", "--no-figures", "--json", "FILE.toml"):
         assert word in shown
+
+
+def test_linear_algebra_has_one_thread():
+    """Set before NumPy is loaded, which is when it counts; whoever set it otherwise is left alone."""
+    names = "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"
+    code = f"import os, sys, inbounds.cli; print('numpy' in sys.modules, *map(os.environ.get, {names}))"
+    plain = {name: value for name, value in os.environ.items() if name not in names}
+    for given, expected in (({}, "False 1 1"), ({names[0]: "3"}, "False 3 1")):
+        order = [sys.executable, "-c", code]
+        shown = subprocess.run(order, capture_output=True, text=True, check=True, env=plain | given)
+        assert shown.stdout.split() == expected.split()
 
 
 def test_order_has_the_defaults_of_the_command(tmp_path):
