@@ -149,7 +149,7 @@ def _shown(option: Any) -> str:
 GROUPS = {
     "Releases": (
         "mean sum count proportion variance standard_deviation histogram proportions crosstab covariance correlation "
-        "kendall pooled_variance pooled_covariance Release Releases"
+        "moments kendall pooled_variance pooled_covariance Release Releases"
     ),
     "Plans": "Plan release preview",
     "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",

@@ -59,8 +59,7 @@ def groups_of(plan):
 
 def exact_vector(draft, table):
     """The numbers of a draw before any noise."""
-    rows = len(next(iter(table.values())))
-    (vector,) = draft.exact(*tally(read(table, draft.columns), list(draft.requests), most=rows))
+    (vector,) = draft.exact(*tally(read(table, draft.columns), list(draft.requests), most=draft.terms.rows))
     return vector
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import random
 from contextlib import suppress
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ from inbounds.errors import CertificateError, RecordError
 from inbounds.ledger import Account
 from inbounds.plan.release import Releases, release
 from inbounds.record import Release
+from tests import record_fuzz
 from tests.app.test_cli import called
 from tests.plan.joint import groups_of, mean, plan_of, proportion
 from tests.records import restored
@@ -180,6 +182,32 @@ def test_the_control_an_honest_record_is_taken(made):
     record = body_of(made)
     values_follow(record)
     assert Releases.from_json(json.dumps(restored(record))).is_same(made)
+
+
+def test_random_edits_change_no_law(made):
+    """Fields of the draw and of its members, edited by chance: what is taken has the laws that were paid for."""
+    rng, refused, honest = random.Random(4), 0, body_of(made)
+    for _ in range(200):
+        record = copy.deepcopy(honest)
+        name = rng.choice(list(record["releases"]))
+        part = rng.choice([{"groups": record["groups"]}, record["releases"][name]])
+        record_fuzz.edit(part, [record["releases"]["variance"]], rng)
+        record["groups"] = part.get("groups", record["groups"])
+        with suppress(AttributeError, KeyError, TypeError):
+            record = restored(record)
+        try:
+            taken = Releases.from_json(json.dumps(record))
+        except record_fuzz.REFUSALS:
+            refused += 1
+            continue
+        for which, one in taken.items():
+            assert (one.certificate, one.units, one.bounds) == laws_of(made[which])
+        assert taken.epsilon == 1
+    assert refused > 150
+
+
+def laws_of(release):
+    return release.certificate, release.units, release.bounds
 
 
 @pytest.mark.claim("joint-plan")

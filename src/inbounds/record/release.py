@@ -326,7 +326,7 @@ class Release:
         how = self.bounding if self.derivation.plain else f"{self.bounding}, {self.derivation.text}"
         # What would have to be simulated is left to those who ask for it.
         error = str(self.error) if self.derivation.single or self._error is not None else "expected error: see error"
-        others = "" if self.group is None else f", in one draw with {len(self.group.members) - 1} others"
+        others = "" if self.group is None else f", in one draw of {len(self.group.members)} releases"
         cost = f"  epsilon {self.epsilon:g} per {unit}{others}, {self.neighbours}; {how}; {error}"
         lines = map(visible, [cost, *(f"  {note}" for note in self.notes)])
         return "\n".join([f"{visible(self.title)}:{self._show_value()}", *lines])
