@@ -118,7 +118,7 @@ class InNorm:
     """claim:norm-marginal. A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
 
     It is R c with R gamma distributed (shape d + 1) and c that combination of a uniform point of the unit ball, so that
-    its upper tail is the mean of Q(d + 1, t/|c|)/2 over points. ``weights`` are pairs of a coordinate's place and w.
+    its upper tail is the mean of Q(d + 1, t/|c|)/2. ``weights`` are pairs of a coordinate's place and w.
     """
 
     scale: float
