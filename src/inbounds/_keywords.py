@@ -27,7 +27,9 @@ _MEANINGS = {
     "method": 'How the elements of a matrix are drawn: `"joint"`, all together, or `"split"`, each with a share of '
     "epsilon.",
     "derived": "The level whose share is what the others leave of one.",
-    "tree": "The levels in nested groups.",
+    "tree": "The levels in nested groups, for a repair by a tree; without it two levels of neighbours.",
+    "level_shares": "The shares of epsilon that the levels of the tree have, from the top, as numbers in proportion: "
+    "(43, 57). Without them equal ones, and those that are best for ranges if no tree is given.",
     "sizes": "The number of rows of each group, where that is public and no record changes its group.",
     "bounding": '`"bit"` (clamp) or `"truncated"` (renormalise, at the scale that it really needs).',
     "neighbours": '`"substitute"`: a record takes another value, and the number of rows is public. `"add-remove"`: '

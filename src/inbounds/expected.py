@@ -146,8 +146,8 @@ def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
 
 # Numbers that are simulated at once, 160 MB of them, and the fewest draws of each.
 _MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
-# Numbers of one law that are drawn together, on its grid or the line, and not one after another.
-_MANY = 1000
+# Numbers of few laws that are drawn together, on their grids or the line, and not one after another.
+_MANY, _FEW = 1000, 50
 
 
 def _noise(
@@ -157,8 +157,13 @@ def _noise(
     if parts[0].noise == "zero-sum":
         return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if (dimension := parts[0].dimension) == 1:
-        if len(at) > _MANY and parts[0] is parts[-1]:
-            return _drawn_alike(parts[0], at, units[0], rng, draws) - at
+        kinds = list({id(part): part for part in parts}.values())
+        if len(at) > _MANY and len(kinds) <= _FEW:
+            made = np.empty((draws, len(at)))
+            for law in kinds:
+                own = [i for i, part in enumerate(parts) if part is law]
+                made[:, own] = _drawn_alike(law, at[own], units[0], rng, draws)
+            return made - at
         drawn = [
             _drawn(part, x, unit, seed, rng, draws)
             for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))

@@ -23,24 +23,35 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law."""
+    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law.
+
+    ``places`` says which part of a composition is the law of each; empty where each has a part of its own.
+    """
 
     noisy: tuple[Fraction, ...]
     units: tuple[Fraction, ...]
     certificate: Certificate | Composition
     limits: Limits
+    places: tuple[int, ...] = ()
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
         """The law of each coordinate."""
-        if isinstance(self.certificate, Composition):
-            return self.certificate.parts
-        return (self.certificate,) * len(self.noisy)
+        return list_parts(self.certificate, self.places, len(self.noisy))
 
     @property
     def worth(self) -> Array:
         """The coordinates in double precision, units applied."""
         return np.array([float(x * unit) for x, unit in zip(self.noisy, self.units, strict=True)])
+
+
+def list_parts(
+    certificate: Certificate | Composition, places: tuple[int, ...], numbers: int
+) -> tuple[Certificate, ...]:
+    """The law of each of several numbers: one for all, a part for each, or the part at its place."""
+    if isinstance(certificate, Certificate):
+        return (certificate,) * numbers
+    return tuple(certificate.parts[place] for place in places) if places else certificate.parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,11 +77,12 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Any
         raise ValueError(
             "a share that is derived from the others has no law of its own; test the others, or use repair="
         )
-    law = law_of(release.parts[0], (0.0, float(size)), counts=True)
-    family = Sampled(Binomial(size), law)
-    mirror = Sampled(Binomial(size), law.mirrored(float(size)))
     found = []
-    for y in noisy_counts(release):
+    parts, cells = noisy_counts(release)
+    for place, y in cells:
+        law = law_of(parts[place], (0.0, float(size)), counts=True)
+        family = Sampled(Binomial(size), law)
+        mirror = Sampled(Binomial(size), law.mirrored(float(size)))
         greater, less = family.at_least_exactly(y, value), mirror.at_least_exactly(size - y, 1 - value)
         tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
         found.append(min(max(tails[alternative], 0.0), 1.0))

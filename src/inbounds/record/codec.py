@@ -279,7 +279,7 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
     read = cache(lambda text: parse_fraction(text, "noisy"))
     numbers = tuple(read(text) for text in noisy)
     certificate, bounds = draft.certificate, draft.bounds
-    if isinstance(certificate, Composition) and draft.bounding == "truncated":
+    if isinstance(certificate, Composition) and draft.bounding == "truncated" and draft.statistic.traits.matrix:
         certificate, bounds = laws_in_turn(certificate, bounds, numbers)
     made = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
     known: dict[tuple[int, int], bool] = {}

@@ -13,7 +13,8 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds._text import lay_out, visible
-from inbounds.derivations import Coordinates, Derivation, Limits, MatrixOfSums, Situation
+from inbounds.derivations import Coordinates, Derivation, FromTree, Limits, MatrixOfSums, Situation
+from inbounds.derivations.base import list_parts
 from inbounds.derivations.matrices import Matrix
 from inbounds.expected import Error
 from inbounds.grid.law import GridMechanism
@@ -141,9 +142,12 @@ class Release:
     @property
     def parts(self) -> tuple[Certificate, ...]:
         """The certificate of each noisy coordinate."""
-        if isinstance(self.certificate, Composition):
-            return self.certificate.parts
-        return (self.certificate,) * len(self.units)
+        return list_parts(self.certificate, self._places, len(self.units))
+
+    @property
+    def _places(self) -> tuple[int, ...]:
+        """The level of a tree that each coordinate is in."""
+        return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
     @property
     def mechanism(self) -> GridMechanism:
@@ -205,7 +209,7 @@ class Release:
 
     def coordinates(self) -> Coordinates:
         """All that its value follows from."""
-        return Coordinates(self.noisy, self.units, self.certificate, self.limits())
+        return Coordinates(self.noisy, self.units, self.certificate, self.limits(), self._places)
 
     def situation(self, plausible: Any, size: int | None) -> Situation:
         """What is known before the release, for a plausible truth among ``size`` records."""
