@@ -7,7 +7,7 @@ certified law and a fixed seed, so that everyone who has the record gets the sam
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -49,10 +49,16 @@ class Error:
         made = [np.broadcast_to(one, math.prod(shape)).reshape(shape) for one in figures]
         return Error(made[0], made[1], made[2], made[3], self.simulated)
 
+    def without(self, hidden: Any) -> "Error":
+        """The same, masked where there is no value that could be off."""
+        rmse, bias = (np.ma.masked_invalid(np.where(hidden, np.nan, one)) for one in (self.rmse, self.bias))
+        return replace(self, rmse=rmse, bias=bias)
+
     def __str__(self) -> str:
         least, most = (f"{end(self.rmse):.3g}" for end in (np.min, np.max))
         span = least if least == most else f"{least} to {most}"
         how = " (simulated)" if self.simulated else ""
+        how += ", of what is available" if np.ma.is_masked(self.rmse) else ""
         return f"expected RMSE {span}{how}, at worst {np.max(self.worst_rmse):.3g}"
 
 

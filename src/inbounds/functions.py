@@ -386,7 +386,7 @@ def correlation(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
+    """The correlation matrix, from released covariances: within [-1, 1]; none next to a released variance of 0."""
     statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 

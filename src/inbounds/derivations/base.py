@@ -111,6 +111,10 @@ class Derivation(Protocol):
         """Simulated values less those of ``given``, a row for each draw; the worst RMSE and bias over the bounds."""
         ...
 
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        """Which columns of a matrix have no correlations, as their variances came out at 0; None where all have."""
+        ...
+
     def room(self, values: Array) -> Array | None:
         """How far each value may be from one that was computed elsewhere; None where there is no rounding."""
         ...
@@ -130,6 +134,10 @@ class Simulated:
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """See `Derivation.simulate`."""
         raise NotImplementedError
+
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        """See `Derivation.undetermined`."""
+        return None
 
     def error(self, given: Coordinates) -> Error:
         """See `Derivation.error`."""

@@ -1,5 +1,6 @@
 """A symmetric matrix from the noisy elements on and above its diagonal."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,6 +46,9 @@ class Matrix(Simulated):
         """The same elements as covariances. No repair changes variances; this one takes no time."""
         return Matrix("clip")
 
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
+
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
         in_turn = given.parts[0].bounding == "truncated"
@@ -66,6 +70,12 @@ class Matrix(Simulated):
         matrix = plausible.covariances(seen)
         triangle = matrix[np.triu_indices(len(matrix))]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, seen.units, strict=True))
+
+
+def zero_variances(covariances: Array) -> list[bool] | None:
+    """Which variances of a flat covariance matrix are 0; None where none is."""
+    zero = [x <= 0 for x in np.diagonal(covariances.reshape(math.isqrt(covariances.size), -1)).tolist()]
+    return zero if any(zero) else None
 
 
 def matrix_room(values: Array, repair: str) -> Array:

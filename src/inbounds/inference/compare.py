@@ -44,9 +44,12 @@ def difference(
         ends = (one.lower - two.upper, one.upper - two.lower)
         how = "largest and smallest difference of two intervals"
         return Interval(*ends, level, kind, how, "; ".join(clauses), what, first.axes)
-    a, b = (np.asarray(release.value, float) for release in (first, second))
+    a, b = (np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
     lower = a - b - np.hypot(a - one.lower, two.upper - b)
     upper = a - b + np.hypot(one.upper - a, b - two.lower)
+    # Of what is not available nothing is known but the ends.
+    lower = np.where(np.isnan(a - b), one.lower - two.upper, lower)
+    upper = np.where(np.isnan(a - b), one.upper - two.lower, upper)
     if not first.axes:
         lower, upper = float(lower), float(upper)
     if kind == "population":

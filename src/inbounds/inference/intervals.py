@@ -80,7 +80,10 @@ def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
         clauses = (_independent(release), *clauses)
     flat = np.array(release.flat_values(), float)
     # What is published lies in its own interval, which can only make it cover more.
-    low, high = np.minimum(np.ravel(lower), flat), np.maximum(np.ravel(upper), flat)
+    low, high = np.fmin(np.ravel(lower), flat), np.fmax(np.ravel(upper), flat)
+    # A correlation that is not available may be any.
+    hidden = np.isnan(flat)
+    low, high = np.where(hidden, -1.0, low), np.where(hidden, 1.0, high)
     shape = release.shape
     ends: tuple[Any, Any] = (low.reshape(shape), high.reshape(shape)) if shape else (float(low[0]), float(high[0]))
     assumption = "; ".join(clauses) or _NOTHING

@@ -335,6 +335,8 @@ def _is_near(own: Any, written: Any, room: Any) -> bool:
     if isinstance(own, list):
         same = isinstance(written, list) and len(written) == len(own)
         return same and all(_is_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
+    if own is None:
+        return written is None
     number = isinstance(written, int | float) and not isinstance(written, bool)
     return bool(number and abs(own - written) <= room)
 
