@@ -29,7 +29,15 @@ from inbounds.grid.joint import zero_sum
 from inbounds.grid.scale import Scale
 from inbounds.repairs.matrix import correlations
 from inbounds.repairs.simplex import project, rescale
-from inbounds.repairs.tree import balanced, consistent, grow, leaves_of, range_variance
+from inbounds.repairs.tree import (
+    balanced,
+    consistent,
+    grow,
+    leaves_of,
+    range_variance,
+    share_levels,
+    two_levels,
+)
 
 
 def supnorm(dimension: int, draws: int, rng: np.random.Generator) -> Array:
@@ -114,6 +122,12 @@ def ranges(rng: np.random.Generator, peers: bool) -> None:
         starts = [0, (1024 - width) // 3, (1024 - width) // 2]
         variance = float(np.mean([range_variance(tree, range(s, s + width)) for s in starts]))
         print(f"{width:5d} leaves: {math.sqrt(2 * width):7.1f} / {math.sqrt(2 * variance) * levels:7.1f}")
+    two, shares = grow(two_levels(labels), labels), share_levels(32, 32)
+    variances = [float(1 / share**2) for share in shares]
+    pairs = [sorted(rng.choice(1025, 2, replace=False)) for _ in range(60)]
+    mean = float(np.mean([range_variance(two, range(a, b), variances=variances) for a, b in pairs]))
+    flat = float(np.mean([(b - a) - (b - a) ** 2 / 1024 for a, b in pairs]))
+    print(f"\nmean variance of the same 60 ranges, flat / two levels: {flat:.0f} / {mean:.0f}")
     # Whole numbers, which OpenDP asks for; a node's noise is 1,000 of them.
     noisy = np.rint(rng.laplace(0, 1000.0, (50, len(tree.leaves))))
     start = time.perf_counter()

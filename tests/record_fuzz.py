@@ -136,7 +136,19 @@ def plan_of(call: Any) -> Plan:
     if "by" in given:
         columns[given["by"]] = {"levels": given["levels"]}
     item: dict[str, Any] = {"name": "r", "statistic": statistic, "columns": names}
-    own = ("by", "level", "bins", "repair", "method", "derived", "tree", "denominator", "bounding", "sizes")
+    own = (
+        "by",
+        "level",
+        "bins",
+        "repair",
+        "method",
+        "derived",
+        "tree",
+        "level_shares",
+        "denominator",
+        "bounding",
+        "sizes",
+    )
     item |= {word: given[word] for word in own if word in given and word in signature.parameters}
     item = json.loads(json.dumps(item))
     neighbours = given.get("neighbours", "substitute")
@@ -345,7 +357,7 @@ def asked_otherwise(record: Any, rng: random.Random) -> str:
             terms |= {"neighbours": "add-remove", "rows": None} if added else {"neighbours": "substitute", "rows": ROWS}
     elif which == "word":
         choices = {
-            "repair": ["clip", "nearest", "newton", "project", "rescale", "all-but-one", "tree"],
+            "repair": ["clip", "nearest", "newton", "project", "none", "rescale", "all-but-one", "tree"],
             "method": ["joint", "elements", "split", "moments", "direct"],
             "bins": [1, 2, 23, 256, 10**6],
             "denominator": [1, 2, 10**9, 2**31 + 1],
@@ -521,7 +533,7 @@ def _hash(entry: Entry) -> str:
 
 # Of a release: all that was paid for.
 PROTECTED = ("rows", "unit", "contributions", "units", "bounds", "denominator", "certificate")
-OWN_WAYS = ("repair", "tree", "derived", "method")
+OWN_WAYS = ("repair", "tree", "level_shares", "derived", "method")
 IN_STEPS = (
     *("first", "last", "exponent", "divisor", "dimension", "draws", "noise", "location", "move", "epsilon", "loss"),
     *("blocks", "ranges"),

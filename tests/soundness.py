@@ -33,8 +33,8 @@ MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS = "covariances from noisy moments", "c
 TABLE_OF_MOMENTS = "means and covariances from noisy moments"
 SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
-TREE = "shares of groups and members made to agree"
-SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE)
+TREE, TREE_OF_COUNTS = (f"{what} of groups and members made to agree" for what in ("shares", "counts"))
+SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE, TREE_OF_COUNTS)
 OF_SUMS = (
     *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
@@ -45,7 +45,7 @@ METHODS = (DIRECT, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIM
 _METHODS = {
     "count": (DIRECT,),
     "counts": (DIRECT,),
-    "histogram": (DIRECT, WHOLE),
+    "histogram": (DIRECT, WHOLE, TREE_OF_COUNTS),
     "crosstab": (DIRECT, WHOLE),
     "proportion": (DIRECT, MEAN_OF_SUMS),
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
@@ -201,6 +201,9 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         shares = facts.statistic == "proportions" and facts.method != SHARES
         if set(units) != ({Fraction(1, over) if over else None} if shares else {1}):
             return False
+        if len(parts) > 1:
+            # Each level of a tree by itself, with a share of its own.
+            return len(parts) == facts.levels and _agrees(parts, [Fraction(1)] * len(parts), 1, facts.changes)
         dimension = len(units) if parts[0].noise == "zero-sum" else 1
         return _agrees(parts, [Fraction(1)], dimension, facts.changes * facts.levels)
     moved = _moves(facts)

@@ -30,7 +30,9 @@ _MEANINGS = {
     "method": "How the noise is drawn; see above.",
     "plausible": "Where the truth may lie, as far as that is known without looking at the data; it chooses the method.",
     "derived": "The level whose share is what the others leave of one.",
-    "tree": "The levels in nested groups.",
+    "tree": "The levels in nested groups, for a repair by a tree; without it two levels of neighbours.",
+    "level_shares": "The shares of epsilon that the levels of the tree have, from the top, as numbers in proportion: "
+    "(43, 57). Without them equal ones, and those that are best for ranges if no tree is given.",
     "sizes": "The number of rows of each group, where that is public and no record changes its group.",
     "bounding": '`"bit"` (clamp) or `"truncated"` (renormalise, at the scale that it really needs).',
     "neighbours": '`"substitute"`: a record takes another value, and the number of rows is public. `"add-remove"`: '
@@ -57,6 +59,7 @@ _TYPES = {
     "Mapping[str, Level | Number]": "dict of levels or numbers by column",
     "Mapping[Level, int]": "dict of numbers of rows by level",
     "Edges": "list of numbers",
+    "Sequence[Number]": "list of numbers",
     "Mapping[str, Edges]": "dict of lists of numbers by column",
     "Tree": "nested lists of levels",
     "Collection[str]": "names of columns",
@@ -67,6 +70,7 @@ _TYPES = {
         for name, choices in {
             "Bounding": _types.Bounding,
             "CountRepair": _types.CountRepair,
+            "HistogramRepair": _types.HistogramRepair,
             "MatrixRepair": _types.MatrixRepair,
             "SpreadMethod": _types.SpreadMethod,
             "Method": _types.Method,

@@ -7,7 +7,7 @@ certified law and a fixed seed, so that everyone who has the record gets the sam
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement
@@ -51,10 +51,16 @@ class Error:
         made = [np.broadcast_to(one, math.prod(shape)).reshape(shape) for one in figures]
         return Error(made[0], made[1], made[2], made[3], self.simulated)
 
+    def without(self, hidden: Any) -> "Error":
+        """The same, masked where there is no value that could be off."""
+        rmse, bias = (np.ma.masked_invalid(np.where(hidden, np.nan, one)) for one in (self.rmse, self.bias))
+        return replace(self, rmse=rmse, bias=bias)
+
     def __str__(self) -> str:
         least, most = (f"{end(self.rmse):.3g}" for end in (np.min, np.max))
         span = least if least == most else f"{least} to {most}"
         how = " (simulated)" if self.simulated else ""
+        how += ", of what is available" if np.ma.is_masked(self.rmse) else ""
         return f"expected RMSE {span}{how}, at worst {np.max(self.worst_rmse):.3g}"
 
 
@@ -155,8 +161,8 @@ def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
 _MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
 # Steps of a repair take time by the cube of columns.
 _MOST_REPAIRED = 60_000_000
-# Numbers of one law that are drawn together, on its grid or the line, and not one after another.
-_MANY = 1000
+# Numbers of few laws that are drawn together, on their grids or the line, and not one after another.
+_MANY, _FEW = 1000, 50
 
 
 def _noise(
@@ -166,8 +172,13 @@ def _noise(
     if parts[0].noise == "zero-sum":
         return np.asarray(_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if parts[0].dimension == 1:
-        if len(at) > _MANY and parts[0] is parts[-1] and parts[0].noise == "laplace":
-            return _drawn_alike(parts[0], at, units[0], rng, draws) - at
+        kinds = list({id(part): part for part in parts}.values())
+        if len(at) > _MANY and len(kinds) <= _FEW and all(part.noise == "laplace" for part in kinds):
+            made = np.empty((draws, len(at)))
+            for law in kinds:
+                own = [i for i, part in enumerate(parts) if part is law]
+                made[:, own] = _drawn_alike(law, at[own], units[0], rng, draws)
+            return made - at
         drawn = [
             _drawn(part, x, unit, seed, rng, draws)
             for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))

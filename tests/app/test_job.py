@@ -361,7 +361,7 @@ def test_a_folder_whose_name_is_a_pattern(tmp_path):
 
 
 def test_plans_note_what_single_releases_note(tmp_path):
-    """A correlation next to a released variance of zero is given as 0, and the record says so."""
+    """A correlation next to a released variance of zero is not available, and the record says so."""
     text = NUMBERS.format(rule="bounds = [0, 1000000]", release="", epsilon="0.001").split("[[release]]")[0]
     text += 'y = { bounds = [0, 1000000] }\n[[release]]\nname = "r"\nstatistic = "correlation"\ncolumns = ["x", "y"]\n'
     (tmp_path / "p.toml").write_text(text)
@@ -370,6 +370,7 @@ def test_plans_note_what_single_releases_note(tmp_path):
     for _ in range(20):
         made = release(plan, {"x": [1, 2, 3, 4], "y": [4, 3, 2, 1]}, new=True)
         assert Releases.from_json(made.to_json())["r"].notes == made["r"].notes
+        assert ("are not available" in str(made["r"])) == (made["r"].value.tolist()[0][1] is None)
         noted += bool(made["r"].notes)
     assert noted > 0
 

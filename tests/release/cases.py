@@ -103,6 +103,13 @@ REPAIRED = {
         partial(ib.proportions, column="region", levels=REGIONS, repair="tree", tree=(("n", "w"), ("s", "e"))),
         lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
     ),
+    "proportions, tree of its own": Case(
+        partial(ib.proportions, column="region", levels=REGIONS, repair="tree"),
+        lambda t: _counts(t["region"], REGIONS) / len(t["region"]),
+    ),
+    "histogram, tree": Case(
+        partial(ib.histogram, column="age", edges=[0, 30, 50, 70, 100], repair="tree", level_shares=(1, 3)), _bins
+    ),
     "proportions, all but one": Case(
         partial(ib.proportions, column="region", levels=REGIONS, repair="all-but-one", derived="s"),
         lambda t: _counts(t["region"], REGIONS) / len(t["region"]),

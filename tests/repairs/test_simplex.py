@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from inbounds.repairs.simplex import all_but_one, project, rescale, whole
+from inbounds.repairs.simplex import all_but_one, project, rescale, round_sums, whole
 
 REPAIRS = {
     "rescale": rescale,
@@ -102,6 +102,22 @@ def test_whole_counts_are_found_in_integers():
         assert ((found - row) ** 2).sum() == ((whole(row + 2**40, 500) - row) ** 2).sum()
     large = whole(np.array([2.0**31 - 1] * 3 + [-(2.0**58)]), 2**31 - 1)
     assert large.sum() == 2**31 - 1
+
+
+@pytest.mark.claim("simplex-round-sums")
+def test_rounded_sums_over_ranges():
+    rng = np.random.default_rng(8)
+    counts = 1000 * rng.dirichlet(np.full(60, 0.2), 50)
+    found = round_sums(counts, 1000)
+    assert (found >= 0).all()
+    assert (found == np.rint(found)).all()
+    assert (found.sum(axis=-1) == 1000).all()
+    off = np.cumsum(found - counts, axis=-1)
+    assert np.abs(off).max() <= 0.5 + 1e-8
+    # Rounded one by one, sums drift away.
+    assert np.abs(np.cumsum(np.rint(counts) - counts, axis=-1)).max() > 1
+    halves = np.array([0.5, 0.5 - 1e-14, 0.5 + 1e-14, 0.5])
+    assert round_sums(halves, 2).tolist() == round_sums(np.full(4, 0.5), 2).tolist() == [1, 0, 1, 0]
 
 
 def test_rules_by_hand():

@@ -23,26 +23,37 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law."""
+    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law.
+
+    ``levels`` says which part of a composition is the law of each; empty where each has a part of its own.
+    """
 
     noisy: tuple[Fraction, ...]
     units: tuple[Fraction, ...]
     certificate: Certificate | Composition
     limits: Limits
+    levels: tuple[int, ...] = ()
     # Of these numbers in their vector, where they are some of those that were drawn together.
     places: tuple[int, ...] = ()
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
         """The law of each coordinate."""
-        if isinstance(self.certificate, Composition):
-            return self.certificate.parts
-        return (self.certificate,) * len(self.noisy)
+        return list_parts(self.certificate, self.levels, len(self.noisy))
 
     @property
     def worth(self) -> Array:
         """The coordinates in double precision, units applied."""
         return np.array([float(x * unit) for x, unit in zip(self.noisy, self.units, strict=True)])
+
+
+def list_parts(
+    certificate: Certificate | Composition, levels: tuple[int, ...], numbers: int
+) -> tuple[Certificate, ...]:
+    """The law of each of several numbers: one for all, a part for each, or that of its level."""
+    if isinstance(certificate, Certificate):
+        return (certificate,) * numbers
+    return tuple(certificate.parts[level] for level in levels) if levels else certificate.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,10 @@ class Derivation(Protocol):
         """Simulated values less those of ``given``, a row for each draw; the worst RMSE and bias over the bounds."""
         ...
 
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        """Which columns of a matrix have no correlations, as their variances came out at 0; None where all have."""
+        ...
+
     def room(self, values: Array) -> Array | None:
         """How far each value may be from one that was computed elsewhere; None where there is no rounding."""
         ...
@@ -122,6 +137,10 @@ class Simulated:
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """See `Derivation.simulate`."""
         raise NotImplementedError
+
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        """See `Derivation.undetermined`."""
+        return None
 
     def error(self, given: Coordinates) -> Error:
         """See `Derivation.error`."""

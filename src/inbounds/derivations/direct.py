@@ -50,6 +50,9 @@ class Direct:
         worst = self.error(given)
         return errors, (np.ravel(worst.worst_rmse), np.ravel(worst.worst_bias))
 
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        return None
+
     def room(self, values: Array) -> Array | None:
         return None
 

@@ -1,5 +1,6 @@
 """A symmetric matrix from the noisy elements above its diagonal, and on it where that is not known."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -47,6 +48,9 @@ class Matrix(Simulated):
     def covariances(self) -> "Matrix":
         """The same elements as covariances. No repair changes variances; this one takes no time."""
         return Matrix("clip")
+
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
@@ -114,6 +118,12 @@ class PairMatrix(Simulated):
         matrix = plausible.associations(seen)
         elements = matrix[np.triu_indices(len(matrix), 1)]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(elements, seen.units, strict=True))
+
+
+def zero_variances(covariances: Array) -> list[bool] | None:
+    """Which variances of a flat covariance matrix are 0; None where none is."""
+    zero = [x <= 0 for x in np.diagonal(covariances.reshape(math.isqrt(covariances.size), -1)).tolist()]
+    return zero if any(zero) else None
 
 
 def matrix_room(values: Array, repair: str) -> Array:

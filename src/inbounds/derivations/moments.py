@@ -14,7 +14,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.matrices import matrix_room
+from inbounds.derivations.matrices import matrix_room, zero_variances
 from inbounds.expected import affordable_matrices, draw_noise, simulate
 from inbounds.repairs.moments import possible, scatter, symmetric
 
@@ -119,6 +119,9 @@ class MatrixOfMoments(Simulated):
     def covariances(self) -> "MatrixOfMoments":
         """The same moments as covariances. No repair changes variances; this one takes no time."""
         return MatrixOfMoments(self.rows, "clip")
+
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)

@@ -138,14 +138,32 @@ class AllButOne(_OnSimplex):
 
 @dataclass(frozen=True, slots=True)
 class FromTree(_OnSimplex):
-    """Shares of groups and of their members, made to agree."""
+    """Shares of groups and of their members, made to agree; or, with ``whole``, counts.
+
+    ``variances`` are those of the noise of each level of the tree; none for equal ones.
+    """
 
     tree: trees.Tree
+    variances: tuple[float, ...] = ()
+    whole: bool = False
 
-    text = "shares of groups and members made to agree"
+    @property
+    def text(self) -> str:
+        return f"{'counts' if self.whole else 'shares'} of groups and members made to agree"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
-        return trees.leaves_of(self.tree, trees.consistent(self.tree, noisy, 1.0))
+        leaves = trees.leaves_of(self.tree, self._agreed(noisy, limits))
+        return simplex.round_sums(leaves, int(limits.upper[0])) if self.whole else leaves
+
+    def _agreed(self, noisy: Array, limits: Limits) -> Array:
+        return trees.consistent(self.tree, noisy, float(limits.upper[0]), variances=self.variances)
+
+    def released(self, given: Coordinates) -> Array:
+        # Coordinates that agree, as the true ones do.
+        return self._agreed(given.worth, given.limits)
+
+    def room(self, values: Array) -> Array | None:
+        return None if self.whole else _OnSimplex.room(self, values)
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         counts = plausible.shares(seen) * seen.known_size()

@@ -13,7 +13,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.matrices import matrix_room
+from inbounds.derivations.matrices import matrix_room, zero_variances
 from inbounds.expected import affordable_draws, affordable_matrices, simulate
 from inbounds.repairs.moments import dimension, pooled_scatter, possible, scatter, symmetric
 
@@ -123,6 +123,9 @@ class MatrixOfSums(Simulated):
     def covariances(self) -> "MatrixOfSums":
         """The same sums as covariances. No repair changes variances; this one takes no time."""
         return MatrixOfSums("clip", pooled=self.pooled)
+
+    def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
+        return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)

@@ -3,7 +3,7 @@
 # Signatures show types by their names; the help has them in words.
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from inbounds._keywords import explain
 from inbounds._types import (
@@ -11,6 +11,7 @@ from inbounds._types import (
     CountRepair,
     Data,
     Edges,
+    HistogramRepair,
     Ledger,
     Level,
     Levels,
@@ -34,7 +35,9 @@ def histogram(
     levels: Levels | None = None,
     edges: Edges | None = None,
     epsilon: Number,
-    repair: CountRepair | None = None,
+    repair: HistogramRepair | None = None,
+    tree: Tree | None = None,
+    level_shares: Sequence[Number] | None = None,
     missing: Level | Number | None = None,
     other: Level | None = None,
     bounding: Bounding = "bit",
@@ -53,13 +56,21 @@ def histogram(
     - ``"project"`` (the default for a public number of rows): noise that keeps the sum, then the nearest whole numbers
       that add up to the number of rows.
     - ``"none"`` (the default where that number is protected, and with truncation): each count has noise of its own.
+    - ``"tree"``: counts of groups, too, made to agree, for sums over ranges of many levels; see `proportions`.
 
     >>> r = histogram(["a", "b", "a"], levels=["a", "b", "c"], epsilon=1)
     >>> r.value.shape, int(r.value.sum())
     ((3,), 3)
     """
     statistic = Histogram(
-        column_name(column, data), levels=levels, edges=edges, repair=repair, missing=missing, other=other
+        column_name(column, data),
+        levels=levels,
+        edges=edges,
+        repair=repair,
+        tree=tree,
+        level_shares=level_shares,
+        missing=missing,
+        other=other,
     )
     return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
 
@@ -75,6 +86,7 @@ def proportions(
     repair: ShareRepair | None = None,
     derived: Level | None = None,
     tree: Tree | None = None,
+    level_shares: Sequence[Number] | None = None,
     missing: Level | Number | None = None,
     other: Level | None = None,
     bounding: Bounding = "bit",
@@ -93,8 +105,9 @@ def proportions(
     - ``"rescale"``: over their sum. With add-remove and no ``denominator`` this is what is done.
     - ``"all-but-one"``: the share of the level ``derived`` is what the others leave of one.
     - ``"tree"``: counts of groups, too, made to agree (a universal histogram). ``tree`` has the levels in nested
-      groups, ``(("a", "b"), ("c", "d"))``; without it neighbours are paired. Sums over many levels are better for it,
-      single shares worse.
+      groups, ``(("a", "b"), ("c", "d"))``, each level of which has an equal share of epsilon, or its share of
+      ``level_shares``. Without a tree there are about √K groups of √K neighbours, and the shares that are best for
+      sums over ranges. Such sums are better from about 100 levels on, single shares worse.
 
     >>> round(float(proportions(["a", "b", "b"], levels=["a", "b", "c"], epsilon=1).value.sum()), 12)
     1.0
@@ -106,6 +119,7 @@ def proportions(
         repair=repair,
         derived=derived,
         tree=tree,
+        level_shares=level_shares,
         missing=missing,
         other=other,
         denominator=denominator,

@@ -79,7 +79,7 @@ def correlation(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0.
+    """The correlation matrix, from released covariances: within [-1, 1]; none next to a released variance of 0.
 
     >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8]}
     >>> correlation(table, bounds={"age": (0, 100), "bmi": (10, 60)}, epsilon=1).value.diagonal().tolist()

@@ -46,9 +46,12 @@ def difference(
         ends = (one.lower - two.upper, one.upper - two.lower)
         how = "largest and smallest difference of two intervals"
         return Interval(*ends, level, kind, how, "; ".join(clauses), what, first.axes)
-    a, b = (np.asarray(release.value, float) for release in (first, second))
+    a, b = (np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
     lower = a - b - np.hypot(a - one.lower, two.upper - b)
     upper = a - b + np.hypot(one.upper - a, b - two.lower)
+    # Of what is not available nothing is known but the ends.
+    lower = np.where(np.isnan(a - b), one.lower - two.upper, lower)
+    upper = np.where(np.isnan(a - b), one.upper - two.lower, upper)
     if not first.axes:
         lower, upper = float(lower), float(upper)
     if kind == "population":
@@ -79,11 +82,12 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Any
         raise ValueError(
             "a share that is derived from the others has no law of its own; test the others, or use repair="
         )
-    law = law_of(release.parts[0], (0.0, float(size)), counts=True)
-    family = Sampled(Binomial(size), law)
-    mirror = Sampled(Binomial(size), law.mirrored(float(size)))
     found = []
-    for y in noisy_counts(release):
+    parts, cells = noisy_counts(release)
+    for place, y in cells:
+        law = law_of(parts[place], (0.0, float(size)), counts=True)
+        family = Sampled(Binomial(size), law)
+        mirror = Sampled(Binomial(size), law.mirrored(float(size)))
         greater, less = family.at_least_exactly(y, value), mirror.at_least_exactly(size - y, 1 - value)
         tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
         found.append(min(max(tails[alternative], 0.0), 1.0))

@@ -81,7 +81,10 @@ def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
         clauses = (_independent(release), *clauses)
     flat = np.array(release.flat_values(), float)
     # What is published lies in its own interval, which can only make it cover more.
-    low, high = np.minimum(np.ravel(lower), flat), np.maximum(np.ravel(upper), flat)
+    low, high = np.fmin(np.ravel(lower), flat), np.fmax(np.ravel(upper), flat)
+    # A correlation that is not available may be any.
+    hidden = np.isnan(flat)
+    low, high = np.where(hidden, -1.0, low), np.where(hidden, 1.0, high)
     shape = release.shape
     ends: tuple[Any, Any] = (low.reshape(shape), high.reshape(shape)) if shape else (float(low[0]), float(high[0]))
     assumption = "; ".join(clauses) or _NOTHING
@@ -105,25 +108,25 @@ def _sized(release: Release) -> tuple[str, ...]:
 
 def counted(release: Release, alpha: float, population: bool) -> Made:
     """Every cell from its own noisy count, whatever the repair made of it: then the law is exact."""
-    part = release.parts[0]
     size = release.size
     top = math.inf if size is None else float(size)
-    law = law_of(part, (0.0, top), counts=True)
     shares = release.statistic.traits.shares
-    counts = noisy_counts(release)
+    parts, cells = noisy_counts(release)
+    laws = [law_of(part, (0.0, top), counts=True) for part in parts]
     clauses: tuple[str, ...] = ()
     if population:
         sampling: Binomial | Poisson = Poisson() if size is None else Binomial(size)
         worth = 1.0 if shares or size is None else top
         clauses = _sized(release) if size is not None else (_POISSON,)
-        found = {y: _population_count(sampling, law, y, alpha) for y in set(counts)}
+        found = {(i, y): _population_count(sampling, laws[i], y, alpha) for i, y in set(cells)}
     else:
         worth = 1 / top if shares else 1.0
-        found = {y: _true_count(law, y, top, alpha) for y in set(counts)}
-    limits = np.array([found[y] for y in counts]).T * worth
+        found = {(i, y): _true_count(laws[i], y, top, alpha) for i, y in set(cells)}
+    limits = np.array([found[cell] for cell in cells]).T * worth
     if isinstance(release.derivation, AllButOne):
         place = release.derivation.place
-        ends = simulated.share_limits(np.array(counts), None, law, size, alpha, sampled=population)
+        counts = np.array([y for _, y in cells])
+        ends = simulated.share_limits(counts, None, laws[0], size, alpha, sampled=population)
         limits = np.insert(limits, place, ends, axis=1)
         clauses = (*clauses, "the other shares are to each other as released, for the derived one")
         return limits[0], limits[1], f"{INVERTED}; of the derived share {SIMULATED}", clauses

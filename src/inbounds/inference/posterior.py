@@ -102,11 +102,11 @@ def _is_counted(release: Release) -> bool:
 
 def _of_counts(release: Release, a: float, b: float, population: bool, level: float) -> list[tuple[float, ...]]:
     size = release.size or 1
-    law = law_of(release.parts[0], (0.0, float(size)), counts=True)
-    shares = release.statistic.traits.shares
+    shares, (parts, cells) = release.statistic.traits.shares, noisy_counts(release)
+    laws = [law_of(part, (0.0, float(size)), counts=True) for part in parts]
     worth = (1.0 if population else 1 / size) if shares else (float(size) if population else 1.0)
-    found = {y: _count_posterior(law, y, size, a, b, population, level) for y in set(noisy_counts(release))}
-    return [tuple(worth * x for x in found[y]) for y in noisy_counts(release)]
+    found = {one: _count_posterior(laws[one[0]], one[1], size, a, b, population, level) for one in set(cells)}
+    return [tuple(worth * x for x in found[one]) for one in cells]
 
 
 def _count_posterior(

@@ -11,7 +11,9 @@ from inbounds import _check
 from inbounds._html import render
 from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
+from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
+from inbounds.repairs.tree import leaf_nodes
 
 KINDS = ("population", "noise")
 # Rows of a table that a notebook shows.
@@ -100,12 +102,20 @@ def require_release(value: Any, name: str) -> Release:
     return value
 
 
-def noisy_counts(release: Release) -> list[float]:
-    """The noisy counts of the cells, within 0 and the number of records; in a tree those of its leaves."""
-    part, size, noisy = release.parts[0], release.size, release.noisy
+def noisy_counts(release: Release) -> tuple[list[Certificate], list[tuple[int, float]]]:
+    """The laws of cells; and for each cell which of them it has, and its noisy count.
+
+    Counts are kept within 0 and the number of records. In a tree cells are its leaves.
+    """
+    parts, noisy = release.parts, release.noisy
     if isinstance(release.derivation, FromTree):
-        tree = release.derivation.tree
-        own = {leaves[0]: i for i, leaves in enumerate(tree.leaves) if len(leaves) == 1}
-        noisy = tuple(release.noisy[own[i]] for i in range(len(tree.order)))
-    top = math.inf if size is None else float(size)
-    return [min(max(float((x - part.origin) / part.step), 0.0), top) for x in noisy]
+        own = leaf_nodes(release.derivation.tree)
+        parts, noisy = tuple(parts[node] for node in own), tuple(noisy[node] for node in own)
+    top = math.inf if release.size is None else float(release.size)
+    laws = list({id(part): part for part in parts}.values())
+    place = {id(part): i for i, part in enumerate(laws)}
+    cells = [
+        (place[id(part)], min(max(float((x - part.origin) / part.step), 0.0), top))
+        for part, x in zip(parts, noisy, strict=True)
+    ]
+    return laws, cells

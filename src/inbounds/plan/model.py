@@ -91,6 +91,9 @@ class Item(Part):
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
     tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
+    level_shares: list[Number] | None = Field(
+        None, description="shares of epsilon for the levels of the tree, from the top; without them the best for ranges"
+    )
     sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")
     denominator: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"

@@ -55,7 +55,7 @@ from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 # Keys of a release that are keywords of its function.
 # Keywords of statistics that a plan writes as rules of columns.
 _NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
-_OWN = ("level", "repair", "method", "derived", "tree", "denominator")
+_OWN = ("level", "repair", "method", "derived", "tree", "level_shares", "denominator")
 # Levels of a column of which no level need be named.
 _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 

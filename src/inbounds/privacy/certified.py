@@ -81,19 +81,19 @@ def _law(
 
 
 @lru_cache(maxsize=1024)
-def counts_law(name: str, terms: Terms, levels: int = 1) -> Certificate:
-    """The law of each count of a table at ε, certified for all of them together.
+def counts_law(name: str, terms: Terms, levels: int = 1, share: Fraction = Fraction(1)) -> Certificate:
+    """The law of each count of a table at a ``share`` of ε, certified for all of them together.
 
     In a tree every record is counted once in each of its ``levels``.
     """
-    changes = terms.unit.cell_changes * levels
+    changes, epsilon = terms.unit.cell_changes * levels, terms.epsilon * share
     upper = None if terms.rows is None else Fraction(terms.rows)
     return certify(
-        _law(terms.bounding, (Fraction(0), upper), Fraction(1), terms.epsilon / changes, step=Fraction(1)),
+        _law(terms.bounding, (Fraction(0), upper), Fraction(1), epsilon / changes, step=Fraction(1)),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=Fraction(1),
-        epsilon=terms.epsilon,
+        epsilon=epsilon,
         draws=changes,
     )
 

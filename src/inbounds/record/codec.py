@@ -288,7 +288,7 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
     read = cache(lambda text: parse_fraction(text, "noisy"))
     numbers = tuple(read(text) for text in noisy)
     certificate, bounds = draft.certificate, draft.bounds
-    if isinstance(certificate, Composition) and draft.bounding == "truncated":
+    if isinstance(certificate, Composition) and draft.bounding == "truncated" and draft.statistic.traits.matrix:
         certificate, bounds = laws_in_turn(certificate, bounds, numbers)
     made = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
     known: dict[tuple[int, int], bool] = {}
@@ -344,6 +344,8 @@ def _is_near(own: Any, written: Any, room: Any) -> bool:
     if isinstance(own, list):
         same = isinstance(written, list) and len(written) == len(own)
         return same and all(_is_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
+    if own is None:
+        return written is None
     number = isinstance(written, int | float) and not isinstance(written, bool)
     return bool(number and abs(own - written) <= room)
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds._text import lay_out, visible
-from inbounds.derivations import Coordinates, Derivation, Limits, MatrixOfMoments, MatrixOfSums, Situation
-from inbounds.derivations.matrices import Matrix
+from inbounds.derivations import Coordinates, Derivation, FromTree, Limits, Situation
+from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, Composition
@@ -23,6 +23,7 @@ from inbounds.privacy.guarantee import Guarantee, Neighbours
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
 from inbounds.record.group import Group
+from inbounds.record.notes import list_own_notes
 from inbounds.record.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -146,9 +147,12 @@ class Release:
     @property
     def parts(self) -> tuple[Certificate, ...]:
         """The certificate of each noisy coordinate."""
-        if isinstance(self.certificate, Composition):
-            return self.certificate.parts
-        return (self.certificate,) * len(self.units)
+        return list_parts(self.certificate, self._levels, len(self.units))
+
+    @property
+    def _levels(self) -> tuple[int, ...]:
+        """The level of a tree that each coordinate is in."""
+        return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
     @property
     def mechanism(self) -> GridMechanism:
@@ -169,7 +173,10 @@ class Release:
 
     @property
     def value(self) -> Value:
-        """What is published: a number, an array with the shape of its `axes`, or what its statistic makes of that."""
+        """What is published: a number, an array with the shape of its `axes`, or what its statistic makes of that.
+
+        An array of which numbers are not available is masked there (`numpy.ma`).
+        """
         made = self.table
         present = getattr(self.statistic, "present", None)
         return made if present is None else present(made)
@@ -178,16 +185,18 @@ class Release:
     def table(self) -> Any:
         """A number, or an array with the shape of its `axes`."""
         flat = self.flat_values()
+        if None in flat:
+            return np.ma.masked_invalid(np.array(flat, dtype=np.float64)).reshape(self.shape)
         return np.array(flat).reshape(self.shape) if self.axes else flat[0]
 
-    def flat_values(self) -> tuple[float, ...]:
-        """The numbers of `value`, one after another; derived once."""
+    def flat_values(self) -> tuple[float | None, ...]:
+        """The numbers of `value`, one after another, None for those that are not available; derived once."""
         if self._values is None:
             object.__setattr__(self, "_values", tuple(self._derive()))
         assert self._values is not None
         return self._values
 
-    def _derive(self) -> list[int] | list[float]:
+    def _derive(self) -> Sequence[float | None]:
         if not self.released:
             raise ValueError("nothing has been released: this is the record of a preview")
         whole = self.statistic.traits.whole
@@ -195,9 +204,31 @@ class Release:
             # Correctly rounded, each by itself.
             kind = int if whole else float
             return for_each(lambda x, unit, bound: kind(_clip(x * unit, bound)), self.noisy, self.units, self.bounds)
-        noisy = np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
-        values = self.derivation.values(noisy, self.limits())
-        return [round(x) for x in values.tolist()] if whole else values.tolist()
+        values = self.derivation.values(self._worth(), self.limits())
+        if whole:
+            return [round(x) for x in values.tolist()]
+        hidden = self.unavailable()
+        return (
+            [None if gone else x for x, gone in zip(values.tolist(), hidden, strict=True)]
+            if any(hidden)
+            else values.tolist()
+        )
+
+    def _worth(self) -> Array:
+        """The noisy coordinates in double precision, units applied."""
+        return np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
+
+    def undetermined(self) -> list[bool] | None:
+        """Which columns of a matrix have no correlations; None where all have."""
+        return self.derivation.undetermined(self._worth(), self.limits()) if self.released else None
+
+    def unavailable(self) -> list[bool]:
+        """Which numbers of `value`, one after another, are not available; empty where all are.
+
+        Those are correlations next to a variance of 0. `notes` say why, and what to do about it.
+        """
+        columns = self.undetermined() or []
+        return [i != j and (one or other) for i, one in enumerate(columns) for j, other in enumerate(columns)]
 
     def limits(self) -> Limits:
         """Bounds of coordinates and of numeric columns, in double precision."""
@@ -217,7 +248,7 @@ class Release:
 
     def coordinates(self) -> Coordinates:
         """All that its value follows from."""
-        return Coordinates(self.noisy, self.units, self.certificate, self.limits(), self.places)
+        return Coordinates(self.noisy, self.units, self.certificate, self.limits(), self._levels, self.places)
 
     def situation(self, plausible: Any, size: int | None) -> Situation:
         """What is known before the release, for a plausible truth among ``size`` records."""
@@ -233,20 +264,16 @@ class Release:
             raise ValueError("nothing has been released: this is the record of a preview; see its forecast")
         if self._error is None:
             found = self.derivation.error(self.coordinates())
-            object.__setattr__(self, "_error", found.shaped(list(self.shape)) if self.axes else found)
+            found = found.shaped(list(self.shape)) if self.axes else found
+            if hidden := self.unavailable():
+                found = found.without(np.reshape(hidden, self.shape))
+            object.__setattr__(self, "_error", found)
         assert self._error is not None
         return self._error
 
     def own_notes(self) -> tuple[str, ...]:
-        """What it has to say of itself: that groups are not protected, that a correlation of 0 is not determined."""
-        public = (_PUBLIC_SIZES,) if self.keeps_groups else ()
-        way = self.derivation
-        if not isinstance(way, Matrix | MatrixOfMoments | MatrixOfSums) or not way.unit or not self.released:
-            return public
-        noisy = np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
-        covariances = way.covariances().values(noisy, self.limits())
-        variances = covariances.reshape(self.shape).diagonal()
-        return (*public, _UNDETERMINED) if (variances <= 0).any() else public
+        """What it has to say of itself: that groups are not protected, that correlations are not available."""
+        return list_own_notes(self)
 
     @property
     def keeps_groups(self) -> bool:
@@ -293,13 +320,13 @@ class Release:
         return float(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """The value as a NumPy array."""
+        """The value as a NumPy array; what is not available is NaN there, since such an array has no other word."""
         if copy is False:
             raise ValueError("the values of a release cannot be shared, only copied")
         return np.array(self.table, dtype=dtype)
 
     def to_polars(self) -> "pl.DataFrame":
-        """The values as a Polars table: a column for each axis, then ``value``."""
+        """The values as a Polars table: a column for each axis, then ``value``, null where it is not available."""
         import polars as pl
 
         return pl.DataFrame(show.columns_of(self))
@@ -333,8 +360,7 @@ class Release:
 
     def _show_value(self) -> str:
         """The value as text: a number, a line for each cell, or a table."""
-        texts = [str(x) if isinstance(x, int) else f"{x:.6g}" for x in self.flat_values()]
-        return lay_out(texts, self.axes)
+        return lay_out([show.format_value(x) for x in self.flat_values()], self.axes)
 
     def to_json(self) -> str:
         """The record as text, in the format ``inbounds-record/1``; fractions are written as such."""
@@ -362,13 +388,6 @@ class Release:
     def without_numbers(self) -> "Release":
         """The record as it was drafted: all but what was drawn, or follows from it."""
         return replace(self, noisy=(), notes=())
-
-
-_PUBLIC_SIZES = (
-    "the sizes of groups were declared public: epsilon is for a record whose values change, not for one that changes "
-    "its group"
-)
-_UNDETERMINED = "next to a released variance of 0 a correlation is given as 0"
 
 
 def _clip(x: Fraction, bound: Bound) -> Fraction:

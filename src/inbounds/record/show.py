@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Rows of a table, and columns of a two-way table, that a notebook shows.
 _MOST_ROWS, _MOST_COLUMNS = 50, 20
+# What stands in place of a number that cannot be told.
+NOT_AVAILABLE = "not available"
 
 
 def labels_of(release: "Release") -> list[tuple[str, ...]]:
@@ -65,15 +67,16 @@ def to_html(release: "Release") -> str:
     if len(release.axes) > 1:
         return _write_two_way(release, caption)
     values, labels = release.flat_values(), [label for (label,) in labels_of(release)]
-    rows = [(label, [_format_value(x)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
+    rows = [(label, [format_value(x)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
     rest = _describe_rest({"": len(values) - _MOST_ROWS})
     return render("list", caption=caption, heads=[], rows=rows, rest=rest)
 
 
 def _write_two_way(release: "Release", caption: str) -> str:
     *outer, across = release.axes
-    values = np.asarray(release.table).reshape(-1, len(across))
-    shown = values[:_MOST_ROWS, :_MOST_COLUMNS].tolist()
+    flat, wide = release.flat_values(), len(across)
+    values = [flat[start : start + wide] for start in range(0, len(flat), wide)]
+    shown = [row[:_MOST_COLUMNS] for row in values[:_MOST_ROWS]]
     keys = key_names(release)
     # Of a matrix the axes are its columns, and have no names of their own.
     *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
@@ -83,7 +86,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
         row_names=row_names,
         column_name=column_name,
         columns=across[:_MOST_COLUMNS],
-        rows=[(labels, map(_format_value, cells)) for labels, cells in zip(product(*outer), shown, strict=False)],
+        rows=[(labels, map(format_value, cells)) for labels, cells in zip(product(*outer), shown, strict=False)],
         rest=_describe_rest({"row": len(values) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
 
@@ -96,7 +99,10 @@ def _describe_rest(left: dict[str, int]) -> str:
     return f"and {' and '.join(parts)}" if parts else ""
 
 
-def _format_value(value: float) -> str:
+def format_value(value: float | None) -> str:
+    """A released number as text; words where it is not available."""
+    if value is None:
+        return NOT_AVAILABLE
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
@@ -109,7 +115,9 @@ def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | alta
     values = release.flat_values()
     if len(release.axes) > 1:
         names = [{"row": ", ".join(one[:-1]), "column": one[-1]} for one in labels]
-        table = pl.DataFrame([name | {"value": float(x)} for name, x in zip(names, values, strict=True)])
+        table = pl.DataFrame(
+            [name | {"value": None if x is None else float(x)} for name, x in zip(names, values, strict=True)]
+        )
         order = {"row": list(dict.fromkeys(table["row"])), "column": list(dict.fromkeys(table["column"]))}
         chart: alt.Chart = (
             alt.Chart(table, title=release.title)
@@ -124,7 +132,7 @@ def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | alta
         return chart
     ends = [np.broadcast_to(np.ravel(end), len(values)).tolist() for end in release.interval(level, kind=kind)]
     rows: list[dict[str, Any]] = [
-        {"cell": label[0], "value": float(x), "from": float(low), "to": float(high)}
+        {"cell": label[0], "value": None if x is None else float(x), "from": float(low), "to": float(high)}
         for label, x, low, high in zip(labels, values, *ends, strict=True)
     ]
     base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(level)} intervals").encode(

@@ -129,6 +129,19 @@ def _choose_alike(x: Integers, falling: Integers, threshold: Integers, lacking: 
     return np.asarray(chosen | (equal & spread), dtype=np.int64)
 
 
+def round_sums(counts: Array, total: int) -> Array:
+    """claim:simplex-round-sums. Whole numbers ≥ 0 whose sums over ranges from the first on are those of ``counts``,
+    rounded, so that the sum over any range is off by less than one; all of them add up to ``total``.
+
+    >>> round_sums(np.array([0.4, 0.4, 0.4, 1.8]), 3).tolist()
+    [0.0, 1.0, 0.0, 2.0]
+    """
+    # What lies in the middle between two whole numbers is often exactly there: rounding must not decide by last digits.
+    ends = np.floor(np.cumsum(_vectors(counts), axis=-1) + 0.5 + 1e-9)
+    ends[..., -1] = total
+    return np.asarray(np.diff(ends, axis=-1, prepend=0.0))
+
+
 def _vectors(values: Array) -> Array:
     array = np.array(values, dtype=np.float64)
     if array.ndim < 1 or array.shape[-1] < 1:

@@ -13,8 +13,10 @@ All of it is post-processing of released numbers; arrays are handled along their
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from math import isqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -126,30 +128,85 @@ def balanced(leaves: Sequence[str], branching: int = 2) -> Groups:
     return tuple(balanced(part, branching) if len(part) > 1 else part[0] for part in parts)
 
 
-def consistent(tree: Tree, noisy: Array, total: float, *, weights: str = "variance", repair: bool = True) -> Array:
-    """claim:tree-consistent. Counts of all nodes that agree, from noisy ones of equal variance.
+def two_levels(leaves: Sequence[str]) -> Groups:
+    """About √K groups of about √K neighbours each; single leaves where there are fewer than four.
 
-    The result has the nodes of the tree along its last axis; `leaves_of` picks the leaves. With ``repair`` negative
-    children are replaced by the nearest ones with the same sum before descending; without, the estimate is linear.
+    >>> two_levels(["a", "b", "c", "d", "e"])
+    (('a', 'b'), ('c', 'd', 'e'))
+    """
+    below = isqrt(len(leaves))
+    groups = below if len(leaves) - below * below <= below else below + 1
+    if len(leaves) < 4:
+        return tuple(leaves)
+    return tuple(tuple(leaves[a:b]) for a, b in pairwise(len(leaves) * i // groups for i in range(groups + 1)))
+
+
+def share_levels(groups: int, members: int) -> tuple[Fraction, Fraction]:
+    """claim:tree-shares. Shares of ε for groups and for members, in hundredths, that are best for sums over ranges.
+
+    They have the least mean variance over all ranges of neighbours, in a tree of ``groups`` groups with as many
+    ``members`` each, whose total is known. Noise has variances v₁ ∝ 1/s² and v₂ ∝ 1/(1-s)². A group that is estimated
+    from its own count and from its b members has the variance u = 1/(1/v₁ + 1/(b v₂)), and a range with c_g members of
+    group g has v₂ Σ(c_g - c_g²/b) + u (Σ c_g² - (Σ c_g)²/G)/b². All of it is in whole numbers and fractions.
+
+    >>> share_levels(32, 32)
+    (Fraction(43, 100), Fraction(57, 100))
+    """
+    within, between = _sum_over_ranges(groups, members)
+
+    def variance(share: Fraction) -> Fraction:
+        own, each = 1 / share**2, 1 / (1 - share) ** 2
+        return each * within + between / (1 / own + 1 / (members * each))
+
+    best = min((Fraction(k, 100) for k in range(1, 100)), key=variance)
+    return best, 1 - best
+
+
+def _sum_over_ranges(groups: int, members: int) -> tuple[Fraction, Fraction]:
+    """Σ(c_g - c_g²/b) and (Σ c_g² - (Σ c_g)²/G)/b², summed over all ranges of neighbours."""
+    b, size = members, groups * members
+    whole = sum((i * b + 1) * (size - (i + 1) * b + 1) for i in range(groups))
+    # Ranges that hold all of a group, those that end or begin in it, and those that lie within it.
+    ends = (size - b + 2) * (b - 1) * b * (2 * b - 1) // 6
+    inside = sum(c * c * (b - 1 - c) for c in range(1, b - 1))
+    squares = b * b * whole + groups * (ends + inside)
+    lengths, squared = size * (size + 1) * (size + 2) // 6, size * (size + 1) ** 2 * (size + 2) // 12
+    return lengths - Fraction(squares, b), (squares - Fraction(squared, groups)) / b**2
+
+
+def consistent(
+    tree: Tree,
+    noisy: Array,
+    total: float,
+    *,
+    weights: str = "variance",
+    variances: Sequence[float] = (),
+    repair: bool = True,
+) -> Array:
+    """claim:tree-consistent. Counts of all nodes that agree, from noisy ones; the least-squares solution.
+
+    ``variances`` are those of the noise of each level of the tree, from the top; none for equal ones. The result has
+    the nodes of the tree along its last axis; `leaves_of` picks the leaves. With ``repair`` negative children are
+    replaced by the nearest ones with the same sum before descending; without, the estimate is linear.
     """
     if weights not in WEIGHTS:
         raise ValueError(f"weights must be one of {', '.join(map(repr, WEIGHTS))}; got {weights!r}")
     counts = np.array(noisy, dtype=np.float64)
     if counts.shape[-1] != len(tree.leaves):
         raise ValueError(f"noisy must have {len(tree.leaves)} counts, one for each node, got {counts.shape[-1]}")
-    variances = np.ones(len(tree.leaves))
+    spreads = _node_variances(tree, variances)
     heights = tree.heights
     for nodes, below in _families(tree, heights):
-        spread = variances[below].sum(axis=-1)
-        own = _own_share(weights, heights[nodes[0]], below.shape[-1], spread)
+        sums = spreads[below].sum(axis=-1)
+        own = _own_share(weights, heights[nodes[0]], below.shape[-1], spreads[nodes], sums)
         counts[..., nodes] = own * counts[..., nodes] + (1 - own) * counts[..., below].sum(axis=-1)
-        # Of the weighted mean of two independent numbers with variances 1 and V.
-        variances[nodes] = own**2 + (1 - own) ** 2 * spread
+        # Of the weighted mean of two independent numbers.
+        spreads[nodes] = own**2 * spreads[nodes] + (1 - own) ** 2 * sums
     root = np.full((*counts.shape[:-1], 1), float(total)), np.array([tree.children[-1]])
     for nodes, below in (root, *_families(tree, tree.depths)):
         parent = nodes if nodes is root[0] else counts[..., nodes]
         even = np.full(below.shape, 1 / below.shape[-1])
-        share = variances[below] / variances[below].sum(axis=-1, keepdims=True) if weights == "variance" else even
+        share = spreads[below] / spreads[below].sum(axis=-1, keepdims=True) if weights == "variance" else even
         lacking = parent - counts[..., below].sum(axis=-1)
         children = counts[..., below] + lacking[..., None] * share
         counts[..., below] = _non_negative(children, parent) if repair else children
@@ -165,10 +222,20 @@ def _families(tree: Tree, level: Sequence[int]) -> list[tuple[Any, Any]]:
     return [(np.array(nodes), np.array([tree.children[node] for node in nodes])) for _, nodes in sorted(alike.items())]
 
 
-def _own_share(weights: str, height: int, branching: int, below: Array) -> Any:
+def _node_variances(tree: Tree, variances: Sequence[float]) -> Array:
+    """The variance of each node's own count, in units of the largest."""
+    if not len(variances):
+        return np.ones(len(tree.leaves))
+    given = np.asarray(variances, dtype=np.float64)
+    if given.shape != (tree.depth,) or not (given > 0).all():
+        raise ValueError(f"variances must be > 0, one for each of the {tree.depth} levels of the tree")
+    return np.asarray(given[list(tree.depths)] / given.max())
+
+
+def _own_share(weights: str, height: int, branching: int, own: Array, below: Array) -> Any:
     """Weight of a node's own count beside the sum of its children, for each of several nodes."""
     if weights == "variance":
-        return below / (1 + below)
+        return below / (own + below)
     # Hay et al. (2010), theorem 3, for uniform trees.
     return float((branching**height - branching ** (height - 1)) / (branching**height - 1)) if branching > 1 else 0.5
 
@@ -181,21 +248,31 @@ def _non_negative(children: Array, parent: Array) -> Array:
     return np.where(positive, scaled * sums, 0.0)
 
 
-def leaves_of(tree: Tree, counts: Array) -> Array:
-    """The leaves, in the order that the levels have."""
+def leaf_nodes(tree: Tree) -> list[int]:
+    """The node of each leaf, in the order that the levels have."""
     nodes = [0] * len(tree.order)
     for node, members in enumerate(tree.leaves):
         if not tree.children[node]:
             nodes[members[0]] = node
-    return np.asarray(np.asarray(counts)[..., nodes])
+    return nodes
 
 
-def range_variance(tree: Tree, members: Sequence[int], *, weights: str = "variance") -> float:
-    """claim:tree-range. Variance of the sum of some leaves, in units of one node's, before negatives are repaired.
+def leaves_of(tree: Tree, counts: Array) -> Array:
+    """The leaves, in the order that the levels have."""
+    return np.asarray(np.asarray(counts)[..., leaf_nodes(tree)])
+
+
+def range_variance(
+    tree: Tree, members: Sequence[int], *, weights: str = "variance", variances: Sequence[float] = ()
+) -> float:
+    """claim:tree-range. Variance of the sum of some leaves, before negatives are repaired.
+
+    In units of one node's, or with the ``variances`` of each level.
 
     The estimate is linear in the noisy counts: its weights are found by estimating from each count alone.
     """
     size = len(tree.leaves)
-    alone = consistent(tree, np.eye(size), 0.0, weights=weights, repair=False)
+    alone = consistent(tree, np.eye(size), 0.0, weights=weights, variances=variances, repair=False)
     loads = leaves_of(tree, alone)[:, list(members)].sum(axis=1)
-    return float((loads**2).sum())
+    each = np.asarray(variances)[list(tree.depths)] if len(variances) else 1.0
+    return float((each * loads**2).sum())

@@ -61,13 +61,16 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One interval of a picture: its label, its height on the page, and where its ends and its value are."""
+    """One interval of a picture: its label, its height on the page, and where its ends and its value are.
+
+    What is not available has no value.
+    """
 
     label: str
     y: int
     lower: float
     upper: float
-    value: float
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +91,22 @@ def _lay_out_picture(section: Section) -> Picture | None:
     intervals = [(row.lower, row.upper) for row in rows if row.lower is not None and row.upper is not None]
     if not intervals or len(rows) > _MOST_DRAWN:
         return None
-    low = min(*(lower for lower, _ in intervals), *(row.value for row in rows))
-    high = max(*(upper for _, upper in intervals), *(row.value for row in rows))
+    values = [row.value for row in rows if row.value is not None]
+    low = min([*(lower for lower, _ in intervals), *values])
+    high = max([*(upper for _, upper in intervals), *values])
     left, width, step = 230, 400, 26
 
     def place(value: float) -> float:
         return round(left + (value - low) / (high - low or 1.0) * width, 1)
 
     marks = tuple(
-        Mark(_shorten(row.cell or section.name), 18 + i * step, place(lower), place(upper), place(row.value))
+        Mark(
+            _shorten(row.cell or section.name),
+            18 + i * step,
+            place(lower),
+            place(upper),
+            None if row.value is None else place(row.value),
+        )
         for i, (row, (lower, upper)) in enumerate(zip(rows, intervals, strict=True))
     )
     said = f"{section.name}: released values as circles, {LEVEL:.0%} intervals as lines; all figures are in the table"

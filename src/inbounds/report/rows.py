@@ -17,18 +17,22 @@ from inbounds.record import Release, Releases
 LEVEL = 0.95
 # Intervals of more cells than this are left out: nobody reads them one by one.
 MOST_CELLS = 10_000
-HEADS = ("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon")
+HEADS = ("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note")
+_WHY = "not available: a released variance is 0"
 
 
 class Row(NamedTuple):
-    """One released number: its cell, the limits of its interval (None where there is none), and its expected error."""
+    """One released number: its cell, the limits of its interval (None where there is none), and its expected error.
+
+    A value that is not available is None, and so is its error.
+    """
 
     cell: str
-    value: float
+    value: float | None
     lower: float | None
     upper: float | None
-    rmse: float
-    bias: float
+    rmse: float | None
+    bias: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +52,7 @@ class Section:
     def rows(self) -> list[Row]:
         """A row for each of its numbers, in the order of `cells`."""
         size = len(self.cells)
-        values = np.ravel(self.release.value).tolist()
+        values = self.release.flat_values()
         lower: list[Any] = [None] * size
         upper = lower
         if self.interval is not None:
@@ -68,10 +72,10 @@ class Section:
         return [rows[i * size + j] for i in range(size) for j in range(i + least, size)]
 
 
-def _repeat(figure: Any, size: int) -> list[float]:
-    """One figure for each cell, whether there is one for all of them or one for each."""
-    figures: list[float] = np.broadcast_to(np.ravel(figure), size).tolist()
-    return figures
+def _repeat(figure: Any, size: int) -> list[float | None]:
+    """One figure for each cell, whether there is one for all of them or one for each; None where it is masked."""
+    figures: list[float | None] = np.ma.ravel(figure).tolist()
+    return figures * size if len(figures) < size else figures
 
 
 def collect_sections(releases: Releases) -> list[Section]:
@@ -146,6 +150,7 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
                 rmse,
                 bias,
                 section.release.epsilon,
+                _WHY if value is None else "",
             ]
             csv.writer(line, lineterminator="\n").writerow(["" if field is None else field for field in fields])
             yield line.getvalue()

@@ -8,11 +8,13 @@ from inbounds.derivations import Direct
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
-from inbounds.record.show import key_names
+from inbounds.record.show import NOT_AVAILABLE, key_names
 from inbounds.report.rows import LEVEL, Section
 
 # Cells that a report shows of one release; the others are in values.csv.
 MOST_ROWS = 200
+# Cells that a note names.
+_MOST_NAMED = 10
 # ε above which a report calls the promise weak.
 _WEAK = 5
 
@@ -53,7 +55,7 @@ def list_lines(section: Section) -> list[tuple[str, list[str]]]:
     lines = []
     for cell, value, lower, upper, rmse, _ in section.distinct_rows()[:MOST_ROWS]:
         ends = [] if lower is None or upper is None else [format_figure(lower), format_figure(upper)]
-        lines.append((cell or section.release.title, [format_figure(value), *ends, format_figure(rmse)]))
+        lines.append((cell or section.release.title, [_format_any(value), *ends, _format_any(rmse)]))
     return lines
 
 
@@ -74,10 +76,11 @@ def list_notes(section: Section) -> list[str]:
     if section.interval is not None:
         place = "the population" if section.interval.kind == "population" else "this table"
         notes.append(f"Interval for {place}: {section.interval.method}; assumes {section.interval.assumption}.")
-    idle = _count_idle(section)
-    if idle:
+    if idle := _list_idle(section):
+        some = "; ".join(idle[:_MOST_NAMED]) + ("; ..." if len(idle) > _MOST_NAMED else "")
+        named = f" ({some})" if section.release.axes else ""
         count = len(section.distinct_rows())
-        notes.append(f"{idle} of {count} intervals cover all that is possible: these numbers tell nothing.")
+        notes.append(f"{len(idle)} of {count} intervals cover all that is possible: these numbers tell nothing{named}.")
     bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
     rmse = float(np.max(section.error.rmse) or 1)
     size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
@@ -110,23 +113,26 @@ def list_notes(section: Section) -> list[str]:
     return notes
 
 
-def _count_idle(section: Section) -> int:
-    """How many intervals are as wide as the bounds."""
+def _list_idle(section: Section) -> list[str]:
+    """The cells whose intervals are as wide as the bounds."""
     release = section.release
     if section.interval is None:
-        return 0
+        return []
     if release.statistic.traits.unit_diagonal:
         low, high = -1.0, 1.0
     else:
         limits = release.limits_of_coordinates()
         if len(set(limits)) != 1:
-            return 0
+            return []
         ((low, high),) = set(limits)
         if isinstance(release.derivation, Direct) and release.derivation.root:
             # Bounds are those of the variance that was drawn.
             low, high = low**0.5, high**0.5
-    ends = [(row.lower, row.upper) for row in section.distinct_rows()]
-    return sum(lower <= low and upper >= high for lower, upper in ends if lower is not None and upper is not None)
+    return [
+        row.cell
+        for row in section.distinct_rows()
+        if row.lower is not None and row.upper is not None and row.lower <= low and row.upper >= high
+    ]
 
 
 def explain_promise(releases: Releases) -> list[str]:
@@ -220,6 +226,10 @@ def format_figure(x: float) -> str:
     if 1000 <= abs(x) < 1e15:
         return f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.1f}"
     return f"{x:.5g}"
+
+
+def _format_any(x: float | None) -> str:
+    return NOT_AVAILABLE if x is None else format_figure(x)
 
 
 def _format_exact(x: Fraction) -> str:

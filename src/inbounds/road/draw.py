@@ -32,7 +32,9 @@ def entropy_source() -> Entropy:
 def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     """The release of a draft from the exact cells of its requests: noise by the certified law, and nothing else."""
     exact, certificate = draft.exact(*tables), draft.record.certificate
-    if isinstance(certificate, Composition):
+    if isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
+        made = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
+    elif isinstance(certificate, Composition):
         assert not isinstance(exact, np.ndarray)
         drawn = _draw_in_turn(exact[0], certificate, draft.record.bounds, truncated=draft.terms.bounding == "truncated")
         made = replace(draft.record, noisy=drawn[0], certificate=drawn[1], bounds=drawn[2])
@@ -91,6 +93,15 @@ def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction,
 def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
     """claim:release-counts. Counts of a table's cells, each with noise of its own."""
     return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
+
+
+def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:
+    """claim:release-levels. Counts of the nodes of a tree, each with noise of the law of its level."""
+    noisy = np.zeros_like(counts)
+    for law in dict.fromkeys(laws):
+        own = [node for node, one in enumerate(laws) if one == law]
+        noisy[own] = law.mechanism.draw_each(counts[own], entropy_source())
+    return _fractions(noisy)
 
 
 def _fractions(noisy: Integers) -> tuple[Fraction, ...]:

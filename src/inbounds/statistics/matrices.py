@@ -104,7 +104,7 @@ class Covariance:
 @register
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The correlation matrix, from released covariances: within [-1, 1], and 0 next to a released variance of 0."""
+    """The correlation matrix, from released covariances: within [-1, 1]; none next to a released variance of 0."""
 
     bounds: Mapping[str, Bounds]
     method: Method = "joint"

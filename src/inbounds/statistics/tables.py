@@ -10,31 +10,27 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
-from inbounds._types import CountRepair, Edges, Level, ShareRepair
+from inbounds._types import CountRepair, Edges, HistogramRepair, Level, Number, ShareRepair
 from inbounds._types import Levels as LevelList
-from inbounds.derivations import AllButOne, Direct, FromTree, NearestCounts, Projected, Rescaled
+from inbounds.derivations import AllButOne, Direct, NearestCounts, Projected, Rescaled
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
-from inbounds.privacy.certified import counts_law
 from inbounds.privacy.terms import Terms
-from inbounds.record.draft import Draft, Exact
+from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.repairs.tree import balanced, count_nodes, grow
+from inbounds.repairs.tree import Groups, count_nodes
 from inbounds.statistics.base import (
-    UNIT_INTERVAL,
     draft_counts,
     fields_of_key,
     fixed_denominator,
     keep,
     key_of,
     list_names,
-    make_draft,
     refuse_denominator,
     refuse_with,
 )
-from inbounds.tables.answers import Cells, counts_of
-from inbounds.tables.request import Request
+from inbounds.statistics.tree import Shares, draft_tree, settle_tree
 from inbounds.tables.schema import Column, Key, Levels
 
 REPAIRS = ("project", "rescale", "all-but-one", "tree")
@@ -49,7 +45,9 @@ class Histogram:
     column: str
     levels: LevelList | None = None
     edges: Edges | None = None
-    repair: CountRepair | None = None
+    repair: HistogramRepair | None = None
+    tree: Sequence[Any] | None = None
+    level_shares: Sequence[Number] | None = None
     missing: Any = None
     other: Level | None = None
     _key: Key = field(init=False, repr=False, compare=False)
@@ -60,8 +58,9 @@ class Histogram:
 
     def __post_init__(self) -> None:
         key = key_of(self.column, self.levels, self.edges, self.missing, self.other)
-        _check_repair(self.repair)
-        keep(self, **fields_of_key(key), _key=key)
+        _check_repair(self.repair, (*COUNT_REPAIRS, "tree"))
+        tree, shares = _tree_of(self, key)
+        keep(self, **fields_of_key(key), tree=tree, level_shares=shares, _key=key)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -72,9 +71,12 @@ class Histogram:
         return f"histogram of {self.column}"
 
     def numbers(self, terms: Terms) -> int:
-        return len(self._key.labels)
+        return len(self._key.labels) if self.tree is None else count_nodes(tuple(self.tree))
 
     def draft(self, terms: Terms) -> Draft:
+        if self.repair == "tree":
+            top = Fraction(_public_rows(self.repair, terms))
+            return draft_tree(self, terms, self._key, tuple(self.tree or ()), _shares_of(self), top=top)
         return _draft_table(self, terms, [self._key])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -110,7 +112,7 @@ class Crosstab:
                 if name not in names:
                     raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
         keys = tuple(key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names)
-        _check_repair(self.repair)
+        _check_repair(self.repair, COUNT_REPAIRS)
         rules = {key.name: fields_of_key(key) for key in keys}
         for word in ("levels", "edges", "missing", "other"):
             given = {name: one[word] for name, one in rules.items() if one[word] is not None}
@@ -146,6 +148,7 @@ class Proportions:
     repair: ShareRepair | None = None
     derived: Level | None = None
     tree: Sequence[Any] | None = None
+    level_shares: Sequence[Number] | None = None
     missing: Any = None
     other: Level | None = None
     denominator: int | None = None
@@ -158,19 +161,16 @@ class Proportions:
     def __post_init__(self) -> None:
         key = key_of(self.column, self.levels, self.edges, self.missing, self.other)
         denominator = fixed_denominator(self.denominator)
-        tree, derived = self.tree, self.derived
+        derived = self.derived
         if self.repair is not None:
             _check.choice(self.repair, "repair", REPAIRS)
-        if self.repair == "tree":
-            refuse_with("repair='tree'", derived=derived)
-            tree = _as_text(tree) if tree is not None else balanced(key.labels)
-            grow(tree, key.labels)
-        else:
-            others = None if self.repair == "all-but-one" else derived
-            refuse_with(f"repair={self.repair or 'project'!r}", tree=tree, derived=others)
+        others = None if self.repair == "all-but-one" else derived
+        refuse_with(f"repair={self.repair or 'project'!r}", derived=others)
+        tree, shares = _tree_of(self, key)
         if self.repair == "all-but-one":
             derived = _known_level(derived, key)
-        keep(self, **fields_of_key(key), denominator=denominator, tree=tree, derived=derived, _key=key)
+        keep(self, **fields_of_key(key), denominator=denominator, derived=derived, _key=key)
+        keep(self, tree=tree, level_shares=shares)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -196,7 +196,9 @@ class Proportions:
                 )
             return draft_counts(self, terms, Rescaled(counts=True), [self._key], top=Fraction(1))
         if self.repair == "tree":
-            return self._draft_tree(terms, over)
+            return draft_tree(
+                self, terms, self._key, tuple(self.tree or ()), _shares_of(self), over=over, top=Fraction(1)
+            )
         top, keys = Fraction(1), [self._key]
         if self.repair == "rescale":
             return draft_counts(self, terms, Rescaled(), keys, over=over, top=top)
@@ -205,36 +207,23 @@ class Proportions:
             return draft_counts(self, terms, AllButOne(place), keys, over=over, top=top, left_out=place)
         return draft_counts(self, terms, Projected(), keys, over=over, top=top, keeps_sum=True)
 
-    def _draft_tree(self, terms: Terms, over: int) -> Draft:
-        """Shares of levels from noisy counts of groups and members, made to agree."""
-        tree, key = grow(tuple(self.tree or ()), self._key.labels), self._key
-        nodes = len(tree.leaves)
-
-        def exact(cells: Cells) -> Exact:
-            sizes = counts_of(cells, (len(key.labels),))
-            return np.array([sizes[list(members)].sum() for members in tree.leaves])
-
-        return make_draft(
-            self,
-            terms,
-            FromTree(tree),
-            counts_law(self.name, terms, tree.depth),
-            Request((key,)),
-            exact,
-            bounds=[UNIT_INTERVAL] * nodes,
-            columns=[key],
-            units=[Fraction(1, over)] * nodes,
-            axes=[key.labels],
-        )
-
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         maker = intervals.counted if release.size is not None else intervals.shares_of_sum
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def _check_repair(repair: Any) -> None:
+def _check_repair(repair: Any, known: tuple[str, ...]) -> None:
     if repair is not None:
-        _check.choice(repair, "repair", COUNT_REPAIRS)
+        _check.choice(repair, "repair", known)
+
+
+def _tree_of(statistic: "Histogram | Proportions", key: Key) -> tuple[Groups | None, Shares | None]:
+    """The tree and the shares of its levels, where there is one."""
+    tree, shares = statistic.tree, statistic.level_shares
+    if statistic.repair == "tree":
+        return settle_tree(tree, shares, key.labels)
+    refuse_with(f"repair={statistic.repair or 'project'!r}", tree=tree, level_shares=shares)
+    return None, None
 
 
 def _draft_table(statistic: Histogram | Crosstab, terms: Terms, keys: Sequence[Key]) -> Draft:
@@ -243,16 +232,19 @@ def _draft_table(statistic: Histogram | Crosstab, terms: Terms, keys: Sequence[K
     if repair == "none":
         top = None if terms.rows is None else Fraction(terms.rows)
         return draft_counts(statistic, terms, Direct(), keys, top=top)
+    top = Fraction(_public_rows(repair, terms))
+    return draft_counts(statistic, terms, NearestCounts(), keys, top=top, keeps_sum=True)
+
+
+def _shares_of(statistic: "Histogram | Proportions") -> Shares | None:
+    shares = statistic.level_shares
+    return None if shares is None else tuple(Fraction(share) for share in shares)
+
+
+def _public_rows(repair: str, terms: Terms) -> int:
     if terms.rows is None:
         raise ValueError(f"repair={repair!r} needs a public number of rows: neighbours='substitute'")
-    return draft_counts(statistic, terms, NearestCounts(), keys, top=Fraction(terms.rows), keeps_sum=True)
-
-
-def _as_text(groups: Any) -> Any:
-    """Nested groups with levels as the record writes them."""
-    if isinstance(groups, tuple | list):
-        return tuple(_as_text(member) for member in groups)
-    return str(groups).lower() if isinstance(groups, bool) else str(groups)
+    return terms.rows
 
 
 def _known_level(derived: Any, key: Key) -> Any:

@@ -1,0 +1,103 @@
+"""Counts of nested groups and of their members, made to agree: what tables with a tree share."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from inbounds import _check
+from inbounds.derivations import FromTree
+from inbounds.expected import discrete_variance
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.certified import Bound, counts_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.statistic import Statistic
+from inbounds.repairs.tree import Groups, grow, share_levels, two_levels
+from inbounds.statistics.base import make_draft
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Key
+
+Shares = tuple[Fraction, ...]
+# Of a share's numerator and denominator.
+_MOST_DIGITS = 100
+
+
+def settle_tree(tree: Any, level_shares: Any, labels: Sequence[str]) -> tuple[Groups, Shares | None]:
+    """The nested groups and the shares of ε that their levels have; None for equal ones, drawn by one law.
+
+    Without a tree: two levels of about √K, and the shares that are best for sums over ranges of them.
+    """
+    groups = two_levels(labels) if tree is None else _as_text(tree)
+    grown = grow(groups, tuple(labels))
+    if level_shares is not None:
+        return groups, _check_shares(level_shares, grown.depth)
+    if tree is not None or grown.depth == 1:
+        return groups, None
+    return groups, share_levels(len(groups), -(-len(labels) // len(groups)))
+
+
+def _as_text(groups: Any) -> Any:
+    """Nested groups with levels as the record writes them."""
+    if isinstance(groups, tuple | list):
+        return tuple(_as_text(member) for member in groups)
+    return str(groups).lower() if isinstance(groups, bool) else str(groups)
+
+
+def _check_shares(level_shares: Any, depth: int) -> Shares:
+    """Shares of ε that add up to one, in the proportions given."""
+    if isinstance(level_shares, str) or not isinstance(level_shares, Sequence | np.ndarray):
+        raise TypeError(f"level_shares must be a list of numbers, got {_check.shown(level_shares)}")
+    if len(level_shares) != depth:
+        raise ValueError(f"level_shares must have a share for each of the {depth} levels of the tree, from the top")
+    given = [_check.fraction(share, "level_shares") for share in level_shares]
+    if not all(share > 0 for share in given):
+        raise ValueError("level_shares must be > 0: a level without a share of epsilon would have no noise to be drawn")
+    shares = tuple(share / sum(given) for share in given)
+    if any(share.denominator >= 10**_MOST_DIGITS for share in shares):
+        raise ValueError(f"level_shares must be in proportions of at most {_MOST_DIGITS} digits, such as 43 to 57")
+    return shares
+
+
+def draft_tree(
+    statistic: Statistic,
+    terms: Terms,
+    key: Key,
+    tree: Groups,
+    shares: Shares | None,
+    *,
+    over: int = 1,
+    top: Fraction,
+) -> Draft:
+    """Levels from noisy counts of groups and members, made to agree: counts, or shares ``over`` a public number.
+
+    claim:tree-levels. A record is counted once in each level of the tree, so that the loss of a level is that of a
+    table of counts, and losses of levels add up.
+    """
+    grown = grow(tree, key.labels)
+    nodes, name = len(grown.leaves), statistic.name
+    law: Certificate | Composition = counts_law(name, terms, grown.depth)
+    variances: tuple[float, ...] = ()
+    if shares is not None:
+        law = compose([counts_law(name, terms, share=share) for share in shares], terms.epsilon)
+        variances = tuple(discrete_variance(float(part.spread)) for part in law.parts)
+    bound: Bound = (Fraction(0), top)
+
+    def exact(cells: Cells) -> Exact:
+        sizes = counts_of(cells, (len(key.labels),))
+        return np.array([sizes[list(members)].sum() for members in grown.leaves])
+
+    return make_draft(
+        statistic,
+        terms,
+        FromTree(grown, variances, whole=statistic.traits.whole),
+        law,
+        Request((key,)),
+        exact,
+        bounds=[bound] * nodes,
+        columns=[key],
+        units=[Fraction(1, over)] * nodes,
+        axes=[key.labels],
+    )
