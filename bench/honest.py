@@ -150,9 +150,8 @@ def main() -> None:
                 if not item.all() and way != "evenly spread truth":
                     size = float(np.sqrt((errors**2).mean()))
                     terms = one.keywords.get("neighbours", "substitute"), one.keywords["epsilon"]
-                    print(
-                        f"  {one.draft().record.title} {terms}: {size:.3g} outside {ends[0]:.3g} to {ends[1]:.3g}, {way}"
-                    )
+                    title, span = one.draft().record.title, f"{ends[0]:.3g} to {ends[1]:.3g}"
+                    print(f"  {title} {terms}: {size:.3g} outside {span}, {way}")
         show(f"{name}, {len(table):,} records", counts)
     show("all", total)
 
