@@ -32,6 +32,7 @@ Meaning: TypeAlias = Literal["mean", "sd", "variance", "matrix"]
 KEYS = ("sd", "mean", "size")
 _NARROWEST, _USUAL, _WIDEST = 1 / 50, 1 / 10, 1 / 2
 _CORRELATED = 0.9
+_NEAR = 0.95
 _SMALLEST, _FEWEST, _QUARTER, _LARGEST = 1 / 1000, 10.0, 1 / 4, 4.0
 
 
@@ -70,22 +71,23 @@ def find_truths(seen: Situation, meaning: Meaning, *, pooled: bool = False, plac
     fixed = plausible.covariances(seen) if meaning == "matrix" and _is_table(seen.plausible) else None
     spreads = _spreads(stated, widths) if fixed is None else np.tile(np.sqrt(fixed.diagonal()), (3, 1))
     sizes, words = _sizes(seen, next((one["size"] for one in stated if "size" in one), None), pooled=pooled)
-    matrices = [spreads[0]] if meaning == "mean" or (spreads[0] == spreads[2]).all() else [spreads[0], spreads[2]]
+    matrices = list(spreads[:1] if meaning == "mean" or (spreads[0] == spreads[2]).all() else spreads)
     related = [0.0] if len(widths) == 1 or fixed is not None else [0.0, _CORRELATED]
 
-    def truth(spread: Array, place: int, correlation: float, size: Array) -> Truth:
+    def truth(spread: Array, place: float, correlation: float, size: Array) -> Truth:
         matrix = _correlated(spread, correlation) if fixed is None else fixed
         means = _place(seen, stated, np.zeros_like(spread) if meaning == "mean" else spread, place)
         return Truth(means, matrix, size)
 
-    # Errors at the lower bound are those at the upper one.
-    places = range(1 + placed + any("mean" in one for one in stated))
+    # Errors rise towards a bound, and fall at it, where noise is clamped; at the upper one they are the same.
+    places = [0.0, -1.0] + ([1.0] if any("mean" in one for one in stated) else [-_NEAR] if meaning == "mean" else [])
+    places = places if placed else [0.0]
     corners = tuple(truth(*chosen) for chosen in product(matrices, places, related, sizes[::2]))
     assumed = [] if meaning == "mean" or fixed is not None else [_say_spreads(stated)]
     assumed += [_say_means(stated)] if placed else []
     assumed += ["correlations of 0 to 0.9"] if len(related) > 1 else []
     text = ", ".join([*filter(None, assumed), *words])
-    return Truths(truth(spreads[1], 0, 0.0, sizes[1 % len(sizes)]), corners, text)
+    return Truths(truth(spreads[1], 0.0, 0.0, sizes[1 % len(sizes)]), corners, text)
 
 
 def of_one_number(stated: Any, name: str, ends: Sequence[float], rows: int | None) -> Any:
@@ -195,13 +197,13 @@ def _correlated(spreads: Array, correlation: float) -> Array:
     return np.outer(spreads, spreads) * (correlation + (1 - correlation) * np.eye(size))
 
 
-def _place(seen: Situation, stated: list[dict[str, tuple[float, float]]], spreads: Array, place: int) -> Array:
-    """Means: in the middle of what is plausible, at its lower and at its upper end, as far as spreads allow it."""
+def _place(seen: Situation, stated: list[dict[str, tuple[float, float]]], spreads: Array, place: float) -> Array:
+    """Means: at 0 in the middle of what is plausible, at -1 and 1 at its ends, as far as spreads allow it."""
     middles, halves = seen.columns.mean(axis=1), (seen.columns[:, 1] - seen.columns[:, 0]) / 2
     # Values in [-1, 1] with mean m have a variance of at most 1 - m².
     room = halves * np.sqrt(np.maximum(1 - (spreads / halves) ** 2, 0.0))
     known = np.array([one.get("mean", ends) for one, ends in zip(stated, seen.columns.tolist(), strict=True)])
-    wanted = (known.mean(axis=1), known[:, 0], known[:, 1])[place]
+    wanted = known.mean(axis=1) + place * (known[:, 1] - known[:, 0]) / 2
     return np.asarray(np.clip(wanted, middles - room, middles + room))
 
 
