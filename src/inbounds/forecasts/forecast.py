@@ -253,10 +253,10 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     place, shape = [different.index(x) for x in noisy], [len(axis) for axis in record.axes]
     rmse, bias, half = (x[place].reshape(shape) for x in found)
     worst = [float(x[len(different) :].max()) for x in found]
-    ranges = [(x, x) for x in (rmse, half)]
+    ranges: list[tuple[Any, Any]] = [(x, x) for x in (rmse, half)]
     if wanted.plausible is None:
         # A cell may have any number of records.
-        ranges = [tuple(np.full(shape, end(x)) for end in (np.min, np.max)) for x in (found[0], found[2])]
+        ranges = [(np.full(shape, x.min()), np.full(shape, x.max())) for x in (found[0], found[2])]
     return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, False, ranges[0], ranges[1])
 
 
@@ -308,8 +308,20 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     worst = [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
     shape = [len(axis) for axis in record.axes]
     shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in (*figures, *worst, *least, *most)]
-    low, wide_low, high, wide_high = shaped[6:]
-    return Forecast(*shaped[:6], wanted.confidence, True, (low, high), (wide_low, wide_high), assumed)
+    rmse, bias, half, worst_rmse, worst_bias, worst_half, low, near, high, far = shaped
+    return Forecast(
+        rmse,
+        bias,
+        half,
+        worst_rmse,
+        worst_bias,
+        worst_half,
+        wanted.confidence,
+        simulated=True,
+        rmse_range=(low, high),
+        half_width_range=(near, far),
+        assumed=assumed,
+    )
 
 
 def _noise_widths(record: Release, level: float) -> Array:
