@@ -58,7 +58,9 @@ def wanted():
             made[f"{name}, truncated"] = made[name].but(bounding="truncated")
     made["correlation, truncated"] = made["correlation"].but(bounding="truncated", method="split")
     made["mean by group"] = Wanted(
-        "mean", {**columns, "by": "group", "levels": ["u", "v"], "rows": ROWS}, float(by_group.mean())
+        "mean",
+        {**columns, "by": "group", "levels": ["u", "v"], "rows": ROWS},
+        {"mean": float(by_group.mean()), "size": ROWS // 2},
     )
     added = {"neighbours": "add-remove"}
     for name, (statistic, keywords, plausible) in {

@@ -1,5 +1,6 @@
 """What every derivation is handed, and what it must be able to do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -123,7 +124,14 @@ class Derivation(Protocol):
         ...
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        """The coordinates that a plausible truth has, without noise."""
+        """The coordinates that a plausible truth has, without noise: the typical one, or the one that is stated."""
+        ...
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        """Other plausible truths, at the ends of what is possible, and in words what that is.
+
+        Each may be stated in place of what was, for `plausible`.
+        """
         ...
 
 
@@ -145,3 +153,7 @@ class Simulated:
     def error(self, given: Coordinates) -> Error:
         """See `Derivation.error`."""
         return simulated_error(*self.simulate(given))
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        """See `Derivation.assume`; of most statistics the truth matters little."""
+        return (), ""

@@ -1,9 +1,10 @@
 """Coordinates that are values themselves, or the squares of them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -58,6 +59,9 @@ class Direct:
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         return plausible.counts(plausible.shares(seen) * seen.known_size())
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return (), ""
 
     def span(self, lower: float, upper: float) -> tuple[float, float]:
         """Bounds of one coordinate as those of its value."""

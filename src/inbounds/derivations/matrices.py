@@ -1,15 +1,17 @@
 """A symmetric matrix from the noisy elements above its diagonal, and on it where that is not known."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import (
     Error,
     affordable_matrices,
@@ -70,9 +72,15 @@ class Matrix(Simulated):
         return matrix_room(values, self.repair)
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        matrix = plausible.covariances(seen)
+        matrix = self._truths(seen).typical.matrix
         triangle = matrix[np.triu_indices(len(matrix))]
         return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, seen.units, strict=True))
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "matrix", placed=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ Coordinates are those of `inbounds.tables.coordinates.MomentSums` without a coun
 about h_i h_j (z_ij - m_i z_j - m_j z_i)/n, most where means lie at the bounds.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import matrix_room, zero_variances
+from inbounds.derivations.truths import Truths, find_truths, of_one_number
 from inbounds.expected import affordable_matrices, draw_noise, simulate
 from inbounds.repairs.moments import possible, scatter, symmetric
 
@@ -82,13 +84,14 @@ class SpreadOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        if seen.plausible is None:
-            variances = plausible.covariances(seen)
-        else:
-            width = float(seen.columns[0, 1] - seen.columns[0, 0])
-            stated = plausible.middle(seen.plausible, (0.0, width if self.root else width**2))
-            variances = np.array([[stated**2 if self.root else stated]])
-        return plausible.moments(seen, seen.columns.mean(axis=1), variances)
+        truth = self._truths(seen).typical
+        return plausible.moments(seen, truth.means, truth.matrix)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "sd" if self.root else "variance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,14 @@ class MatrixOfMoments(Simulated):
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.moments(seen, seen.columns.mean(axis=1), plausible.covariances(seen))
+        truth = self._truths(seen).typical
+        return plausible.moments(seen, truth.means, truth.matrix)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "matrix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +203,14 @@ class TableOfMoments(Simulated):
         return np.vstack([1e-9 * np.abs(values[:1]), matrix_room(values[1:], self.repair)])
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.moments(
-            seen, seen.columns.mean(axis=1), plausible.covariances(seen), counted=self.rows is None
-        )
+        truth = self._truths(seen).typical
+        return plausible.moments(seen, truth.means, truth.matrix, counted=self.rows is None)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "matrix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +237,14 @@ class MeanOfMoments(Simulated):
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         ((lower, upper),) = seen.columns.tolist()
-        share = (plausible.middle(seen.plausible, (lower, upper)) - (lower + upper) / 2) / ((upper - lower) / 2)
+        share = (float(self._truths(seen).typical.means[0]) - (lower + upper) / 2) / ((upper - lower) / 2)
         return (Fraction(share * self.rows) / seen.units[0],)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +267,16 @@ class Clamped(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        low, high = plausible.span(seen.plausible, float(seen.limits.lower[0]), float(seen.limits.upper[0]))
+        low, high = self._span(seen)
         return (Fraction((low + high) / 2) / seen.units[0],)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._span(seen), ""
+
+    def _span(self, seen: Situation) -> tuple[float, float]:
+        ends = seen.columns[0].tolist() if len(seen.columns) else (0.0, 1.0)
+        stated = of_one_number(seen.plausible, seen.name, ends, seen.size)
+        return plausible.span(stated, float(seen.limits.lower[0]), float(seen.limits.upper[0]))
 
 
 def _worst_of_clamped(given: Coordinates, worth: float) -> tuple[Array, Array]:

@@ -1,8 +1,7 @@
 """Truths that are plausible before a release, as the coordinates they would have without noise.
 
-An error is a statement about some truth. Before a release none is known, so errors are given for plausible ones: by
-default the middle of everything (shares all alike, variances of numbers spread evenly over their bounds, no
-correlation), or what the user states.
+An error is a statement about some truth. Before a release none is known, so errors are given for plausible ones: what
+the user states, or shares all alike, no association, and for means and spreads what `inbounds.derivations.truths` says.
 """
 
 import math
@@ -35,10 +34,8 @@ def counts(expected: Array) -> tuple[Fraction, ...]:
 
 
 def covariances(seen: Situation) -> Array:
-    """A covariance matrix of the columns."""
+    """The covariance matrix of the columns that is stated."""
     ends = seen.columns
-    if seen.plausible is None:
-        return np.diag((ends[:, 1] - ends[:, 0]) ** 2 / 12)
     matrix = _read_table(seen.plausible)
     if matrix.shape != (len(ends), len(ends)) or not np.allclose(matrix, matrix.T):
         raise ValueError(f"plausible must be a symmetric covariance matrix of {len(ends)} columns")
@@ -75,12 +72,6 @@ def _read_table(stated: Any) -> Array:
     return _check.array(stated, "plausible")
 
 
-def middle(stated: Any, ends: Sequence[float]) -> float:
-    """The middle of a plausible range."""
-    low, high = span(stated, float(ends[0]), float(ends[1]))
-    return (low + high) / 2
-
-
 def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[float, float]:
     """A plausible number or range, within bounds; the bounds themselves where none is stated.
 
@@ -103,15 +94,20 @@ def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[flo
     return low, high
 
 
-def sums(seen: Situation, means: Array, matrix: Array | None) -> tuple[Fraction, ...]:
-    """Counts and sums of groups that are all of one size, with one mean and one covariance matrix."""
-    each, halves = seen.known_size() / seen.groups, (seen.columns[:, 1] - seen.columns[:, 0]) / 2
-    vector: list[float] = [each, *(each * (means - seen.columns.mean(axis=1)) / halves)]
-    if matrix is not None:
-        rows, columns = np.triu_indices(len(halves))
-        products = (each - 1) * (matrix / np.outer(halves, halves))[rows, columns]
-        vector += np.where(rows == columns, 2 * products - each, products).tolist()
-    return tuple(Fraction(float(x)) for _ in range(seen.groups) for x in vector)
+def sums(seen: Situation, means: Array, matrix: Array | None, sizes: Array) -> tuple[Fraction, ...]:
+    """Counts and sums of groups of these sizes, all with one mean and one covariance matrix."""
+    halves = (seen.columns[:, 1] - seen.columns[:, 0]) / 2
+    shares = (means - seen.columns.mean(axis=1)) / halves
+    rows, columns = np.triu_indices(len(halves))
+    vectors = []
+    for each in sizes.tolist():
+        vector: list[float] = [each, *(each * shares)]
+        if matrix is not None:
+            products = (each - 1) * (matrix / np.outer(halves, halves))[rows, columns]
+            products = products + each * shares[rows] * shares[columns]
+            vector += np.where(rows == columns, 2 * products - each, products).tolist()
+        vectors.append([Fraction(float(x)) for x in vector])
+    return tuple(x for vector in vectors for x in vector)
 
 
 def moments(seen: Situation, means: Array, matrix: Array, *, counted: bool = False) -> tuple[Fraction, ...]:

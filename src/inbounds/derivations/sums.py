@@ -4,9 +4,10 @@ Coordinates are those of `inbounds.tables.coordinates.MomentSums`, cell after ce
 second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import matrix_room, zero_variances
+from inbounds.derivations.truths import Truths, find_truths
 from inbounds.expected import affordable_draws, affordable_matrices, simulate
 from inbounds.repairs.moments import dimension, pooled_scatter, possible, scatter, symmetric
 
@@ -50,7 +52,14 @@ class MeanOfSums(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.sums(seen, np.array([plausible.middle(seen.plausible, seen.columns[0])]), None)
+        truth = self._truths(seen).typical
+        return plausible.sums(seen, truth.means, None, truth.sizes)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +91,14 @@ class SpreadOfSums(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        if seen.plausible is None:
-            variances = plausible.covariances(seen)
-        else:
-            stated = plausible.middle(seen.plausible, seen.columns[0])
-            stated = plausible.middle(stated**2, seen.columns[0]) if self.root else stated
-            variances = np.array([[stated]])
-        return plausible.sums(seen, seen.columns.mean(axis=1), variances)
+        truth = self._truths(seen).typical
+        return plausible.sums(seen, truth.means, truth.matrix, truth.sizes)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "sd" if self.root else "variance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +149,14 @@ class MatrixOfSums(Simulated):
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.sums(seen, seen.columns.mean(axis=1), plausible.covariances(seen))
+        truth = self._truths(seen).typical
+        return plausible.sums(seen, truth.means, truth.matrix, truth.sizes)
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "matrix", pooled=self.pooled)
 
 
 def _widths(given: Coordinates) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """How far off a release will be: exact for one noisy number, simulated where several are combined."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Direct, plausible
-from inbounds.expected import Doubles, continuous, is_coarse, root_error
+from inbounds.derivations import Direct, Matrix, plausible
+from inbounds.derivations.truths import of_one_number
+from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of, noise_of
@@ -18,6 +19,9 @@ from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 from inbounds.repairs.moments import beside_diagonal, symmetric
+
+# Draws at each end of what is plausible: a quarter of those at the typical truth, between these.
+_LEAST_DRAWS, _DRAWS = 20, 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class Forecast:
     ``worst_`` they are those of a plausible truth: averaged over its range for one number (the bias in size), at it for
     several. ``worst_`` are the largest over the range, which is that of the bounds if none was stated. Arrays for
     several numbers. ``simulated`` marks what was found by drawing from the certified law.
+
+    claim:forecast-range. ``rmse_range`` and ``half_width_range`` are the least and the largest over plausible truths:
+    those that were stated, or those that ``assumed`` names, see `inbounds.derivations.truths`.
     """
 
     rmse: Any
@@ -38,21 +45,43 @@ class Forecast:
     worst_half_width: Any
     confidence: float
     simulated: bool
+    rmse_range: tuple[Any, Any]
+    half_width_range: tuple[Any, Any]
+    assumed: str = ""
 
     @property
     def typical(self) -> float:
         """One figure for all numbers: the root of their mean squared errors."""
-        return float(np.sqrt(np.mean(np.square(self.rmse))))
+        return _one_figure(self.rmse)
+
+    @property
+    def typical_range(self) -> tuple[float, float]:
+        """The like for the least and the largest errors."""
+        return _one_figure(self.rmse_range[0]), _one_figure(self.rmse_range[1])
+
+    @property
+    def reach_range(self) -> tuple[float, float]:
+        """The largest half-width, at least and at most."""
+        return float(np.max(self.half_width_range[0])), float(np.max(self.half_width_range[1]))
+
+    @property
+    def depends(self) -> bool:
+        """Whether the error depends on the truth: some plausible one has an error above the typical one by 5%."""
+        return self.typical_range[1] > 1.05 * self.typical
 
     @property
     def worst(self) -> float:
         """The like for worst cases."""
-        return float(np.sqrt(np.mean(np.square(self.worst_rmse))))
+        return _one_figure(self.worst_rmse)
 
     @property
     def reach(self) -> float:
         """The largest half-width."""
         return float(np.max(self.half_width))
+
+
+def _one_figure(rmse: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(rmse))))
 
 
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
@@ -79,14 +108,19 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
-    return plausible.span(wanted.plausible, *way.span(*bounds), far)
+    ends = record.numeric_ends()
+    stated = of_one_number(wanted.plausible, record.statistic.name, ends[0] if len(ends) else (0, 1), wanted.size)
+    return plausible.span(stated, *way.span(*bounds), far)
 
 
-def typical_error(wanted: Wanted) -> float:
+def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE alone, which is faster."""
-    record = wanted.draft().record
+    record = wanted.draft().record if record is None else record
     way = record.derivation
-    if not isinstance(way, Direct) or way.root or record.axes:
+    if not isinstance(way, Direct):
+        errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
+        return _one_figure(errors)
+    if way.root or record.axes:
         return forecast_errors(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
@@ -111,6 +145,8 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
         worst_half_width=float(half.max()),
         confidence=wanted.confidence,
         simulated=False,
+        rmse_range=(float(rmse.min()), float(rmse.max())),
+        half_width_range=(float(half.min()), float(half.max())),
     )
 
 
@@ -217,19 +253,50 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     place, shape = [different.index(x) for x in noisy], [len(axis) for axis in record.axes]
     rmse, bias, half = (x[place].reshape(shape) for x in found)
     worst = [float(x[len(different) :].max()) for x in found]
-    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=False)
+    ranges: list[tuple[Any, Any]] = [(x, x) for x in (rmse, half)]
+    if wanted.plausible is None:
+        # A cell may have any number of records.
+        ranges = [(np.full(shape, x.min()), np.full(shape, x.max())) for x in (found[0], found[2])]
+    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, False, ranges[0], ranges[1])
+
+
+def _figures(errors: Array, level: float) -> list[Array]:
+    """RMSE, bias and half-width of each number, of simulated errors."""
+    half = np.quantile(np.abs(errors), level, axis=0)
+    return [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0)), half]
+
+
+def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
+    """Simulated errors at each of several plausible truths; noise that does not depend on them is drawn once."""
+    if not truths:
+        return []
+    way, situation = record.derivation, record.situation(None, wanted.size)
+    stated = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
+    given = replace(record, noisy=stated[0]).coordinates()
+    worth = np.array([replace(given, noisy=one).worth for one in stated])
+    parts, units, limits, places = given.parts, given.units, given.limits, given.places
+    if parts[0].dimension > 1:
+        noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
+        noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
+        return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits)[:, None])
+    in_turn = isinstance(way, Matrix) and parts[0].bounding == "truncated"
+    one_by_one = truncated_in_turn if in_turn else None
+    return [simulate(way.values, at, parts, units, limits, draws, one_by_one, places) for at in worth]
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:
-    """Numbers made of several noisy ones: simulated at a plausible truth.
+    """Numbers made of several noisy ones: simulated at a typical truth, and at the ends of what is plausible.
 
     Worst half-widths of matrices are those of their noise; of a projection what a worst error allows (Chebyshev); of
     others the width of the bounds, which their worst error is.
     """
-    there = at_plausible_truth(record, wanted)
-    errors, (worst_rmse, worst_bias) = record.derivation.simulate(there.coordinates())
-    figures = [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))]
-    figures.append(np.quantile(np.abs(errors), wanted.confidence, axis=0))
+    others, assumed = record.derivation.assume(record.situation(wanted.plausible, wanted.size))
+    errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
+    figures = _figures(errors, wanted.confidence)
+    draws = max(_LEAST_DRAWS, min(_DRAWS, len(errors) // 4))
+    ends = [figures, *(_figures(one, wanted.confidence) for one in _errors_at(wanted, record, others, draws))]
+    least = [np.min([one[k] for one in ends], axis=0) for k in (0, 2)]
+    most = [np.max([one[k] for one in ends], axis=0) for k in (0, 2)]
     worst_half = worst_rmse
     if record.derivation.tail == "chebyshev":
         top = float(record.limits_of_coordinates()[0][1])
@@ -238,11 +305,23 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
         widths, size = _noise_widths(record, wanted.confidence), len(record.axes[0])
         # Elements on and above the diagonal, or above it alone.
         worst_half = symmetric(widths) if len(widths) > size * (size - 1) // 2 else beside_diagonal(widths, 0.0)
-    figures += [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
+    worst = [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
     shape = [len(axis) for axis in record.axes]
-    shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in figures]
-    rmse, bias, half, *worst = shaped
-    return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, simulated=True)
+    shaped: list[Any] = [x.reshape(shape) if shape else float(x[0]) for x in (*figures, *worst, *least, *most)]
+    rmse, bias, half, worst_rmse, worst_bias, worst_half, low, near, high, far = shaped
+    return Forecast(
+        rmse,
+        bias,
+        half,
+        worst_rmse,
+        worst_bias,
+        worst_half,
+        wanted.confidence,
+        simulated=True,
+        rmse_range=(low, high),
+        half_width_range=(near, far),
+        assumed=assumed,
+    )
 
 
 def _noise_widths(record: Release, level: float) -> Array:

@@ -1,6 +1,6 @@
 """What a whole plan would cost and how far off its releases would be: no data are read and nothing is spent."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -59,7 +59,10 @@ class Prospect:
             "title": self.preview.asked.record.title,
             "epsilon": str(self.epsilon),
             "rmse": seen.typical,
+            "rmse_range": list(seen.typical_range),
             "half_width": seen.reach,
+            "half_width_range": list(seen.reach_range),
+            "assumed": seen.assumed,
             "confidence": seen.confidence,
             "worst_rmse": seen.worst,
             "simulated": seen.simulated,
@@ -72,10 +75,6 @@ class Prospect:
 _METHODS = ("joint", "split")
 # Beyond this ε a preview says so.
 _LARGE = 5
-
-
-def _depends(one: Prospect) -> bool:
-    return one.preview.asked.record.statistic.traits.needs_truth
 
 
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 ε")
@@ -109,7 +108,9 @@ class Outlook:
             (
                 visible(f"{one.name}: {one.preview.asked.record.title}"),
                 _figure(float(one.epsilon)),
-                *(_figure(x) for x in (seen.typical, seen.reach, seen.worst, one.errors[half], one.errors[double])),
+                _span(seen.typical, seen.typical_range, seen.depends),
+                _span(seen.reach, seen.reach_range, seen.depends),
+                *(_figure(x) for x in (seen.worst, one.errors[half], one.errors[double])),
             )
             for one in self.prospects
             for seen in [one.forecast]
@@ -124,9 +125,9 @@ class Outlook:
 
     def __str__(self) -> str:
         rows = self.rows()
-        wide = max(len(row[0]) for row in rows)
-        lines = [self.summary, f"{'':{wide}s}" + "".join(f" {head:>11s}" for head in _HEADS[1:])]
-        lines += [f"{row[0]:{wide}s}" + "".join(f" {x:>11s}" for x in row[1:]) for row in rows]
+        wide = [max(11, *map(len, column)) for column in zip(*rows, strict=True)]
+        wide[0] = max(len(row[0]) for row in rows)
+        lines = [self.summary, *(_line(row, wide) for row in (_HEADS, *rows))]
         return "\n".join([*lines, *map(visible, self.notes)])
 
     @property
@@ -139,12 +140,7 @@ class Outlook:
             least, most = (_figure(end(gains, default=1.0)) for end in (min, max))
             span = least if least == most else f"{least} to {most}"
             found.append(f"{', '.join(one.name for one in joint)}: drawn together, errors {span} times smaller for it.")
-        assumed = [one.name for one in self.prospects if one.preview.wanted.plausible is None and _depends(one)]
-        if assumed:
-            found.append(
-                f"{', '.join(assumed)}: the error depends on the truth, here values spread evenly over their bounds; "
-                "narrower ones are released less well. Say where they lie with plausible = ..."
-            )
+        found += self._assumptions()
         if self.epsilon > _LARGE:
             found.append(
                 f"An epsilon above {_LARGE} promises little: probabilities may change by a factor of e^{_LARGE}."
@@ -157,6 +153,20 @@ class Outlook:
             if names
         ]
         return [*found, "Expected errors of the noise; nothing was read and nothing was spent."]
+
+    def _assumptions(self) -> list[str]:
+        """Which truths the ranges are over."""
+        depend: dict[str, list[str]] = {}
+        for one in self.prospects:
+            if one.forecast.depends and one.forecast.assumed:
+                depend.setdefault(one.forecast.assumed, []).append(one.name)
+        if not depend:
+            return []
+        found = [f"{', '.join(names)}: the error depends on the truth: {text}." for text, names in depend.items()]
+        hint = "RMSE at ½ ε and at 2 ε are those of the typical truth."
+        if any(one.preview.wanted.plausible is None for one in self.prospects if one.forecast.assumed):
+            hint += " Say where sd, mean or sizes of groups lie with plausible = { sd = [...], ... }"
+        return [*found, hint]
 
     def __repr__(self) -> str:
         return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"
@@ -198,18 +208,15 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
             progress(done, len(wanted))
         seen, epsilon = preview_wanted(one), Fraction(one.keywords["epsilon"])
         if drafts[name].record.group is not None:
-            forecasts = [forecast_errors(one, together.at(name, times)) for times in MULTIPLES]
-            errors = tuple(forecast.typical for forecast in forecasts)
-            made.append(Prospect(name, epsilon, seen, errors, forecasts[MULTIPLES.index(1.0)]))
+            forecast = forecast_errors(one, together.at(name, 1.0))
+            errors = tuple(
+                forecast.typical if times == 1 else typical_error(one, together.at(name, times)) for times in MULTIPLES
+            )
+            made.append(Prospect(name, epsilon, seen, errors, forecast))
             continue
         errors = tuple(
-            seen.forecast.typical
-            if times == 1
-            else forecast_errors(again).typical
-            if seen.forecast.simulated
-            else typical_error(again)
+            seen.forecast.typical if times == 1 else typical_error(one.but(epsilon=epsilon * Fraction(times)))
             for times in MULTIPLES
-            for again in [one.but(epsilon=epsilon * Fraction(times))]
         )
         made.append(Prospect(name, epsilon, seen, errors))
     return Outlook(plan, tuple(made))
@@ -236,3 +243,13 @@ class _Together:
 
 def _figure(x: float) -> str:
     return f"{x:.3g}"
+
+
+def _span(typical: float, ends: tuple[float, float], depends: bool) -> str:
+    """An error: least and largest, or the typical one where next to all truths have it."""
+    return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in ends) if depends else _figure(typical)
+
+
+def _line(cells: Sequence[str], wide: Sequence[int]) -> str:
+    first, *rest = zip(cells, wide, strict=True)
+    return f"{first[0]:{first[1]}s}" + "".join(f" {cell:>{width}s}" for cell, width in rest)

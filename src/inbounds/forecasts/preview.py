@@ -48,8 +48,11 @@ class Option:
     def figures(self) -> list[str]:
         """Its errors as text: typical RMSE, bias, half-width, and the worst of the first and the last."""
         seen = self.forecast
-        figures = (seen.typical, np.max(seen.bias), seen.reach, seen.worst, np.max(seen.worst_half_width))
-        return [_short(figure) for figure in figures]
+        rmse, half = (
+            " to ".join(_short(x, 2 if x < 100 else 3) for x in ends) if seen.depends else _short(typical)
+            for typical, ends in ((seen.typical, seen.typical_range), (seen.reach, seen.reach_range))
+        )
+        return [rmse, _short(np.max(seen.bias)), half, _short(seen.worst), _short(np.max(seen.worst_half_width))]
 
     def half_width(self) -> Any:
         """Half of the interval for the population, if the release came out at the plausible truth."""
@@ -108,17 +111,20 @@ class Preview:
     def __str__(self) -> str:
         methods = _has_methods(self.asked.record)
         ways = f"    {'bounding':10s}{' method' if methods else ''}"
-        lines = [self.summary, ways + "".join(f" {head:>10s}" for head in self._heads)]
-        for option in self.options:
+        rows = [option.figures() for option in self.options]
+        wide = [max(10, *map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [self.summary, ways + _line(self._heads, wide)]
+        for option, figures in zip(self.options, rows, strict=True):
             mark = "*" if option is self.recommended else ""
             method = f" {option.method:6s}" if methods else ""
-            figures = "".join(f" {figure:>10s}" for figure in option.figures())
-            lines.append(f"  {mark:2s}{option.bounding:10s}{method}{figures}")
+            lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         return "\n".join([*lines, f"  * {self._legend}"])
 
     @property
     def _legend(self) -> str:
-        return f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
+        found = f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
+        seen = self.forecast
+        return f"{found}; ranges are over {seen.assumed}" if seen.depends and seen.assumed else found
 
     def _repr_html_(self) -> str:
         methods = _has_methods(self.asked.record)
@@ -135,9 +141,13 @@ def _has_methods(record: Release) -> bool:
     return hasattr(record.statistic, "method")
 
 
-def _short(x: Any) -> str:
+def _line(cells: list[str], wide: list[int]) -> str:
+    return "".join(f" {cell:>{width}s}" for cell, width in zip(cells, wide, strict=True))
+
+
+def _short(x: Any, digits: int = 3) -> str:
     """Three digits; what is next to nothing is shown so."""
-    return f"{float(x):.3g}" if x == 0 or abs(x) >= 1e-4 else "<0.0001" if abs(x) > 1e-12 else "0"
+    return f"{float(x):.{digits}g}" if x == 0 or abs(x) >= 1e-4 else "<0.0001" if abs(x) > 1e-12 else "0"
 
 
 def preview(
@@ -156,9 +166,12 @@ def preview(
     Parameters
     ----------
     plausible
-        Where the truth may lie: a number or a pair (low, high) for one number (its bounds by default), shares for
-        several cells (all alike), a covariance matrix for several columns (evenly spread values, no correlation), a
-        matrix of Kendall's taus (no association).
+        Where the truth may lie. ``{"sd": (5, 20), "mean": (40, 60), "size": (50, 5000)}`` says it of a column's values
+        and of the size of a group, each a number or a range, any of them left out; for several columns one such
+        dictionary for all or one by name of each. Or what the statistic itself may be: a number or a pair (low, high)
+        for one number (its bounds by default), shares for several cells (all alike), a covariance matrix, a matrix of
+        Kendall's taus (no association). Where errors depend on what is not stated they are a range over what
+        `inbounds.derivations.truths` assumes.
     expected_rows
         About how many records there are, where that is protected (``neighbours="add-remove"``).
     confidence

@@ -99,7 +99,11 @@ class Item(Part):
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
     joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")
-    plausible: Any = Field(None, description="where the truth may lie, for previews")
+    plausible: Any = Field(
+        None,
+        description="where the truth may lie, for previews: a number, a range, shares, a matrix, or "
+        "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } of columns and groups",
+    )
 
     @field_validator("statistic")
     @classmethod

@@ -355,7 +355,9 @@ def _has_cells(item: Item) -> bool:
 
 
 def _floats(value: Any) -> Any:
-    """Decimal numbers as doubles, also inside lists: for what only previews use."""
+    """Decimal numbers as doubles, also inside lists and tables: for what only previews use."""
     if isinstance(value, Decimal):
         return float(value)
+    if isinstance(value, Mapping):
+        return {key: _floats(one) for key, one in value.items()}
     return [_floats(one) for one in value] if isinstance(value, list | tuple) else value
