@@ -107,7 +107,9 @@ def test_the_report_does_not_speak_of_a_ledger_that_is_not_there(tmp_path, made)
 def test_intervals_of_standard_deviations_are_judged_by_their_own_bounds(tmp_path):
     """Bounds in the record are those of the variance that was drawn."""
     text = NUMBERS.format(
-        rule="bounds = [0, 100]", release='statistic = "standard_deviation"\ncolumns = ["x"]', epsilon="0.001"
+        rule="bounds = [0, 100]",
+        release='statistic = "standard_deviation"\ncolumns = ["x"]\nmethod = "direct"',
+        epsilon="0.001",
     )
     (tmp_path / "p.toml").write_text(text)
     made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4]})
