@@ -202,7 +202,7 @@ def standard_deviation(
     """The sample standard deviation, by whichever of two ways has the smaller error, averaged over the bounds.
 
     Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a released variance, which is
-    better but for a very large ε or standard deviations next to nothing. The choice depends on public numbers alone,
+    better but for a large ε or standard deviations next to nothing. The choice depends on public numbers alone,
     and the record names it (``method``).
     """
     statistic = StandardDeviation(column_name(column, data), bounds=bounds, missing=missing, integer=integer)
