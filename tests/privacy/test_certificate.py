@@ -99,6 +99,8 @@ EDITS = {
     "dimension": 2,
     "draws": 2,
     "noise": "sup-norm",
+    "width": 5,
+    "core": 5,
     "location": "anywhere",
     "sensitivity": "1/1000",
     "move": 3,
@@ -176,7 +178,7 @@ def test_the_digest_is_that_of_the_text_without_spaces():
     """As anybody can compute it by docs/exactness.md."""
     record = make().to_dict()
     body = {name: record[name] for name in sorted(record) if name != "digest"}
-    text = str(body).replace("'", '"').replace(" ", "")
+    text = str(body).replace("'", '"').replace("None", "null").replace(" ", "")
     assert hashlib.sha256(text.encode("ascii")).hexdigest() == record["digest"]
 
 
@@ -244,6 +246,8 @@ def test_junk_in_a_field_is_refused(field, value):
     body = {k: v for k, v in record.items() if k != "digest"} | {field: value}
     if value == record[field] or (field in ("first", "last") and value in (None, -1)):
         return  # an honest certificate of another mechanism
+    if value is None and record[field] is None:
+        return  # what it has
     with pytest.raises(CertificateError):
         verify(body | {"digest": _digest(body)})
 
