@@ -638,8 +638,10 @@ def follows(release: Release, written: Any) -> bool:
         own, said = np.asarray(release.table, dtype=float), np.asarray(written, dtype=float)
     except (TypeError, ValueError):
         return False
-    if own.shape != said.shape:
+    if own.shape != said.shape or (np.isnan(own) != np.isnan(said)).any():
         return False
+    # What is not available is null.
+    own, said = (np.where(np.isnan(own), 0.0, one) for one in (own, said))
     room = 2e-9 * np.abs(own)
     if release.statistic.name == "proportions":
         room = room + 2e-12

@@ -21,7 +21,7 @@ def test_every_release_travels_as_text(name):
     release = CALLS[name](table(210), epsilon=0.7)
     again = ib.Release.from_json(release.to_json())
     assert again == release
-    assert np.array_equal(again.table, release.table)
+    assert again.table.tolist() == release.table.tolist() if release.axes else again.table == release.table
     assert release.epsilon == 0.7
     assert verify(release.certificate.to_dict()).loss <= Fraction(7, 10)
     assert release.certificate.loss > Fraction(699, 1000)

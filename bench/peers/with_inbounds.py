@@ -8,7 +8,7 @@ import inbounds as ib
 PACKAGE, MODULE = "inbounds", "inbounds"
 
 
-def _released(task: Task, column: np.ndarray, *, repaired: bool = False) -> ib.Release:
+def _released(task: Task, column: np.ndarray) -> ib.Release:
     keywords = {"epsilon": str(task.epsilon), "neighbours": task.neighbours}
     match task.statistic:
         case "mean":
@@ -18,9 +18,7 @@ def _released(task: Task, column: np.ndarray, *, repaired: bool = False) -> ib.R
         case "proportion":
             return ib.proportion(column, level=1, **keywords)
         case "histogram":
-            # A table of a public number of rows has cells that add up to it.
-            repair = "project" if repaired and task.neighbours == "substitute" else None
-            return ib.histogram(column, levels=list(range(task.levels)), repair=repair, **keywords)
+            return ib.histogram(column, levels=list(range(task.levels)), **keywords)
     raise ValueError(task.statistic)
 
 
@@ -30,14 +28,15 @@ def _column(task: Task, values: list[float]) -> np.ndarray:
 
 def _one_column(task: Task) -> Values:
     column = _column(task, task.column)
-    return [np.asarray(_released(task, column, repaired=True).value).tolist() for _ in range(task.releases)]
+    return [np.asarray(_released(task, column).value).tolist() for _ in range(task.releases)]
 
 
 def _matrix(task: Task) -> Values:
     table = {name: np.array(column) for name, column in task.columns.items()}
     function = getattr(ib, task.statistic)
     keywords = {"bounds": task.bounds, "epsilon": str(task.epsilon), "neighbours": task.neighbours}
-    return [function(table, **keywords).value.tolist() for _ in range(task.releases)]
+    # A correlation that is not available counts as 0.
+    return [np.ma.filled(function(table, **keywords).value, 0.0).tolist() for _ in range(task.releases)]
 
 
 def _exact(task: Task) -> float:

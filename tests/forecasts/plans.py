@@ -84,6 +84,6 @@ def simulated(one, runs):
     tables = tally(frame, draft.requests, most=ROWS)
     quiet = {**one.keywords, "epsilon": 10**6}
     truth = np.ravel(getattr(ib, one.statistic)(t, **quiet).value)
-    values = [np.ravel(draw(draft, tables).value) for _ in range(runs)]
+    values = [np.ravel(np.ma.filled(draw(draft, tables).table, 0.0)) for _ in range(runs)]
     errors = np.array(values, float) - truth
     return float(np.sqrt((errors**2).mean())), float(np.quantile(np.abs(errors), 0.95, axis=0).max())

@@ -43,6 +43,7 @@ def test_what_is_hidden_and_what_is_not(release):
     assert np.ma.is_masked(value)
     assert value.mask.tolist() == [[False, True, True], [True, False, False], [True, False, False]]
     assert value.tolist()[0] == [1.0, None, None]
+    assert np.isnan(value.filled()[0, 1])
     assert release.flat_values()[:3] == (1.0, None, None)
     # The other columns are a correlation matrix of their own.
     assert 0.3 < value[1, 2] == value[2, 1] <= 1

@@ -186,7 +186,8 @@ class Release:
         """A number, or an array with the shape of its `axes`."""
         flat = self.flat_values()
         if None in flat:
-            return np.ma.masked_invalid(np.array(flat, dtype=np.float64)).reshape(self.shape)
+            hidden = [x is None for x in flat]
+            return np.ma.array(np.array(flat, dtype=np.float64), mask=hidden, fill_value=np.nan).reshape(self.shape)
         return np.array(flat).reshape(self.shape) if self.axes else flat[0]
 
     def flat_values(self) -> tuple[float | None, ...]:
