@@ -24,7 +24,7 @@ PACKAGE = "inbounds"
 COMMAND = "inbounds.cli.commands", "app"
 # What is counted -> the functions whose calls are counted, as module:qualified name.
 COUNTED = {
-    "drafts": {"inbounds.statistics.base:make_draft"},
+    "drafts": {"inbounds.statistics.drafts:make_draft"},
     "derivations of a record's value": {"inbounds.record.release:Release._derive"},
     "certificates computed": {"inbounds.privacy.certificate:certify"},
 }

@@ -4,7 +4,7 @@ Everything in it is public. The value follows from the noisy coordinates by the 
 certificate. `Release.from_json` drafts the statistic again, compares, and refuses a record that does not agree.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -24,6 +24,8 @@ from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
+from inbounds.record.numbers import clip
+from inbounds.record.numbers import for_each as for_each
 from inbounds.record.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -204,7 +206,7 @@ class Release:
         if self.derivation.single and self.derivation.plain:
             # Correctly rounded, each by itself.
             kind = int if whole else float
-            return for_each(lambda x, unit, bound: kind(_clip(x * unit, bound)), self.noisy, self.units, self.bounds)
+            return for_each(lambda x, unit, bound: kind(clip(x * unit, bound)), self.noisy, self.units, self.bounds)
         values = self.derivation.values(self._worth(), self.limits())
         if whole:
             return [round(x) for x in values.tolist()]
@@ -389,22 +391,3 @@ class Release:
     def without_numbers(self) -> "Release":
         """The record as it was drafted: all but what was drawn, or follows from it."""
         return replace(self, noisy=(), notes=())
-
-
-def _clip(x: Fraction, bound: Bound) -> Fraction:
-    lower, upper = bound
-    x = x if lower is None else max(x, lower)
-    return x if upper is None else min(x, upper)
-
-
-def for_each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-    """``make`` of each row of some columns, worked out once for rows of the same objects: of a million, few differ."""
-    made: dict[tuple[int, ...], Any] = {}
-    result = []
-    for row in zip(*columns, strict=True):
-        # Objects of the columns outlive this function, so that an id belongs to one of them.
-        same = tuple(map(id, row))
-        if same not in made:
-            made[same] = make(*row)
-        result.append(made[same])
-    return result

@@ -16,16 +16,14 @@ from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
     UNIT_INTERVAL,
-    draft_counts,
-    draft_single,
     fixed_denominator,
     groups_of,
     indicator,
     keep,
-    make_draft,
     refuse_denominator,
     refuse_with,
 )
+from inbounds.statistics.drafts import draft_counts, draft_single, make_draft
 from inbounds.statistics.share import Number, Share
 from inbounds.tables import coordinates
 from inbounds.tables.answers import Cells

@@ -15,7 +15,8 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group, register_drafter
 from inbounds.record.statistic import Statistic
-from inbounds.statistics.base import make_draft, quantise
+from inbounds.statistics.base import quantise
+from inbounds.statistics.drafts import make_draft
 from inbounds.statistics.share import Number, OfMoments, Share
 from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums

@@ -17,18 +17,8 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, Traits, register
 from inbounds.repairs import matrix
-from inbounds.statistics.base import (
-    draft_elements,
-    draft_moments,
-    draft_of_sums,
-    fields_of_several,
-    keep,
-    limits_of_sums,
-    list_names,
-    quantise,
-    several,
-    triangle,
-)
+from inbounds.statistics.base import fields_of_several, keep, list_names, quantise, several
+from inbounds.statistics.drafts import draft_elements, draft_moments, draft_of_sums, limits_of_sums, triangle
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums

@@ -14,8 +14,6 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
-    draft_of_sums,
-    draft_single,
     fixed_denominator,
     groups_of,
     keep,
@@ -24,6 +22,7 @@ from inbounds.statistics.base import (
     refuse_denominator,
     refuse_with,
 )
+from inbounds.statistics.drafts import draft_of_sums, draft_single
 from inbounds.statistics.share import Number, OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums

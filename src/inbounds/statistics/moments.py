@@ -18,16 +18,8 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.repairs import matrix
-from inbounds.statistics.base import (
-    draft_moments,
-    draft_of_sums,
-    fields_of_several,
-    keep,
-    limits_of_sums,
-    list_names,
-    quantise,
-    several,
-)
+from inbounds.statistics.base import fields_of_several, keep, list_names, quantise, several
+from inbounds.statistics.drafts import draft_moments, draft_of_sums, limits_of_sums
 from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables.coordinates import MomentSums

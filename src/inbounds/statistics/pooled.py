@@ -14,20 +14,8 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import (
-    draft_elements,
-    draft_of_sums,
-    draft_single,
-    fields_of_several,
-    groups_of,
-    keep,
-    limits_of_sums,
-    list_names,
-    numeric,
-    quantise,
-    several,
-    triangle,
-)
+from inbounds.statistics.base import fields_of_several, groups_of, keep, list_names, numeric, quantise, several
+from inbounds.statistics.drafts import draft_elements, draft_of_sums, draft_single, limits_of_sums, triangle
 from inbounds.statistics.matrices import check_method, choose_repair, matrix_interval
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums

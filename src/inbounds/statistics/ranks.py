@@ -19,16 +19,8 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import (
-    MOST_CELLS,
-    MOST_COLUMNS,
-    fields_of_key,
-    keep,
-    key_of,
-    law_of_number,
-    list_names,
-    make_draft,
-)
+from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS, fields_of_key, keep, key_of, list_names
+from inbounds.statistics.drafts import law_of_number, make_draft
 from inbounds.statistics.matrices import choose_repair
 from inbounds.tables import coordinates
 from inbounds.tables.answers import Cells

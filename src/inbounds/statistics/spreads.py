@@ -18,15 +18,8 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import (
-    draft_moments,
-    draft_of_sums,
-    draft_single,
-    keep,
-    law_of_number,
-    numeric,
-    quantise,
-)
+from inbounds.statistics.base import keep, numeric, quantise
+from inbounds.statistics.drafts import draft_moments, draft_of_sums, draft_single, law_of_number
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums

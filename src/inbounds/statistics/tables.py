@@ -21,7 +21,6 @@ from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.repairs.tree import Groups, count_nodes
 from inbounds.statistics.base import (
-    draft_counts,
     fields_of_key,
     fixed_denominator,
     keep,
@@ -30,6 +29,7 @@ from inbounds.statistics.base import (
     refuse_denominator,
     refuse_with,
 )
+from inbounds.statistics.drafts import draft_counts
 from inbounds.statistics.tree import Shares, draft_tree, settle_tree
 from inbounds.tables.schema import Column, Key, Levels
 

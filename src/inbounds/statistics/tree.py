@@ -15,7 +15,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.statistic import Statistic
 from inbounds.repairs.tree import Groups, grow, share_levels, two_levels
-from inbounds.statistics.base import make_draft
+from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Key

@@ -1,0 +1,284 @@
+"""The few ways in which a release is drafted: one number, elements, sums, moments, counts."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from inbounds.derivations import Derivation, Direct
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.certified import Bound, counts_law, joint_law, norm_law, single_law, zero_sum_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.release import ColumnRule, Release
+from inbounds.record.statistic import Statistic
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.coordinates import Coordinate, MomentSums
+from inbounds.tables.request import Request
+from inbounds.tables.schema import (
+    ELSEWHERE,
+    Column,
+    Edges,
+    Key,
+    Levels,
+    Numeric,
+    Place,
+    Quantised,
+)
+
+
+def rule_of(column: Column | Quantised, sizes: tuple[int, ...] | None = None) -> ColumnRule:
+    """A column's rule as the record shows it; ``sizes`` are those of its cells where they are public."""
+    if isinstance(column, Quantised):
+        number = column.column
+        fill = None if number.missing is None else str(number.missing)
+        return ColumnRule(number.name, number.lower, number.upper, column.step, missing=fill)
+    if isinstance(column, Edges):
+        fill = None if column.missing is None else str(column.missing)
+        return ColumnRule(column.name, column.edges[0], column.edges[-1], cells=column.labels, missing=fill)
+    if isinstance(column, Levels):
+        places = [_place(level, column) for level in (column.missing, column.other)]
+        return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1], sizes=sizes or ())
+    raise TypeError("a numeric column has a rule once it has a step")
+
+
+def _place(level: Any, column: Levels) -> str | None:
+    if level is None or isinstance(level, Place):
+        return f"not {' or '.join(column.labels)}" if level is ELSEWHERE else None
+    return str(level)
+
+
+def make_draft(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    certificate: Certificate | Composition,
+    request: Request | Sequence[Request],
+    exact: Callable[..., Exact],
+    *,
+    bounds: Sequence[Bound],
+    columns: Sequence[Column | Quantised],
+    units: Sequence[Fraction] = (Fraction(1),),
+    axes: Sequence[Sequence[str]] = (),
+    sizes: tuple[int, ...] | None = None,
+    squared: bool = False,
+) -> Draft:
+    """All that is public of a release, before the data are read.
+
+    ``exact`` is handed the cells of the request, or of each where there are several.
+    """
+    record = Release(
+        statistic=statistic,
+        terms=terms,
+        derivation=derivation,
+        columns=tuple(rule_of(column, sizes) for column in columns),
+        axes=tuple(tuple(axis) for axis in axes),
+        noisy=(),
+        units=tuple(units),
+        bounds=tuple(bounds),
+        certificate=certificate,
+    )
+    requests = (request,) if isinstance(request, Request) else tuple(request)
+    return Draft(record, requests, exact, squared)
+
+
+def draft_single(
+    statistic: Statistic,
+    terms: Terms,
+    number: Coordinate,
+    request: Request,
+    columns: Sequence[Column | Quantised],
+    *,
+    derivation: Derivation | None = None,
+    certificate: Certificate | None = None,
+    sizes: tuple[int, ...] | None = None,
+) -> Draft:
+    """One number with noise of its own."""
+    law = law_of_number(number, terms, statistic.name) if certificate is None else certificate
+    return make_draft(
+        statistic,
+        terms,
+        Direct() if derivation is None else derivation,
+        law,
+        request,
+        lambda cells: [[number(cells)]],
+        bounds=[(number.lower, number.upper)],
+        columns=columns,
+        sizes=sizes,
+        squared=number.root,
+    )
+
+
+def law_of_number(number: Coordinate, terms: Terms, name: str, epsilon: Fraction | None = None) -> Certificate:
+    """The certified law of one number at ε, or a share of it."""
+    bounds = number.lower, number.upper
+    return single_law(name, terms, bounds, number.sensitivity, step=number.step, epsilon=epsilon)
+
+
+def draft_of_sums(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    moments: MomentSums,
+    bounds: Sequence[Bound],
+    *,
+    by: Sequence[Key] = (),
+    axes: Sequence[Sequence[str]] = (),
+) -> Draft:
+    """Whatever can be made of noisy sums and noisy counts: nothing about sizes needs to be public.
+
+    With groups a record is in one of them, so that each group's vector has noise of its own, and what one unit costs is
+    counted once for every group it can leave or enter.
+    """
+    groups = list(product(*(range(len(key.labels)) for key in by)))
+    changes, name, moved = terms.unit.cell_changes, statistic.name, moments.sensitivity
+    if moments.products:
+        certificate = norm_law(name, terms, moved, (moments.block,), changes)
+    else:
+        certificate = joint_law(name, terms, moved, moments.dimension, changes)
+    return make_draft(
+        statistic,
+        terms,
+        derivation,
+        certificate,
+        Request(tuple(by), moments.columns, moments.products),
+        lambda cells: [moments(cells.get(group)) for group in groups],
+        bounds=bounds,
+        columns=[*moments.columns, *by],
+        units=[Fraction(1)] * (len(groups) * moments.dimension),
+        axes=axes,
+    )
+
+
+def draft_moments(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    columns: Sequence[Quantised],
+    bounds: Sequence[Bound],
+    *,
+    axes: Sequence[Sequence[str]] = (),
+) -> Draft:
+    """Whatever follows from sums of columns and of their products, drawn together, where n is public.
+
+    Numbers are in halves: one unit is worth 2.
+    """
+    moments = MomentSums(tuple(columns), products=True, counted=False)
+    moved = terms.unit.contributions * moments.sensitivity
+    return make_draft(
+        statistic,
+        terms,
+        derivation,
+        norm_law(statistic.name, terms, moved, (moments.block,)),
+        moments.request,
+        lambda cells: [moments(cells[()])],
+        bounds=bounds,
+        columns=moments.columns,
+        units=[Fraction(2)] * moments.dimension,
+        axes=axes,
+    )
+
+
+def draft_counts(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    keys: Sequence[Key],
+    *,
+    over: int = 1,
+    top: Fraction | None,
+    keeps_sum: bool = False,
+    left_out: int | None = None,
+) -> Draft:
+    """The count of every cell of a table, or its share ``over`` a public number.
+
+    With ``keeps_sum`` noise is drawn that keeps the public sum; otherwise each cell has its own. The cell ``left_out``
+    is not released.
+    """
+    shape = tuple(len(key.labels) for key in keys)
+    drawn = prod(shape) - (left_out is not None)
+    joint = keeps_sum and terms.rows is not None and terms.bounding == "bit" and drawn > 1
+    name = statistic.name
+
+    def exact(cells: Cells) -> Exact:
+        counts = counts_of(cells, shape)
+        return counts if left_out is None else np.delete(counts, left_out)
+
+    return make_draft(
+        statistic,
+        terms,
+        derivation,
+        zero_sum_law(name, terms, drawn) if joint else counts_law(name, terms),
+        Request(tuple(keys)),
+        exact,
+        bounds=((Fraction(0), top),) * drawn,
+        columns=keys,
+        units=(Fraction(1, over),) * drawn,
+        axes=[key.labels for key in keys],
+    )
+
+
+def draft_elements(
+    statistic: Statistic,
+    terms: Terms,
+    derivation: Derivation,
+    numbers: Sequence[Coordinate],
+    request: Request,
+    columns: Sequence[Column | Quantised],
+    axes: Sequence[Sequence[str]],
+    *,
+    name: str,
+    joint: bool,
+    sizes: tuple[int, ...] | None = None,
+) -> Draft:
+    """The elements of a matrix, row by row from the diagonal: drawn together, or each on its own with a share of ε.
+
+    Together they are measured in units of their own sensitivities, so that one unit of privacy moves each by at most 1.
+    ``name`` is what the noise is added to.
+    """
+    together = joint and len(numbers) > 1
+    certificate: Certificate | Composition
+    if together:
+        certificate = joint_law(name, terms, Fraction(1), len(numbers))
+        units = [one.sensitivity for one in numbers]
+    else:
+        share, units = terms.epsilon / len(numbers), [Fraction(1)] * len(numbers)
+        # Before the data are read: every law that does not wait for a released variance.
+        certificate = compose([law_of_number(one, terms, name, share) for one in numbers], terms.epsilon)
+
+    def exact(cells: Cells) -> Exact:
+        return [[one(cells) / unit for one, unit in zip(numbers, units, strict=True)]]
+
+    return make_draft(
+        statistic,
+        terms,
+        derivation,
+        certificate,
+        request,
+        exact,
+        bounds=[(one.lower, one.upper) for one in numbers],
+        columns=columns,
+        units=units,
+        axes=axes,
+        sizes=sizes,
+    )
+
+
+def triangle(columns: int) -> int:
+    """Elements on and above the diagonal of a matrix."""
+    return columns * (columns + 1) // 2
+
+
+def limits_of_sums(columns: Sequence[Numeric]) -> list[Bound]:
+    """Bounds of covariances whatever the size: W_x W_y / 2, which two records attain."""
+    return [
+        (Fraction(0) if a is b else -a.width * b.width / 2, a.width * b.width / 2) for a in columns for b in columns
+    ]
+
+
+def pairs_of(columns: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """All pairs of columns, each with itself first."""
+    return list(combinations_with_replacement(columns, 2))
