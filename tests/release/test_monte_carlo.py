@@ -100,7 +100,8 @@ def nearest_counts(x, total):
     """
     made = []
     for row in x.astype(int).tolist():
-        start = max(row) - total
+        # Less than that would not be enough, if no count were below it.
+        start = (sum(row) - total) // len(row)
         while sum(max(a - start, 0) for a in row) > total:
             start += 1
         counts = [max(a - start, 0) for a in row]
