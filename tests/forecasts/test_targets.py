@@ -54,7 +54,7 @@ def test_the_least_number_of_rows():
     assert least_rows(Wanted("pooled_variance", groups), Target(rmse=10)) == 9
     with pytest.raises(ValueError, match="sizes= fixes"):
         least_rows(Wanted("pooled_variance", {**groups, "sizes": {}}), Target(rmse=10))
-    with pytest.raises(ValueError, match="it takes a larger epsilon"):
+    with pytest.raises(ValueError, match="use a larger epsilon"):
         least_rows(Wanted("count", {"level": 1, "epsilon": 0.5}), Target(rmse=0.1))
     with pytest.raises(ValueError, match="no epsilon up to"):
         least_epsilon(Wanted("mean", {"bounds": (0, 1), "rows": 10}), Target(rmse=1e-30))
