@@ -28,6 +28,7 @@ Table: TypeAlias = Union[Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"]
 Data: TypeAlias = Union[Table, Sequence[object], "IntoSeries"]
 Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]
+PooledMethod: TypeAlias = Literal["joint", "split"]
 SpreadMethod: TypeAlias = Literal["moments", "direct"]
 # Where the mean of a column may lie, and its standard deviation: a number or a range of each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]

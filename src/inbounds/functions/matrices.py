@@ -17,6 +17,7 @@ from inbounds._types import (
     Method,
     Neighbours,
     Number,
+    PooledMethod,
     Table,
 )
 from inbounds.privacy.terms import Terms
@@ -171,7 +172,7 @@ def pooled_covariance(
     levels: Levels,
     bounds: Mapping[str, Bounds],
     epsilon: Number,
-    method: Method = "joint",
+    method: PooledMethod = "joint",
     repair: MatrixRepair | None = None,
     sizes: Mapping[Level, int] | None = None,
     missing: Mapping[str, Number] | None = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from inbounds import _check
-from inbounds._types import Bounds, Level, MatrixRepair, Method
+from inbounds._types import Bounds, Level, MatrixRepair, PooledMethod
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import Matrix, MatrixOfSums
 from inbounds.inference import intervals, spreads
@@ -98,7 +98,7 @@ class PooledCovariance:
     by: str
     levels: LevelList
     bounds: Mapping[str, Bounds]
-    method: Method = "joint"
+    method: PooledMethod = "joint"
     repair: MatrixRepair | None = None
     sizes: Sequence[int] | Mapping[Level, int] | None = None
     missing: Mapping[str, Any] | None = None
