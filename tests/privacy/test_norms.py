@@ -20,7 +20,7 @@ from inbounds.privacy.norms import (
 )
 from inbounds.privacy.terms import Terms
 from inbounds.tables.coordinates import MomentSums
-from inbounds.tables.schema import Numeric, quantised
+from inbounds.tables.schema import Numeric, quantise_column
 from tests import moments
 
 ONE = Fraction(1)
@@ -133,6 +133,8 @@ def test_every_edit_of_a_joint_law_is_refused():
         "dimension": 4,
         "draws": 2,
         "noise": "sup-norm",
+        "width": 5,
+        "core": 5,
         "location": "inside",
         "sensitivity": "2",
         "move": record["move"] - 1,
@@ -243,7 +245,7 @@ def exact_sums(table, columns, request):
 @pytest.mark.parametrize(("columns", "resolution"), [(1, 1000), (2, 64), (3, 1 << 30)])
 def test_neighbours_are_no_further_apart_on_the_lattice_than_certified(columns, resolution, counted):
     """Real values through `MomentSums` and `locate`, with products rounded or exact: N of the difference ≤ move."""
-    own = tuple(quantised(Numeric.of(f"c{i}", (-1, 1), None), resolution=resolution) for i in range(columns))
+    own = tuple(quantise_column(Numeric.of(f"c{i}", (-1, 1), None), resolution=resolution) for i in range(columns))
     sums = MomentSums(own, products=True, counted=counted)
     assert (sums.sensitivity > 1) == (resolution == 1 << 30)
     rng, contributions, worst = np.random.default_rng(columns), 1 if counted else 2, 0.0
