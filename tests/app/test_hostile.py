@@ -12,10 +12,11 @@ from inbounds import demo as example
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError, codec
+from inbounds.record.group import Group
 from inbounds.record.statistic import registered
 from inbounds.repairs import matrix
 from inbounds.repairs.tree import DEEPEST
-from inbounds.statistics import Covariance, base, tables
+from inbounds.statistics import Covariance, drafts, tables
 from tests.records import body_of, record_with
 
 PATH = Path(__file__).parents[2] / "bench" / "hostile_records.py"
@@ -42,7 +43,7 @@ def test_tables_that_are_not_there_are_not_drafted(hostile, monkeypatch):
     def drafted(*_, **__):
         raise AssertionError("a table was drafted")
 
-    monkeypatch.setattr(base, "counts_law", drafted)
+    monkeypatch.setattr(drafts, "counts_law", drafted)
     monkeypatch.setattr(tables, "draft_counts", drafted)
     with pytest.raises(RecordError, match="release 't0': its numbers are not as many as its statistic has"):
         Releases.from_json(text)
@@ -119,19 +120,21 @@ def test_epsilons_that_add_up_to_a_long_number_are_refused(hostile):
 
 def test_each_release_is_drafted_once(tmp_path, monkeypatch):
     made = release(Plan.load(example.write(tmp_path)))
-    count = []
+    count, groups = [], []
 
-    def counted(real):
+    def counted(real, kept):
         def draft(*args):
-            count.append(args[0])
+            kept.append(args[0])
             return real(*args)
 
         return draft
 
     for one in registered().values():
-        monkeypatch.setattr(one, "draft", counted(one.draft))
+        monkeypatch.setattr(one, "draft", counted(one.draft, count))
+    monkeypatch.setattr(Group, "draft", counted(Group.draft, groups))
     Releases.from_json(made.to_json())
-    assert len(count) == len(made)
+    (group,) = groups
+    assert len(count) + len(group.members) == len(made) == 8
 
 
 def test_matrices_have_as_many_columns_as_can_be_verified():

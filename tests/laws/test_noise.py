@@ -1,13 +1,17 @@
 """The noise families alone: partial moments, quantiles and excess moments against quadrature."""
 
 import math
+from dataclasses import replace
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
 import pytest
 
 from inbounds import GeneralizedGaussian, Laplace
-from inbounds.laws import partial_moment
+from inbounds.laws import least_variance, partial_moment
+from inbounds.privacy.terms import Terms
+from inbounds.statistics import Mean
 from tests.laws.reference import NOISES, exact_density
 
 
@@ -86,3 +90,15 @@ def test_bad_partial_moments_are_named():
         partial_moment(Laplace(1), 3, 0, 1)
     with pytest.raises(ValueError, match="lower must not exceed upper"):
         partial_moment(Laplace(1), 0, 1, 0)
+
+
+@pytest.mark.claim("least-variance")
+def test_the_least_variance_of_one_number_is_that_of_its_release():
+    """Against the noise that a release of a mean really has, with and without levels; a little less is not had."""
+    for epsilon in (0.1, 1, 1.5, 1.6, 2, 4, 8):
+        draft = Mean("x", (0, 1)).draft(Terms.of(epsilon, rows=1000)).record.certificate
+        law = replace(draft.grid, bounding="unbounded")
+        moved = float(draft.sensitivity)
+        measured = float(law.mse(law.locate(Fraction(1, 2))).upper) / moved**2
+        assert least_variance(epsilon) == pytest.approx(measured, rel=2e-3)
+    assert least_variance(4) < 0.6 * 2 / 4**2
