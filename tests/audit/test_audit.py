@@ -142,7 +142,7 @@ def test_the_command():
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert lines[0].startswith("mechanism")
-    assert len(lines) == 8
+    assert len(lines) == 9
     bad = subprocess.run([*command, "--epsilon", "zero"], capture_output=True, text=True, check=False)
     assert bad.returncode == 2
     assert "--epsilon must be a finite number, got 'zero'" in bad.stderr

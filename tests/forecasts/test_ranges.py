@@ -32,7 +32,7 @@ def released(one):
         draft, table = wanted.draft(), skewed()
         frame = read({rule.name: table[rule.name] for rule in draft.record.columns}, draft.columns)
         counted = tally(frame, draft.requests, most=ROWS)
-        return np.array([np.ravel(draw(draft, counted).value) for _ in range(runs)], float)
+        return np.array([np.ravel(np.ma.filled(draw(draft, counted).table, 0.0)) for _ in range(runs)])
 
     return np.sqrt(((values(one, RUNS) - values(one.but(epsilon=10**6), 1)) ** 2).mean(axis=0))
 
