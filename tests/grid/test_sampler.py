@@ -586,18 +586,6 @@ def counting_lines():
         sys.settrace(before)
 
 
-def test_each_element_at_its_own_scale():
-    scales = [Scale.at_least(Fraction(1)), Scale.at_least(Fraction(1 << 20))]
-    which = np.arange(20_000) % 2
-    at = np.zeros(20_000, dtype=np.int64)
-    noise = sampler.at_own_scales(sampler.bit, at, [(None, None)] * 2, scales, which, SystemEntropy())
-    assert noise[::2].std() == pytest.approx(1.357, rel=0.1)
-    assert noise[1::2].std() == pytest.approx(math.sqrt(2) * 2**20, rel=0.1)
-    inside = sampler.at_own_scales(sampler.truncated, at, [(0, 3), (-5, 0)], scales, which, SystemEntropy())
-    assert set(inside[::2]) == {0, 1, 2, 3}
-    assert set(inside[1::2]) == {-5, -4, -3, -2, -1, 0}
-
-
 def test_few_and_many_have_the_same_law():
     """The scalar path, the bulk path with its own table, and the bulk path without: equal means of |k|."""
     size = Scale.at_least(Fraction(9))
