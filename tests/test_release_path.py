@@ -84,6 +84,7 @@ def test_the_path_is_complete():
         # A guess in doubles, which exact arithmetic then proves; see the test of it.
         "inbounds.privacy.guess",
         # Values that hold public facts.
+        "inbounds.privacy.norms",
         "inbounds.errors",
         "inbounds.privacy.terms",
         "inbounds.record.draft",

@@ -83,12 +83,12 @@ def test_showing_a_large_matrix_simulates_nothing_and_repairs_it_once(monkeypatc
         repairs.append(1)
         return solve(*given)
 
-    def count_simulation(*given):
+    def count_simulation(*given, **named):
         simulations.append(1)
-        return simulate(*given)
+        return simulate(*given, **named)
 
     monkeypatch.setattr(matrix, "newton_correlation", count_repair)
-    monkeypatch.setattr("inbounds.derivations.matrices.simulate", count_simulation)
+    monkeypatch.setattr("inbounds.derivations.moments.simulate", count_simulation)
     rng = np.random.default_rng(1)
     table = {f"x{i}": rng.normal(50, 10, 300) for i in range(40)}
     made = ib.covariance(table, bounds=dict.fromkeys(table, (0, 100)), epsilon=1)

@@ -137,7 +137,7 @@ def test_bad_statements_say_what_is_wrong(statistic, plausible, message):
 
 
 def test_counts_are_stated_by_themselves():
-    with pytest.raises(TypeError, match="plausible of a count must be"):
+    with pytest.raises(TypeError, match="plausible must be a number or a pair"):
         ib.preview("count", level=1, rows=100, epsilon=1, plausible={"mean": 3})
 
 

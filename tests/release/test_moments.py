@@ -190,7 +190,7 @@ def test_the_chosen_way_has_the_smaller_error(place):
     errors = repeated_errors([x], [(0, 1)], epsilon, 60_000, 7)[:, 1, 0]
     direct = ib.Mechanism(ib.Laplace(1 / rows / epsilon), "unbounded", bounds=(-np.inf, np.inf)).mse(0.5)
     better = "moments" if (errors**2).mean() < direct else "direct"
-    assert choose_method((0, 1), {"mean": float(x.mean())}) == better
+    assert choose_method((0, 1), {"mean": float(x.mean())}, 1) == better
     made = ib.variance(x, bounds=(0, 1), epsilon=epsilon, plausible={"mean": float(x.mean())})
     assert made.method == ("direct" if better == "direct" else "variance from noisy moments")
 
@@ -211,7 +211,7 @@ def test_what_is_plausible_chooses():
         ({"sd": 49}, "moments"),
         ({"sd": (1, 2)}, "moments"),
     ):
-        assert choose_method((0, 100), stated) == method, stated
+        assert choose_method((0, 100), stated, 1) == method, stated
     x = [90.0, 95.0] * 50
     assert ib.variance(x, bounds=(0, 100), epsilon=1, plausible={"mean": 95}).method == "direct"
     assert ib.variance(x, bounds=(0, 100), epsilon=1, plausible={"mean": 95}, method="moments").method != "direct"

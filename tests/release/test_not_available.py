@@ -25,7 +25,7 @@ def made(zero=("a",), **keywords):
     rng = np.random.default_rng(2)
     data = {name: rng.random(500) for name in BOUNDS}
     data["c"] = (data["b"] + data["c"]) / 2
-    drawn = ib.correlation(data, bounds=BOUNDS, epsilon=5, **keywords)
+    drawn = ib.correlation(data, bounds=BOUNDS, epsilon=5, **(keywords or {"method": "elements"}))
     noisy, places = list(drawn.noisy), {"a": 0, "b": 3, "c": 5}
     for name in zero:
         noisy[places[name]] = Fraction(0) if keywords else -abs(noisy[places[name]])

@@ -72,6 +72,7 @@ class Situation:
     groups: int
     name: str
     limits: Limits
+    meaning: Any = None
 
     def known_size(self) -> int:
         """The number of records; `TypeError` where it is protected and was not guessed."""

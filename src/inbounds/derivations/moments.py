@@ -91,7 +91,7 @@ class SpreadOfMoments(Simulated):
         return self._truths(seen).assume()
 
     def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "sd" if self.root else "variance")
+        return find_truths(seen, "spread" if self.root else "squared spread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class MeanOfMoments(Simulated):
         return self._truths(seen).assume()
 
     def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "mean")
+        return find_truths(seen, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +275,7 @@ class Clamped(Simulated):
 
     def _span(self, seen: Situation) -> tuple[float, float]:
         ends = seen.columns[0].tolist() if len(seen.columns) else (0.0, 1.0)
-        stated = of_one_number(seen.plausible, seen.name, ends, seen.size)
+        stated = of_one_number(seen.plausible, seen.meaning, ends, seen.size)
         return plausible.span(stated, float(seen.limits.lower[0]), float(seen.limits.upper[0]))
 
 

@@ -59,7 +59,7 @@ class MeanOfSums(Simulated):
         return self._truths(seen).assume()
 
     def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "mean")
+        return find_truths(seen, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class SpreadOfSums(Simulated):
         return self._truths(seen).assume()
 
     def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "sd" if self.root else "variance")
+        return find_truths(seen, "spread" if self.root else "squared spread")
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from inbounds.derivations import plausible
 from inbounds.derivations.base import Situation
 
 # What a plausible number or range without a name is of.
-Meaning: TypeAlias = Literal["mean", "sd", "variance", "matrix"]
+Meaning: TypeAlias = Literal["centre", "total", "spread", "squared spread", "matrix"]
 KEYS = ("sd", "mean", "size")
 _NARROWEST, _USUAL, _WIDEST = 1 / 50, 1 / 10, 1 / 2
 _CORRELATED = 0.9
@@ -61,8 +61,8 @@ class Truths:
 def find_truths(seen: Situation, meaning: Meaning, *, pooled: bool = False, placed: bool = True) -> Truths:
     """What is plausible: stated, assumed, or the one `Truth` that is asked about.
 
-    ``placed`` says that errors depend on where means lie, ``meaning`` what a number without a name is. Of a ``mean``
-    the spread does not matter.
+    ``placed`` says that errors depend on where means lie, ``meaning`` what a number without a name is. Of a
+    ``"centre"`` the spread does not matter.
     """
     if isinstance(seen.plausible, Truth):
         return Truths(seen.plausible, (), "")
@@ -71,42 +71,42 @@ def find_truths(seen: Situation, meaning: Meaning, *, pooled: bool = False, plac
     fixed = plausible.covariances(seen) if meaning == "matrix" and _is_table(seen.plausible) else None
     spreads = _spreads(stated, widths) if fixed is None else np.tile(np.sqrt(fixed.diagonal()), (3, 1))
     sizes, words = _sizes(seen, next((one["size"] for one in stated if "size" in one), None), pooled=pooled)
-    matrices = list(spreads[:1] if meaning == "mean" or (spreads[0] == spreads[2]).all() else spreads)
+    matrices = list(spreads[:1] if meaning == "centre" or (spreads[0] == spreads[2]).all() else spreads)
     related = [0.0] if len(widths) == 1 or fixed is not None else [0.0, _CORRELATED]
 
     def truth(spread: Array, place: float, correlation: float, size: Array) -> Truth:
         matrix = _correlated(spread, correlation) if fixed is None else fixed
-        means = _place(seen, stated, np.zeros_like(spread) if meaning == "mean" else spread, place)
+        means = _place(seen, stated, np.zeros_like(spread) if meaning == "centre" else spread, place)
         return Truth(means, matrix, size)
 
     # Errors rise towards a bound, and fall at it, where noise is clamped; at the upper one they are the same.
-    places = [0.0, -1.0] + ([1.0] if any("mean" in one for one in stated) else [-_NEAR] if meaning == "mean" else [])
+    places = [0.0, -1.0] + ([1.0] if any("mean" in one for one in stated) else [-_NEAR] if meaning == "centre" else [])
     places = places if placed else [0.0]
     corners = tuple(truth(*chosen) for chosen in product(matrices, places, related, sizes[::2]))
-    assumed = [] if meaning == "mean" or fixed is not None else [_say_spreads(stated)]
+    assumed = [] if meaning == "centre" or fixed is not None else [_say_spreads(stated)]
     assumed += [_say_means(stated)] if placed else []
     assumed += ["correlations of 0 to 0.9"] if len(related) > 1 else []
     text = ", ".join([*filter(None, assumed), *words])
     return Truths(truth(spreads[1], 0.0, 0.0, sizes[1 % len(sizes)]), corners, text)
 
 
-def of_one_number(stated: Any, name: str, ends: Sequence[float], rows: int | None) -> Any:
+def of_one_number(stated: Any, meaning: Meaning | None, ends: Sequence[float], rows: int | None) -> Any:
     """What is plausible of one number, where a mean or a standard deviation of the column is stated for it.
 
-    ``name`` is the statistic's. Without the part that it needs nothing is known.
+    ``meaning`` says what the number is of its column. Without the part that it needs nothing is known.
     """
     if not isinstance(stated, Mapping):
         return stated
-    key = {"mean": "mean", "sum": "mean", "standard_deviation": "sd", "variance": "sd", "pooled_variance": "sd"}
-    if name not in key:
-        raise TypeError(f"plausible of a {name} must be a number or a pair (low, high), not sd, mean and size")
+    if meaning is None:
+        raise TypeError("plausible must be a number or a pair (low, high) here, not sd, mean and size")
     (known,) = _by_column(stated, np.array([ends]), ())
-    if key[name] not in known:
+    key = KEYS[0] if meaning in ("spread", "squared spread") else KEYS[1]
+    if key not in known:
         return None
-    low, high = known[key[name]]
-    if name in ("variance", "pooled_variance"):
+    low, high = known[key]
+    if meaning == "squared spread":
         return low**2, high**2
-    return (low * rows, high * rows) if name == "sum" and rows is not None else (low, high)
+    return (low * rows, high * rows) if meaning == "total" and rows is not None else (low, high)
 
 
 def _is_table(stated: Any) -> bool:
@@ -121,11 +121,11 @@ def _read(seen: Situation, meaning: Meaning) -> list[dict[str, tuple[float, floa
     if isinstance(given, Mapping):
         names = seen.labels[-1] if seen.labels and len(seen.labels[-1]) == len(ends) else ()
         return _by_column(given, ends, names)
-    if meaning == "mean":
+    if meaning == "centre":
         return [{"mean": plausible.span(given, *map(float, ends[0]))}]
     # Two records at the two bounds have the largest sample variance, W²/2.
     most = float(ends[0, 1] - ends[0, 0]) / math.sqrt(2)
-    if meaning == "sd":
+    if meaning == "spread":
         return [{"sd": plausible.span(given, 0.0, most)}]
     low, high = plausible.span(given, 0.0, most**2)
     return [{"sd": (math.sqrt(low), math.sqrt(high))}]

@@ -109,7 +109,9 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
     ends = record.numeric_ends()
-    stated = of_one_number(wanted.plausible, record.statistic.name, ends[0] if len(ends) else (0, 1), wanted.size)
+    stated = of_one_number(
+        wanted.plausible, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size
+    )
     return plausible.span(stated, *way.span(*bounds), far)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from inbounds.record.release import Release
 
 
+Meaning: TypeAlias = Literal["centre", "total", "spread", "squared spread", "matrix"]
 Columns: TypeAlias = Literal["number", "numbers", "ordered", "cells", "table", "level", "level or none"]
 
 
@@ -33,7 +34,7 @@ class Traits:
     ``counted``: its noisy numbers are counts of cells. ``shares``: it is published over the number of records.
     ``whole``: as whole numbers. ``matrix``: it is a symmetric matrix of columns, and ``unit_diagonal``: with ones on
     its diagonal. ``mean`` and ``variance`` are what can be combined to a shorter interval. ``needs_truth``: how far off
-    it is depends strongly on the truth.
+    it is depends strongly on the truth. ``meaning``: what one number is of its column, for plausible means and spreads.
     """
 
     columns: Columns = "number"
@@ -45,6 +46,7 @@ class Traits:
     mean: bool = False
     variance: bool = False
     needs_truth: bool = False
+    meaning: Meaning | None = None
 
 
 class Statistic(Protocol):

@@ -56,7 +56,7 @@ class Mean:
     _key: Levels | None = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "mean"
-    traits: ClassVar[Traits] = Traits(mean=True)
+    traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -140,7 +140,7 @@ class Sum:
     _column: Numeric = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "sum"
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(meaning="total")
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:

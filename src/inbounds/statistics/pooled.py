@@ -45,7 +45,7 @@ class PooledVariance:
     _key: Levels = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "pooled_variance"
-    traits: ClassVar[Traits] = Traits()
+    traits: ClassVar[Traits] = Traits(meaning="squared spread")
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)

@@ -50,7 +50,7 @@ class Variance:
     _column: Numeric = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "variance"
-    traits: ClassVar[Traits] = Traits(variance=True)
+    traits: ClassVar[Traits] = Traits(variance=True, meaning="squared spread")
     least_rows: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
@@ -110,7 +110,7 @@ class StandardDeviation:
     _column: Numeric = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "standard_deviation"
-    traits: ClassVar[Traits] = Traits(needs_truth=True)
+    traits: ClassVar[Traits] = Traits(needs_truth=True, meaning="spread")
     least_rows: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
