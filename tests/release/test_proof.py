@@ -173,7 +173,7 @@ def test_what_the_text_of_a_record_does_not_say_is_found_again(name):
 
 
 def test_all_ways_to_a_standard_deviation_are_drafted():
-    asked = [(1, "direct"), (10**5, "direct"), (1, "moments"), (10**6, "moments"), (1, None)]
+    asked = [(1, "direct"), (20, "direct"), (1, "moments"), (20, "moments"), (1, None)]
     ways = [ib.standard_deviation(T, "income", bounds=(0, 200), epsilon=e, method=method) for e, method in asked]
     root, moments = "root of a released variance", "standard deviation from noisy moments"
     assert [made.method for made in ways] == [root, "direct", moments, "direct", moments]
