@@ -10,6 +10,7 @@ import pytest
 import inbounds as ib
 from inbounds.derivations import PairMatrix
 from inbounds.forecasts.preview import Wanted
+from inbounds.laws import least_variance
 from inbounds.ledger import Account
 from inbounds.privacy.terms import Terms
 from inbounds.report.markdown import to_markdown
@@ -44,7 +45,7 @@ def drafted(table, bounds, epsilon):
 @pytest.mark.parametrize(("rows", "epsilon"), [(500, 8), (2000, 2), (20_000, 0.2)])
 @pytest.mark.parametrize("columns", [2, 4])
 def test_errors_are_those_of_the_formula(rows, epsilon, columns):
-    """√2 δ/ε of one pair, √((m+1)(m+2)/3) δ/ε of m in one draw, with δ = 4/n; half of that would be seen."""
+    """√2 δ/ε of one pair or a staircase's, √((m+1)(m+2)/3) δ/ε of m in one draw, δ = 4/n; half would be seen."""
     draft, tables = drafted(normal(rows, columns, seed=rows), within(columns), epsilon)
     pairs = columns * (columns - 1) // 2
     assert len(draft.requests) == len(tables) == pairs
@@ -54,7 +55,9 @@ def test_errors_are_those_of_the_formula(rows, epsilon, columns):
     released = np.array([draw(draft, tables).value[upper] for _ in range(1500)])
     found = math.sqrt(((released - exact) ** 2).mean())
     delta = 4 / rows / epsilon
-    expected = math.sqrt(2) * delta if pairs == 1 else math.sqrt((pairs + 1) * (pairs + 2) / 3) * delta
+    expected = math.sqrt((pairs + 1) * (pairs + 2) / 3) * delta
+    if pairs == 1:
+        expected = math.sqrt(least_variance(epsilon)) * 4 / rows
     assert found == pytest.approx(expected, rel=0.15)
     error = draw(draft, tables).error
     assert error.rmse[upper] == pytest.approx(np.full(pairs, expected), rel=0.1)
