@@ -146,7 +146,8 @@ def test_all_continuous_numbers_have_it(table):
     one = {"bounds": (0, 100), "epsilon": 4}
     two = {"bounds": {"x": (0, 100), "y": (0, 10)}, "method": "split"}
     releases = [
-        *(way(table, "x", **one) for way in (ib.mean, ib.sum, ib.variance, ib.standard_deviation)),
+        *(way(table, "x", **one) for way in (ib.mean, ib.sum)),
+        *(way(table, "x", method="direct", **one) for way in (ib.variance, ib.standard_deviation)),
         ib.sum(table, "x", neighbours="add-remove", **one),
         ib.pooled_variance(table, "x", by="g", levels=["a", "b"], **one),
         ib.covariance(table, epsilon=6, **two),
