@@ -89,7 +89,7 @@ def test_the_attack_sees_a_reader_that_breaks_records(monkeypatch):
 
     monkeypatch.setattr(pl, "scan_csv", broken)
     monkeypatch.setattr("inbounds.tables.csv_files.check_structure", lambda *_: 0)
-    monkeypatch.setattr("inbounds.tables.csv_files.guarded", lambda _: 0)
+    monkeypatch.setattr("inbounds.tables.csv_files.guard", lambda _: 0)
     _, faults = neighbours.attack("CSV", bases=2, variants=30)
     assert faults
 
