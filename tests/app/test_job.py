@@ -181,7 +181,7 @@ EDITS = {
     "a count": (set_at(R, "smoking by region", "value", 0, 0), 1),
     "noisy numbers": (set_at(R, AGE, "noisy", 0), "40"),
     "ε of a release": (set_at(R, AGE, "certificate", "epsilon"), "1/20"),
-    "ε that was asked for": (set_at(R, AGE, "terms", "epsilon"), "1/2"),
+    "ε that was asked for": (set_at(R, AGE, "terms", "epsilon"), "1/3"),
     "the scale": (set_at(R, AGE, "certificate", "divisor"), lambda d: 2 * d),
     "the exponent": (set_at(R, AGE, "certificate", "exponent"), lambda e: e - 1),
     "the sensitivity": (set_at(R, AGE, "certificate", "sensitivity"), "1/1000000"),
@@ -226,17 +226,19 @@ def forged(made, name, **changes):
 @pytest.mark.claim("verify")
 def test_careful_forgeries_are_found(made):
     """Units, coordinates, laws and notes that agree with themselves, but are not those of the request."""
-    crossed, health, ages = made["smoking by region"], made["health"], made["age"]
+    crossed, health, share = made["smoking by region"], made["health"], made["smokers"]
     doubled = tuple(2 * unit for unit in crossed.units)
-    noisier = made["blood pressure"].certificate
+    other = share.certificate
     texts = [
         forged(made, "smoking by region", units=doubled),
         forged(made, "health", units=tuple(7 * unit for unit in health.units)),
         forged(made, "age", notes=("audited by somebody",)),
-        forged(made, "age", certificate=noisier),
+        forged(made, "age", certificate=other),
         forged(made, "correlations", units=tuple(1000 * unit for unit in made["correlations"].units)),
         forged(made, "blood pressure by region", units=(Fraction(1), Fraction(0)) * 4),
-        forged(made, "age", noisy=ages.noisy * 2, units=ages.units * 2, bounds=ages.bounds * 2, axes=(("a", "b"),)),
+        forged(
+            made, "smokers", noisy=share.noisy * 2, units=share.units * 2, bounds=share.bounds * 2, axes=(("a", "b"),)
+        ),
     ]
     for text in texts:
         with pytest.raises(RecordError):

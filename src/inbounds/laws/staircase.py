@@ -173,4 +173,5 @@ def least_variance(epsilon: float) -> float:
     """
     b = math.exp(-epsilon)
     laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / (1 - b) ** 2
-    return stairs if laplace >= 1.1 * stairs else laplace
+    # Beyond any use e^-ε is 0 here.
+    return max(stairs, 1e-300) if laplace >= 1.1 * stairs else laplace
