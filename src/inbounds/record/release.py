@@ -258,17 +258,8 @@ class Release:
         several = self.derivation.of_sums and not self.places
         groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
-        return Situation(
-            plausible,
-            size,
-            ends,
-            self.units,
-            self.axes,
-            groups,
-            self.statistic.name,
-            self.limits(),
-            self.statistic.traits.meaning,
-        )
+        name, meaning = self.statistic.name, self.statistic.traits.meaning
+        return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning)
 
     @property
     def error(self) -> Error:
