@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inbounds.grid import interval
-from inbounds.grid.interval import Interval, as_interval, exp_lower, exp_minus, log1p_interval, one_minus_exp
+from inbounds.grid.interval import Interval, as_interval, exp_minus, log1p_interval, one_minus_exp
+from tests.grid.exponentials import exp_lower
 
 rationals = st.fractions(min_value=0, max_value=2000, max_denominator=10**12)
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism
 from inbounds.grid.entropy import SystemEntropy
-from inbounds.grid.interval import as_interval, exp_minus
+from inbounds.grid.interval import as_interval
 from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability
 from inbounds.grid.scale import Scale
 from inbounds.privacy.exact import calibrate_scale, exact_loss
+from tests.grid.exponentials import exp_lower
 
 Q = Fraction(3, 5)
 CASES = list(itertools.product(["bit", "truncated"], [1, 2, 7, 30], range(-3, 34, 3)))
@@ -134,11 +135,6 @@ def test_unbounded_noise_knows_no_ends_but_those_of_its_integers():
     for far in (1 << 62, -(1 << 62)):
         near = law.draw_each(np.array([far]), SystemEntropy())
         assert abs(int(near[0]) - far // 2) < 10**3
-
-
-def exp_lower(x):
-    """A rational below e^x, for any rational x, by less than one part in 2^180."""
-    return exp_minus(-x).lower if x <= 0 else 1 / exp_minus(x).upper
 
 
 @given(

@@ -13,10 +13,11 @@ import pytest
 from inbounds.audit.replay import replay
 from inbounds.grid import staircase
 from inbounds.grid.entropy import SeededEntropy
-from inbounds.grid.interval import as_interval, exp_lower, exp_minus
+from inbounds.grid.interval import as_interval, exp_minus
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import StaircaseLaw, Stairs
+from tests.grid.exponentials import exp_lower
 from tests.grid.test_sampler import assert_law, coarse, every_path, g_test, wrongly_scaled
 
 __all__ = ["coarse"]
