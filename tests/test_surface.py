@@ -90,7 +90,7 @@ def test_showing_a_large_matrix_simulates_nothing_and_repairs_it_once(monkeypatc
     monkeypatch.setattr(matrix, "newton_correlation", count_repair)
     monkeypatch.setattr("inbounds.derivations.moments.simulate", count_simulation)
     rng = np.random.default_rng(1)
-    table = {f"x{i}": rng.normal(50, 10, 300) for i in range(40)}
+    table = {f"x{i}": rng.normal(50, 10, 3_000) for i in range(40)}
     made = ib.covariance(table, bounds=dict.fromkeys(table, (0, 100)), epsilon=1)
     for _ in range(2):
         repr(made), str(made), made._repr_html_(), made.value
