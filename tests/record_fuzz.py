@@ -269,6 +269,7 @@ def agreeing(record: Any, rng: random.Random) -> str:
     """An edit of several fields that belong together."""
     factor = rng.choice([Fraction(1, 2), Fraction(2), Fraction(1, 10**6), Fraction(999, 1000), 1 + Fraction(1, 10**9)])
     which = rng.choice(["epsilon", "ends", "rows", "contributions", "columns", "units", "neighbours", "scale", "step"])
+    which = "stairs" if any(part["width"] for part in parts_of(record)) and rng.random() < 0.2 else which
     which = "two points" if rng.random() < 0.15 else which
     parts, terms = parts_of(record), record["terms"]
     if which == "two points":
@@ -306,6 +307,11 @@ def agreeing(record: Any, rng: random.Random) -> str:
         for one in (*parts, terms):
             one["neighbours"] = "add-remove" if one["neighbours"] == "substitute" else "substitute"
         terms["rows"] = None if terms["rows"] else ROWS
+    elif which == "stairs":
+        # Wider stairs lose less a step, and a core of another width is another law of the same loss.
+        for part in parts:
+            part["width"] = max(1, int(part["width"] * rng.choice([Fraction(1), factor]))) if part["width"] else None
+            part["core"] = max(0, int(part["core"] * rng.choice([Fraction(1), factor]))) if part["width"] else None
     elif which == "scale":
         for part in parts:
             part["divisor"] = max(1, int(part["divisor"] * factor))
