@@ -77,7 +77,7 @@ LAWS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def variances(runs: int) -> list[str]:
-    """Must show 1: a variance under substitution."""
+    """A variance under substitution."""
     lines = [
         "| law | n | " + " | ".join(f"ε = {e}" for e in EPSILONS) + " | way with `plausible` |",
         "|---|---|" + "---|" * 5,
@@ -114,7 +114,7 @@ def _columns(rng: np.random.Generator, n: int, size: int) -> dict[str, np.ndarra
 
 
 def correlations(runs: int) -> list[str]:
-    """Must show 2: correlations of normal records, bounds ± 5 standard deviations."""
+    """Correlations of normal records, bounds ± 5 standard deviations."""
     lines = ["| columns | RMSE at ε = 1, 0.1 | now | ratio of MSE |", "|---|---|---|---|"]
     n = 20_000
     for size in (2, 4, 10, 20):
@@ -177,7 +177,7 @@ def _real_tables() -> dict[str, tuple[dict[str, np.ndarray], dict[str, tuple[flo
 
 
 def relations(runs: int) -> list[str]:
-    """Must show 3: substitution at ε beside add-remove at ε/2, which implies it."""
+    """Substitution at ε beside add-remove at ε/2, which implies it."""
     lines = ["| table | mean | variance | covariance | correlation |", "|---|---|---|---|---|"]
     tables = _real_tables()
     if not tables:
@@ -207,7 +207,7 @@ def relations(runs: int) -> list[str]:
 
 
 def plans(runs: int) -> list[str]:
-    """Must show 4: twenty numbers of one plan, one by one and drawn together."""
+    """Twenty numbers of one plan, one by one and drawn together."""
     n, rng = 20_000, np.random.default_rng(7)
     table = {f"c{i}": rng.uniform(0, 1, n) for i in range(20)}
     asked: dict[str, tuple[Statistic, Terms]] = {
@@ -234,7 +234,7 @@ def plans(runs: int) -> list[str]:
 
 
 def tables(runs: int) -> list[str]:
-    """Must show 5: counts of a public total, and ranges of a histogram of 1,024 cells."""
+    """Counts of a public total, and ranges of a histogram of 1,024 cells."""
     lines = ["| cells | table | ε = 0.1 | ε = 1 |", "|---|---|---|---|"]
     n = 20_000
     for cells in (4, 20, 1000):
@@ -264,7 +264,7 @@ def tables(runs: int) -> list[str]:
 
 
 def draws(_: int) -> list[str]:
-    """Must show 8: how long draws and certificates take, in milliseconds of the processor."""
+    """How long draws and certificates take, in milliseconds of the processor."""
     lines = ["| what | ms |", "|---|---|"]
     scale = Scale.at_least(Fraction(1 << 20))
 
