@@ -6,10 +6,11 @@ import random
 import numpy as np
 import pytest
 
-from inbounds.privacy.forms import FORMS, MOST_COLUMNS, MOST_COUNTED, Form, find_range, list_forms, moment_rows
+from inbounds.privacy.forms import FORMS, Form, find_range, list_forms, moment_rows
 from tests import moments
 
 BOTH = pytest.mark.parametrize("counted", [False, True])
+MOVES = {False: "moments", True: "counted moments"}
 
 
 def terms(form):
@@ -99,7 +100,7 @@ def test_columns_and_signs_change_no_range():
     """All images of a form have its extremes: each row's largest and least value over corners and halves."""
     points = np.array(list(itertools.product([-1, -0.5, 0, 0.5, 1], repeat=3)))
     sums = 2 * moments.moments_of(points, counted=False)
-    rows = moment_rows(3, counted=False)
+    rows = moment_rows(3, "moments")
     for weights, limit in rows:
         reached = sums @ np.array(weights)
         assert reached.max() - reached.min() == pytest.approx(2 * limit, abs=1e-12)
@@ -130,7 +131,7 @@ def moves_of(columns, counted, rng):
 @pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 6, 7])
 def test_no_record_moves_all_moments_by_more_than_one(columns, counted):
     moves = moves_of(columns, counted, np.random.default_rng(columns))
-    rows = moment_rows(columns, counted=counted)
+    rows = moment_rows(columns, MOVES[counted])
     assert measure(rows, moves).max() == pytest.approx(1, abs=1e-12)
     # The reference has the same rows, by other means.
     assert len(moments.forms(columns, counted)) == len(rows) + moves.shape[1]
@@ -145,7 +146,7 @@ def test_every_row_is_attained_and_a_wrong_weight_is_caught(columns, counted):
     points = np.array(list(itertools.product(np.linspace(-1, 1, 9), repeat=columns)))
     sums = moments.moments_of(points, counted=counted)
     caught = 0
-    for weights, limit in moment_rows(columns, counted=counted):
+    for weights, limit in moment_rows(columns, MOVES[counted]):
         reached = sums @ np.array(weights, float)
         span = np.abs(reached).max() if counted else reached.max() - reached.min()
         assert span == pytest.approx(limit, abs=1e-9)
@@ -155,17 +156,64 @@ def test_every_row_is_attained_and_a_wrong_weight_is_caught(columns, counted):
         for place, weight in enumerate(weights):
             wrong = sums @ np.array([w + (i == place) * (1 if weight >= 0 else -1) for i, w in enumerate(weights)])
             caught += (np.abs(wrong).max() if counted else wrong.max() - wrong.min()) > limit + 1e-9
-    assert caught > len(moment_rows(columns, counted=counted))
+    assert caught > len(moment_rows(columns, MOVES[counted]))
 
 
 @pytest.mark.claim("moment-rows")
 def test_forms_end_where_too_few_draws_would_be_kept():
-    assert (moments.MOST[False], moments.MOST[True]) == (MOST_COLUMNS, MOST_COUNTED)
-    for columns, counted in ((MOST_COLUMNS + 1, False), (MOST_COUNTED + 1, True)):
-        assert moment_rows(columns, counted=counted) == ()
-        assert all(form.is_single for form in list_forms(columns, counted=counted))
-        assert len(list_forms(columns, counted=counted)) == 3
-        assert moment_rows(columns - 1, counted=counted)
+    for columns, counted in ((moments.MOST[False] + 1, False), (moments.MOST[True] + 1, True)):
+        assert moment_rows(columns, MOVES[counted]) == ()
+        assert all(form.is_single for form in list_forms(columns, MOVES[counted]))
+        assert len(list_forms(columns, MOVES[counted])) == 3
+        assert moment_rows(columns - 1, MOVES[counted])
+
+
+def selected_moves(columns, *, products, rng):
+    """Moves of a selection: a record in it takes another value, or comes in, or leaves; the count is not halved."""
+    one, two = (moments.moments_of(extreme_records(columns, rng), counted=True) for _ in range(2))
+    moves = np.concatenate([one - two, one, -two])
+    moves[:, 1:] /= 2
+    return moves if products else moves[:, : 1 + columns]
+
+
+SELECTED = pytest.mark.parametrize(
+    ("columns", "moves"),
+    [*((d, "selected moments") for d in (1, 2, 3, 4, 5)), *((d, "selected sums") for d in (1, 2, 5, 13))],
+)
+
+
+@pytest.mark.claim("moment-rows")
+@SELECTED
+def test_no_record_moves_a_selection_by_more_than_one(columns, moves):
+    rng = np.random.default_rng(columns)
+    made = selected_moves(columns, products=moves == "selected moments", rng=rng)
+    rows = moment_rows(columns, moves)
+    assert measure(rows, made).max() == pytest.approx(1, abs=1e-12)
+    # Two records at once go beyond it, as they should.
+    assert measure(rows, made + made[rng.permutation(len(made))]).max() > 1.9
+
+
+@pytest.mark.claim("moment-rows")
+@pytest.mark.parametrize(("columns", "moves"), [(1, "selected moments"), (2, "selected moments"), (2, "selected sums")])
+def test_every_row_of_a_selection_is_attained(columns, moves):
+    """By a pair of records within it, and by one that comes or goes: so that no limit could be smaller."""
+    points = np.array(list(itertools.product(np.linspace(-1, 1, 9), repeat=columns)))
+    sums = moments.moments_of(points, counted=True)
+    sums[:, 1:] /= 2
+    sums = sums if moves == "selected moments" else sums[:, : 1 + columns]
+    for weights, limit in moment_rows(columns, moves):
+        reached = sums @ np.array(weights, float)
+        assert reached.max() - reached.min() == pytest.approx(limit, abs=1e-9)
+        assert np.abs(reached).max() == pytest.approx(limit, abs=1e-9)
+
+
+@pytest.mark.claim("moment-rows")
+def test_sums_of_a_selection_have_a_hexagon():
+    """|c| ≤ 1 and |c| + |s| ≤ 2 for one column, s the change of its sum, drawn in halves."""
+    assert set(moment_rows(1, "selected sums")) == {((1, 2), 2), ((-1, 2), 2)}
+    assert moment_rows(13, "selected sums") == ()
+    assert moment_rows(5, "selected moments") == ()
+    assert len(list_forms(5, "selected moments")) == 3
 
 
 def test_forms_are_written_as_polynomials():

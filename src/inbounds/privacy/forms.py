@@ -6,6 +6,8 @@ such form g with the range r(g) = max g - min g over the cube bounds a joint mov
 
     a substituted record    |g·z| ≤ r(g)                 z the change of the sums without g's constant
     one that comes or goes  |g·z - m(g) z_0| ≤ r(g)/2    z_0 the change of the count, m(g) = (max g + min g)/2
+    a substituted record    |g·z - max g z_0| ≤ r(g)     of which some are selected: it may take another value, come
+    of a selection          |g·z - min g z_0| ≤ r(g)     into the selection, or leave it
 
 and noise with mass ∝ e^(-N/T), N the largest of these ratios, loses 1/T for the whole vector (Hardt & Talwar 2010,
 with any norm whose unit ball holds all moves). The narrower that ball, the less noise.
@@ -19,10 +21,13 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, permutations, product
 from math import gcd, lcm
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-# Columns up to which forms are used, without and with a count beside them: beyond, hardly a proposal would be kept.
-MOST_COLUMNS, MOST_COUNTED = 6, 5
+# How records can move moments; see above.
+Moves: TypeAlias = Literal["moments", "counted moments", "selected moments", "selected sums"]
+# Columns up to which forms are used: beyond, hardly a proposal would be kept.
+MOST_COLUMNS = 6
+_MOST: dict[Moves, int] = {"moments": MOST_COLUMNS, "counted moments": 5, "selected moments": 4, "selected sums": 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,38 +151,51 @@ Row: TypeAlias = tuple[tuple[int, ...], int]
 
 
 @lru_cache(maxsize=64)
-def moment_rows(columns: int, *, counted: bool) -> tuple[Row, ...]:
+def moment_rows(columns: int, moves: Moves) -> tuple[Row, ...]:
     """claim:moment-rows. What bounds the move of all moments of some columns, as rows of whole numbers.
 
-    Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal; with
-    ``counted`` (a record comes or goes) that of the count before them. A substituted record is measured in halves, so
-    that both have the same limits. Each coordinate by itself is at most 1, which needs no row.
+    Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal (but for
+    sums alone); with a count, if there is one, before them. Where a record is substituted all but the count are in
+    halves. Each coordinate by itself is at most 1, which needs no row.
     """
     rows: list[Row] = []
-    for form in list_forms(columns, counted=counted):
-        if form.is_single:
+    for form in list_forms(columns, moves):
+        # The limits of one moment by itself go together with the count's where that is a move of its own.
+        if form.is_single and (columns > _MOST[moves] or not moves.startswith("selected")):
             continue
         low, high = find_range(form)
         squares = sum(c for c, (j, k) in zip(form.products, form.pairs, strict=True) if j == k)
         # Σu² is half of Σ(2u² - 1) and the count, so that all weights are doubled. Other columns and signs of them
         # change neither the extremes of a form nor its squares.
-        images, count, limit = _images(form, columns), squares - (low + high), high - low
-        times = lcm(count.denominator, limit.denominator)
-        first = (int(count * times),) if counted else ()
-        common = gcd(*first, int(limit * times), *(c * times for c in images[0]))
-        for image in images:
-            weights = (*first, *(c * times for c in image))
-            rows.append((tuple(c // common for c in weights), int(limit * times) // common))
-    return tuple(rows)
+        images, limit = _images(form, columns, products=moves != "selected sums"), high - low
+        if moves == "moments":
+            rows += [_whole_row(None, image, limit) for image in images]
+        elif moves == "counted moments":
+            rows += [_whole_row(squares - (low + high), image, limit) for image in images]
+        else:
+            # With the others in halves, their weights are doubled once more.
+            doubled = [tuple(2 * c for c in image) for image in images]
+            rows += [_whole_row(squares - 2 * end, image, 2 * limit) for image in doubled for end in (low, high)]
+    return tuple(dict.fromkeys(rows))
 
 
-def list_forms(columns: int, *, counted: bool) -> list[Form]:
+def _whole_row(count: Fraction | None, image: tuple[int, ...], limit: Fraction) -> Row:
+    """A row in whole numbers without a common divisor; ``count`` is the weight of the count, if there is one."""
+    first = () if count is None else (count,)
+    times = lcm(limit.denominator, *(c.denominator for c in first))
+    weights = (*(int(c * times) for c in first), *(c * times for c in image))
+    common = gcd(int(limit * times), *weights)
+    return tuple(c // common for c in weights), int(limit * times) // common
+
+
+def list_forms(columns: int, moves: Moves) -> list[Form]:
     """The kinds of forms that are used for so many columns: all of them, or each moment by itself."""
-    every = columns <= (MOST_COUNTED if counted else MOST_COLUMNS)
-    return [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
+    every = columns <= _MOST[moves]
+    found = [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
+    return [form for form in found if not any(form.products)] if moves == "selected sums" else found
 
 
-def _images(form: Form, columns: int) -> list[tuple[int, ...]]:
+def _images(form: Form, columns: int, *, products: bool = True) -> list[tuple[int, ...]]:
     """The form with other columns and signs of them, as weights of all coordinates; one of each pair of opposites."""
     place = {pair: columns + i for i, pair in enumerate(combinations_with_replacement(range(columns), 2))}
     found: dict[tuple[int, ...], None] = {}
@@ -189,7 +207,7 @@ def _images(form: Form, columns: int) -> list[tuple[int, ...]]:
             for (j, k), c in zip(form.pairs, form.products, strict=True):
                 pair = place[min(order[j], order[k]), max(order[j], order[k])]
                 weights[pair] = c if j == k else 2 * c * signs[j] * signs[k]
-            image = tuple(weights)
+            image = tuple(weights if products else weights[:columns])
             if tuple(-c for c in image) not in found:
                 found[image] = None
     return list(found)

@@ -2,7 +2,8 @@
 
 ``"box 3"`` are three numbers in units of what one record moves them by. ``"moments 2"`` are the sums of two columns
 and of their products, in halves, of which one record is substituted; ``"counted moments 2"`` the same with a count,
-where one comes or goes. Their bounds are those of `inbounds.privacy.forms`. One record moves each block by at most 1 in
+where one comes or goes; ``"selected moments 2"`` with a count in which a record is substituted, but only some records
+are selected, and ``"selected sums 2"`` the same without products. Their bounds are those of `inbounds.privacy.forms`. One record moves each block by at most 1 in
 its norm, so that it moves all of them by at most 1 in the largest.
 """
 
@@ -11,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 from inbounds.grid.polyhedral import Norm
-from inbounds.privacy.forms import Row, find_range, list_forms, moment_rows
+from inbounds.privacy.forms import Moves, Row, find_range, list_forms, moment_rows
 
 # Coordinates of one draw.
 MOST_COORDINATES = 25_000
-_TEXT = re.compile(r"(box|moments|counted moments) ([1-9][0-9]{0,4})")
+_TEXT = re.compile(r"(box|moments|counted moments|selected moments|selected sums) ([1-9][0-9]{0,4})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Block:
         """What `str` wrote; `ValueError` for anything else."""
         found = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'counted moments 2'")
+            raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'selected moments 2'")
         kind, size = found.groups()
         return cls(kind, int(size))
 
@@ -42,16 +44,23 @@ class Block:
     @property
     def counted(self) -> bool:
         """Whether a count is among its coordinates."""
-        return self.kind == "counted moments"
+        return self.kind not in ("box", "moments")
 
     @property
     def dimension(self) -> int:
         """Its coordinates."""
-        return self.size if self.kind == "box" else self.size + self.size * (self.size + 1) // 2 + self.counted
+        products = 0 if self.kind in ("box", "selected sums") else self.size * (self.size + 1) // 2
+        return self.size + products + self.counted
 
     def rows(self) -> tuple[Row, ...]:
         """What bounds several of its coordinates together."""
-        return () if self.kind == "box" else moment_rows(self.size, counted=self.counted)
+        return () if self.kind == "box" else moment_rows(self.size, self.moves)
+
+    @property
+    def moves(self) -> Moves:
+        """How records move it, for blocks other than boxes."""
+        assert self.kind != "box"
+        return cast(Moves, self.kind)
 
 
 def count_coordinates(blocks: Sequence[str]) -> int:
@@ -89,5 +98,5 @@ def _block_rounding(text: str) -> Fraction:
 def list_ranges(blocks: tuple[str, ...]) -> tuple[str, ...]:
     """Each kind of form that bounds its moments, with its extremes on the cube, which anybody can check."""
     moments = [block for block in map(Block.parse, blocks) if block.kind != "box"]
-    forms = {form: find_range(form) for block in moments for form in list_forms(block.size, counted=block.counted)}
+    forms = {form: find_range(form) for block in moments for form in list_forms(block.size, block.moves)}
     return tuple(f"{form} from {low} to {high}" for form, (low, high) in forms.items())
