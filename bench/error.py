@@ -53,7 +53,8 @@ def values(data: Any, statistic: Statistic, terms: Terms, runs: int) -> np.ndarr
     """The tables of many releases of one draft; the data are read once."""
     draft = statistic.draft(terms)
     cells = count_cells(data, draft)
-    return np.array([np.ravel(draw(draft, cells).table) for _ in range(runs)])
+    # A correlation that is not available counts as 0, as version 0.1 had it.
+    return np.array([np.ravel(np.ma.filled(draw(draft, cells).table, 0.0)) for _ in range(runs)])
 
 
 def squared(data: Any, statistic: Statistic, terms: Terms, runs: int, truth: Any) -> float:
