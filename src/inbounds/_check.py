@@ -1,7 +1,7 @@
-"""Validators. Each returns the value in the type we work with, or names the argument, the rule and the value.
+"""Validators. Each returns the value in the type that the library works with, or raises an error.
 
-Only public numbers come here (scales, bounds, ε, sizes), which is why the messages may show them; data have
-checks of their own. Comparisons are written so that NaN fails them.
+The error names the argument, the rule and the value. It may show the value because only public numbers are checked
+here (scales, bounds, ε, sizes). Data are checked elsewhere. Comparisons are written so that NaN fails them.
 """
 
 import math
@@ -20,7 +20,7 @@ Bounds: TypeAlias = tuple[float, float]
 
 
 def shown(value: object) -> str:
-    """A value for a message: one number or word as it is, anything else by its type, as it might be data."""
+    """Write a value for a message. Anything but a number or a short text may be data, so only its type is shown."""
     kind = type(value).__name__
     scalar = value is None or isinstance(value, bool | int | float | complex | np.generic | Fraction | Decimal)
     return f"{value!r} of type {kind}" if scalar or (isinstance(value, str) and len(value) < 100) else f"a {kind}"
@@ -33,13 +33,13 @@ def real(value: object, name: str) -> float:
     try:
         number = float(value)
     except OverflowError:
-        raise ValueError(f"{name} must fit a double-precision number, got one that overflows") from None
+        raise ValueError(f"{name} must fit in a double-precision number, got one that overflows") from None
     if math.isnan(number):
         raise ValueError(f"{name} must be a number, got nan")
     return number
 
 
-# Third powers of numbers up to here fit a double.
+# The cube of any number up to this one fits in a double.
 LARGEST = 1e100
 
 
@@ -69,12 +69,12 @@ def level(value: object, name: str = "level") -> float:
 
 
 def percent(value: float) -> str:
-    """A level as it is read: 99.5%, not 100%."""
+    """Write a level as a percentage, with all its digits: 99.5%, not 100%."""
     return f"{100 * value:.10g}%"
 
 
 def integer(value: object, name: str, *, least: int) -> int:
-    """A whole number of at least ``least``; ``3.0`` is not one, so that a typing slip is seen."""
+    """A whole number of at least ``least``. ``3.0`` is refused, because it is more likely a slip than meant."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be an integer, got {shown(value)}")
     number = int(value)
@@ -84,10 +84,10 @@ def integer(value: object, name: str, *, least: int) -> int:
 
 
 def rational(value: object, name: str) -> Fraction:
-    """An exact rational: a Fraction or an integer, made of Python's own integers.
+    """A Fraction or an integer, as a Fraction of Python integers.
 
-    A Fraction may hold NumPy integers, whose arithmetic wraps at 64 bits without an error; they are replaced. The value
-    is never shown: it may be confidential.
+    A Fraction may hold NumPy integers, whose arithmetic wraps around at 64 bits without an error. They are converted.
+    The value may be confidential, so no message shows it.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Rational):
         raise TypeError(f"{name} must be a Fraction or an integer, got {type(value).__name__}")
@@ -95,7 +95,7 @@ def rational(value: object, name: str) -> Fraction:
 
 
 def fraction(value: object, name: str) -> Fraction:
-    """A public number as the fraction its shortest decimal form says: 0.1 is 1/10, not the double next to it.
+    """A public number as an exact fraction of its shortest decimal form: 0.1 is 1/10, not the double nearest to it.
 
     >>> fraction(0.1, "epsilon"), fraction("1/3", "epsilon")
     (Fraction(1, 10), Fraction(1, 3))
@@ -103,9 +103,9 @@ def fraction(value: object, name: str) -> Fraction:
     if isinstance(value, Fraction):
         return rational(value, name)
     if isinstance(value, str | Decimal):
-        # Fraction("1e999999999") would fill the memory: only exponents of three digits are read.
+        # Fraction("1e999999999") would fill the memory, so exponents have at most three digits.
         if len(str(value)) > 400 or re.search(r"[eE][+-]?\d{4,}", str(value)):
-            raise ValueError(f"{name} must be a number of at most 400 characters and an exponent below 1000")
+            raise ValueError(f"{name} must have at most 400 characters and an exponent below 1000")
         try:
             return Fraction(value)
         except (ValueError, ZeroDivisionError, OverflowError):

@@ -1,4 +1,4 @@
-"""One way to write a file: whole, or not at all."""
+"""Write a file completely or not at all."""
 
 import os
 import uuid
@@ -9,16 +9,16 @@ from pathlib import Path
 def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file so that nobody ever sees half of it.
 
-    The content goes to a hidden file in the same folder, which takes the place of ``path`` once it is on the disk. If
-    anything fails on the way, also in the middle of the pieces, ``path`` is as it was and the hidden file is removed.
+    The content is written to a hidden file in the same folder, which replaces ``path`` once it is on the disk. If
+    anything fails before that, ``path`` stays as it was and the hidden file is removed.
 
     Parameters
     ----------
     path
         The file to write. The folder must exist; a file of that name is replaced.
     content
-        Bytes, text, or text in pieces, which are written as they come. Text is written in UTF-8, with the line ends
-        that it has.
+        Bytes, text, or pieces of text, which are written one by one. Text is written in UTF-8, and its line ends are
+        not changed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A mapping that cannot change, and so can be compared, hashed and kept in frozen values."""
+"""A mapping that cannot be changed, so that it can be hashed and kept in frozen dataclasses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -31,7 +31,7 @@ class FrozenMap(Mapping[str, _Value]):
         return hash(tuple(self._items.items()))
 
     def __eq__(self, other: Any) -> bool:
-        """The same names and values in the same order: the order of columns is that of a matrix."""
+        """Whether names, values and order are the same. The order matters, because it is that of a matrix."""
         return isinstance(other, Mapping) and list(self._items.items()) == list(other.items())
 
     def __repr__(self) -> str:

@@ -1,8 +1,7 @@
-"""HTML, made from the templates in ``report/templates``: pages and what notebooks show.
+"""HTML pages, and the HTML that notebooks show, made from the templates in ``report/templates``.
 
-Every text that a template shows is made visible (`inbounds._text.visible`) and then escaped, also within attributes. A
-template can do nothing but show what it is given, and nothing that it is given is markup: there is no text that goes
-unescaped. Jinja2 is loaded when the first page is made.
+Every text is first made visible (`inbounds._text.visible`) and then escaped, also within attributes. No value that is
+handed to a template is taken as markup, so no text is left unescaped. Jinja2 is loaded when the first page is made.
 """
 
 from functools import cache
@@ -48,7 +47,7 @@ def _environment() -> "Environment":
     from markupsafe import Markup
 
     def show(value: Any) -> Any:
-        # What a macro has made is escaped already.
+        # The result of a macro is already escaped.
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     return Environment(

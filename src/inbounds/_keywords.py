@@ -1,4 +1,4 @@
-"""Keywords that release functions share, explained once and shown in the help of each."""
+"""Keywords that release functions share. They are explained once, here, and shown in the help of each function."""
 
 import inspect
 import textwrap
@@ -10,40 +10,43 @@ from inbounds import _types
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _MEANINGS = {
-    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, where one "
-    "column is enough, a list, an array or a Series.",
-    "column": "The column of the table.",
-    "bounds": "Smallest and largest value that a record may hold, known without looking at the data; others are "
-    "clipped.",
+    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, for a "
+    "statistic of one column, a list, an array or a Series.",
+    "column": "The name of the column in the table.",
+    "bounds": "The smallest and the largest value that a record may have, known without looking at the data. Values "
+    "outside are clipped.",
     "level": "The level to count.",
-    "levels": "The values that a column may hold, known without looking at the data; with `by`, the groups.",
-    "edges": "Ends of intervals, known without looking at the data.",
-    "bins": "How many intervals of equal width there are between the bounds of a column.",
-    "by": "The column of the groups.",
-    "epsilon": "What is spent; decimals are taken as written (0.1 is 1/10).",
-    "missing": "What a missing value counts as; without it a table with missing values is refused.",
-    "other": "The level of values that are none of the levels; without it a table that has some is refused.",
+    "levels": "The values that a column may have, known without looking at the data. With `by`, the groups.",
+    "edges": "The ends of the intervals, in increasing order, known without looking at the data.",
+    "bins": "The number of intervals of equal width between the bounds of a column.",
+    "by": "The column that says which group a record belongs to.",
+    "epsilon": "The privacy budget to spend. Decimals are taken as written: 0.1 is 1/10.",
+    "missing": "What a missing value counts as. Without it, a table with missing values is refused.",
+    "other": "The level that values count as which are not a level. Without it, a table with such values is refused.",
     "by_missing": "The group of records whose group is missing.",
-    "integer": "Declares whole numbers, which are then counted in steps of one. The type of a column decides nothing: "
-    "one record may change it.",
-    "repair": "How noisy numbers are made possible ones; see above.",
-    "method": "How the noise is drawn; see above.",
-    "plausible": "Where the truth may lie, as far as that is known without looking at the data; it chooses the method.",
-    "derived": "The level whose share is what the others leave of one.",
-    "tree": "The levels in nested groups, for a repair by a tree; without it two levels of neighbours.",
-    "level_shares": "The shares of epsilon that the levels of the tree have, from the top, as numbers in proportion: "
-    "(43, 57). Without them equal ones, and those that are best for ranges if no tree is given.",
-    "sizes": "The number of rows of each group, where that is public and no record changes its group.",
-    "bounding": '`"bit"` (clamp) or `"truncated"` (renormalise, at the scale that it really needs).',
-    "neighbours": '`"substitute"`: a record takes another value, and the number of rows is public. `"add-remove"`: '
-    "a record comes or goes, and the number of rows is protected.",
-    "contributions": "How many records one person may have; then the guarantee is for persons.",
-    "rows": "States the public number of rows; a table of another size is refused.",
-    "ledger": "Where it is accounted for: a ledger's file, or an `inbounds.ledger.Account`, which names the dataset. "
-    "The charge is made before the data are read; the same release again is the stored one, free of charge.",
-    "denominator": 'A fixed public number to divide by, for `"add-remove"`.',
+    "integer": "Whether the values are whole numbers, which are then counted in steps of one. The type of the column "
+    "does not decide this, because a single record can change it.",
+    "repair": "How noisy numbers are turned into possible ones; see above.",
+    "method": "Where the noise is added; see above.",
+    "plausible": "A guess of where the true value may lie, made without looking at the data. It only chooses the "
+    "method.",
+    "derived": "The level whose share is one minus the sum of the others.",
+    "tree": 'The levels in nested groups, for `repair="tree"`. By default groups of neighbouring levels.',
+    "level_shares": "How the depths of the tree share epsilon, from the top, in proportion: (43, 57). By default "
+    "equally or, if no tree is given, as is best for sums over ranges.",
+    "sizes": "The number of rows of each group, if it is public and no record can change its group.",
+    "bounding": '`"bit"` clamps noisy values to the bounds. `"truncated"` renormalises the noise within them, at the '
+    "larger scale that this needs.",
+    "neighbours": '`"substitute"`: one record changes its value, and the number of rows is public. `"add-remove"`: '
+    "one record is added or removed, and the number of rows is protected.",
+    "contributions": "The largest number of records that one person may have. The guarantee is for persons.",
+    "rows": "The public number of rows. A table of another size is refused.",
+    "ledger": "Where the release is charged: the file of a ledger, or an `inbounds.ledger.Account`, which names the "
+    "dataset. The charge is made before the data are read. Asking again for the same release returns the stored one "
+    "and costs nothing.",
+    "denominator": 'A fixed public number to divide by, for `neighbours="add-remove"`.',
 }
-# Types as they stand in signatures -> the same in words.
+# Types as they are written in signatures -> the same in words.
 _TYPES = {
     "Data": "table, or the values of one column",
     "Table": "table",
@@ -83,21 +86,21 @@ _ENDING = """
 Returns
 -------
 Release
-    The value with its certificate, error and intervals.
+    The released value with its certificate, its error and its intervals.
 
 Raises
 ------
 TypeError, ValueError
-    For arguments that are missing, of another kind or cannot be combined; nothing is spent.
+    If an argument is missing, has the wrong type or value, or cannot be combined with another. Nothing is spent.
 DataError
-    For a table that its rules refuse; the message holds no data.
+    If the table breaks the rules of its columns. The message shows no data.
 BudgetRefused
-    Where the ledger's limit would be exceeded; nothing is spent.
+    If the charge would exceed the limit in the ledger. Nothing is spent.
 """
 
 
 def explain(function: _Function) -> _Function:
-    """The function, with its keywords, result and errors in its help."""
+    """Add the parameters, the result and the errors to the docstring of a release function."""
     lines = ["Parameters", "----------"]
     for name, keyword in inspect.signature(function).parameters.items():
         meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
@@ -111,7 +114,7 @@ def explain(function: _Function) -> _Function:
 
 
 def _describe_type(keyword: inspect.Parameter) -> str:
-    """What may be given for a keyword, in words, and what it is without."""
+    """Describe the type of a keyword, and its default, in words."""
     kind = str(keyword.annotation).removesuffix(" | None")
     words = _TYPES.get(kind, kind)
     if keyword.default is inspect.Parameter.empty:

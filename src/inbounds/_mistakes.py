@@ -1,7 +1,7 @@
-"""Mistakes in files that people write, in words: where, which rule, and what to write instead.
+"""Explain mistakes in plans and studies: where they are, which rule is broken, and what to write instead.
 
-Pydantic finds the mistakes of plans and of studies. What it says is put in plain sentences here, by the documented
-codes of its errors (``error["type"]``); an error with a code that is not here is told in pydantic's own words.
+Pydantic finds the mistakes. Its errors are turned into plain sentences here, by their documented codes
+(``error["type"]``). For a code that is not listed here, pydantic's own message is shown.
 """
 
 import difflib
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str | int, ...]
 
-# By the code of an error: what the value must be. Of several for one value, any will do.
+# Error code -> what the value must be. If a value has several of these errors, any of the types is accepted.
 KINDS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
@@ -38,7 +38,7 @@ KINDS = {
     "model_type": "a table of keys",
     "none_required": "left out",
 }
-# By the code of an error: the rule, with figures from the error's context.
+# Error code -> the rule, with figures from the error's context.
 RULES = {
     "missing": "must be given",
     "finite_number": "must be a finite number",
@@ -56,16 +56,16 @@ RULES = {
     "value_error": "{error}",
     "extra_forbidden": "is not a known key",
 }
-# What is said of these is more than the value.
+# Errors whose message does not show the value.
 _WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too_long", "string_too_short")
-# Where these are wrong it may help to see how the thing is written.
+# Errors after which an example of the right form is shown.
 _WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
 _LONGEST_NAME, _LONGEST_VALUE = 60, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One mistake: the place in the file, as keys and numbers of entries, and the rule that is not kept."""
+    """One mistake: its place in the file, as keys and indices, and the rule that is broken."""
 
     place: Place
     rule: str
@@ -78,7 +78,7 @@ def explain(
     parts: "Mapping[str, type[BaseModel]]",
     remedies: Mapping[str, str],
 ) -> list[Mistake]:
-    """Put the errors that pydantic found in plain sentences.
+    """Turn pydantic's errors into plain sentences.
 
     Parameters
     ----------
@@ -91,13 +91,13 @@ def explain(
     parts
         The models of its tables, by their keys.
     remedies
-        What to write, by the key that is missing or is no list.
+        What to write instead, for keys that are missing or are not a list.
 
     Returns
     -------
     list of Mistake
-        One for each place that is wrong, in the order of the file. Where a value may be of several kinds and is of
-        none, that is one mistake.
+        One for each place that is wrong, in the order of the file. If a value may have several types and has none of
+        them, that is one mistake.
     """
     kinds: dict[Place, dict[str, str]] = {}
     rules: dict[Place, list[str]] = {}
@@ -105,7 +105,7 @@ def explain(
     for one, place in errors:
         code = one["type"]
         if code == "too_short" and any(len(other) > len(place) == _count_shared(place, other) for _, other in errors):
-            # Entries that are wrong are not counted: to have too few of the others is no mistake of its own.
+            # Pydantic does not count wrong entries, so the list only seems too short: the wrong entries are reported.
             continue
         if place and code == "missing" and isinstance(place[-1], int):
             place = place[:-1]
@@ -115,7 +115,7 @@ def explain(
         else:
             rules.setdefault(place, []).append(_state(one, place, whole, parts))
         if place and code in _WITH_REMEDY and (remedy := remedies.get(str(place[-1]))):
-            # A list that is missing or is none is wrong in one way.
+            # One message is enough for a list that is missing or is not a list.
             rules[place] = [f"{(rules.get(place) or [_state_kinds(kinds[place])])[0]}; {remedy}"]
         kinds.setdefault(place, {})
     return [
@@ -124,7 +124,7 @@ def explain(
 
 
 def _state_kinds(kinds: Mapping[str, str]) -> str:
-    """What a value must be, which may be one of several kinds; by kind, what to say of the value that is there."""
+    """State which types a value may have. ``kinds`` maps each type to the text about the value that was given."""
     *others, last = kinds
     names = f"{', '.join(others)} or {last}" if others else last
     example = ", as in 20000" if names == "a whole number" else ""
@@ -132,12 +132,12 @@ def _state_kinds(kinds: Mapping[str, str]) -> str:
 
 
 def _count_shared(one: Place, other: Place) -> int:
-    """How many parts two places share from their beginning."""
+    """Count the parts that two places have in common from the start."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _locate(error: Any, content: Any) -> Place:
-    """The place of an error in the content: pydantic adds which of several types it tried, which is no part of it."""
+    """Find the place of an error in the content. Pydantic's location also has the types it tried; they are dropped."""
     place: list[str | int] = []
     here = content
     for number, part in enumerate(error["loc"], 1):
@@ -152,7 +152,7 @@ def _locate(error: Any, content: Any) -> Place:
 
 
 def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[str, type[BaseModel]]") -> str:
-    """The rule that is not kept, with what was given and what may have been meant."""
+    """State the rule that is broken, what was given, and what may have been meant."""
     code = error["type"]
     try:
         rule = RULES[code].format(**error.get("ctx", {}))
@@ -169,18 +169,23 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
 
 
 def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:
-    """What somebody may have meant, to be put after a message.
+    """Suggest what may have been meant, as the end of a message.
 
     Parameters
     ----------
     name
-        What was written.
+        The name that was written.
     names
-        What could have been written.
+        The names that are allowed.
     cutoff
-        How near a name must be, from 0 to 1.
+        How similar a name must be, from 0 to 1.
     otherwise
-        What to say before all names if none is near; empty text says nothing then.
+        Words before the list of all names if none is similar. If empty, nothing is suggested then.
+
+    Returns
+    -------
+    str
+        The suggestion, with a semicolon before it; empty if there is none.
 
     Examples
     --------
@@ -195,7 +200,7 @@ def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: 
 
 
 def write_place(place: Place) -> str:
-    """Write a place as people would: ``release.age.columns[0]``.
+    """Write a place as a dotted path: ``release.age.columns[0]``.
 
     >>> write_place(("scenario", 0, "shares", 1))
     'scenario[0].shares[1]'
@@ -208,11 +213,11 @@ def write_place(place: Place) -> str:
 
 
 def _show(value: Any) -> str:
-    """A value to be put after a message; lists and tables are too long for one."""
+    """Write a value for the end of a message. Lists and tables are too long to show."""
     if isinstance(value, bool):
         return f", got {str(value).lower()}"
     if isinstance(value, str):
         return f", got {value[:_LONGEST_VALUE]!r}"
     if isinstance(value, int) and abs(value) >= 10**_LONGEST_VALUE:
-        return ", got a longer one"
+        return f", got one of more than {_LONGEST_VALUE} digits"
     return f", got {value}" if isinstance(value, int | float | Decimal) and len(str(value)) <= _LONGEST_VALUE else ""

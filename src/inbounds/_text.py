@@ -1,7 +1,7 @@
-"""Text that others wrote, made safe for where it is shown: a terminal, Markdown, a cell of a CSV file.
+"""Make text from elsewhere safe to show: in a terminal, in Markdown, in a cell of a CSV file.
 
-Names of releases, columns, levels and datasets are whatever a plan or a ledger says. Records keep them as they are.
-Whatever shows them to a person calls one of these functions first.
+The names of releases, columns, levels and datasets come from plans and ledgers and may hold any character. Records
+keep them unchanged. Code that shows them to a person calls one of these functions first.
 """
 
 import json
@@ -13,12 +13,12 @@ from typing import Any
 
 # Control, format, surrogate, private and unassigned characters, and separators of lines.
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-# Characters of other categories that show nothing: joiners, fillers, selectors of variants.
+# Invisible characters of other categories: joiners, fillers, variation selectors.
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 
 
 def is_unseen(character: str) -> bool:
-    """Whether a character shows nothing, or changes how others are shown.
+    """Whether a character is invisible, or changes how others are shown.
 
     >>> [is_unseen(x) for x in ("a", " ", "\\n", "\\u202e", "\\u200b")]
     [False, False, True, True, True]
@@ -27,7 +27,7 @@ def is_unseen(character: str) -> bool:
 
 
 def visible(text: str) -> str:
-    r"""Text in one line, with an escape in place of every character that would not be seen or would act on others.
+    r"""Text in one line, with escapes in place of characters that are invisible or change how others are shown.
 
     >>> print(visible("a\x1b[2J\u202eb\n"))
     a\x1b[2J\u202eb\n
@@ -36,27 +36,28 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines, which stay."""
+    """The same as `visible` for a text of several lines. Line breaks are kept."""
     return "\n".join(map(visible, text.split("\n")))
 
 
 def _escape_unseen(text: str, escape: Callable[[str], str], keep: str = "") -> str:
-    """Unseen characters escaped. Long texts have few different characters."""
+    """Escape invisible characters."""
     if text.isascii() and text.isprintable():
         return text
+    # Each character is looked at once, since a long text has few different ones.
     return text.translate({ord(one): escape(one) for one in set(text) if one not in keep and is_unseen(one)})
 
 
-# What CommonMark, GitHub, raw HTML or a template language acts on anywhere in a line.
+# Characters that have a meaning anywhere in a line: in CommonMark, on GitHub, in HTML or in a template language.
 _ACTING = re.compile(r"[\\`*\[\]<>{}|~&#$@!]|(?<![^\W_])_|_(?![^\W_])")
-# Schemes and domains that become links by themselves.
+# Characters that turn the text around them into a link: in schemes and domains.
 _LINKED = re.compile(r":(?=\S)|(?<=\w)\.(?=[^\W\d_])")
-# What acts at the beginning of a line alone.
+# Characters that have a meaning only at the beginning of a line.
 _FIRST = re.compile(r"^([-+=])|^([0-9]+)([.)])")
 
 
 def markdown(text: str) -> str:
-    r"""Text in one line of Markdown that shows it as it is: no HTML, link, image, heading, list or break of a table.
+    r"""Escape text for one line of Markdown, so that it makes no HTML, link, image, heading, list or table cell.
 
     >>> print(markdown("<b>[x](javascript:y)|"), markdown("1. age_group"))
     \<b\>\[x\](javascript\:y)\| 1\. age_group
@@ -71,9 +72,9 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def csv_cell(text: str) -> str:
-    r"""Text for a cell that a spreadsheet takes as text: an apostrophe before what it would take as a formula.
+    r"""Escape text for a cell of a CSV file: what a spreadsheet would take as a formula gets an apostrophe before it.
 
-    A number stays a number.
+    Numbers stay numbers.
 
     >>> csv_cell("=1+1"), csv_cell("-3.5"), csv_cell("a\x1b")
     ("'=1+1", '-3.5', 'a\\x1b')
@@ -83,18 +84,18 @@ def csv_cell(text: str) -> str:
 
 
 def to_json(value: Any, **options: Any) -> str:
-    r"""JSON for a terminal: the same values as ever, with unseen characters written as escapes.
+    r"""Write JSON for a terminal: the same values, with invisible characters written as escapes.
 
     >>> print(to_json(["é\x7f"], ensure_ascii=False))
     ["é\u007f"]
     """
-    # Line breaks are those of the layout: within a string JSON has escaped them already.
+    # Line breaks are part of the layout. Those within strings are already escaped.
     text = json.dumps(value, **options)
     return _escape_unseen(text, lambda one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
 
 
 def lay_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:
-    """Texts of cells: one by itself, a line for each, or a table with its labels."""
+    """Lay out the texts of cells: a single one, one per line, or a table with its labels."""
     if not axes:
         return f" {texts[0]}"
     *outer, last = [[visible(label) for label in axis] for axis in axes]

@@ -23,14 +23,14 @@ Levels: TypeAlias = Sequence[Level]
 # Levels in nested groups: (("a", "b"), ("c", "d")).
 Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]
-# Names of libraries that are loaded when they are needed stay in quotes.
+# These libraries are loaded only when they are needed, so their names are in quotes.
 Table: TypeAlias = Union[Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame"]
 Data: TypeAlias = Union[Table, Sequence[object], "IntoSeries"]
 Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]
 PooledMethod: TypeAlias = Literal["joint", "split"]
 SpreadMethod: TypeAlias = Literal["moments", "direct"]
-# Where the mean of a column may lie, and its standard deviation: a number or a range of each.
+# Guesses of the mean and the standard deviation of a column: a number or a range for each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]
 MatrixRepair: TypeAlias = Literal["clip", "nearest", "newton"]
 CountRepair: TypeAlias = Literal["project", "none"]

@@ -1,4 +1,4 @@
-"""A health survey to try things on: made by code from a seed, the same for everybody. No person is in it."""
+"""A generated health survey for the demonstration. It has a fixed seed and holds no real person."""
 
 from pathlib import Path
 
@@ -11,17 +11,17 @@ ROWS = 20_000
 REGIONS = ("north", "south", "east", "west")
 HEALTH = ("very good", "good", "fair", "poor")
 
-PLAN = f"""# What to release of the survey. Bounds and levels are public: they come from the questionnaire.
+PLAN = f"""# What to release from the survey. Bounds and levels are public: they come from the questionnaire.
 [data]
 source = "survey.csv"
-rows = {ROWS}                      # known to everybody
+rows = {ROWS}                      # the public number of rows
 neighbours = "substitute"
 
 [budget]
 epsilon = 1.0
 ledger = "survey.ledger"
 dataset = "survey-2026"
-limit = 3.0                       # of everything that is ever released of these data
+limit = 3.0                       # for all releases from these data together
 
 [columns]
 age = {{ bounds = [18, 100] }}
@@ -79,7 +79,7 @@ share = 2
 
 
 def survey(rows: int = ROWS, seed: int = 2026) -> pl.DataFrame:
-    """Answers of a survey: age, body mass index (some missing), blood pressure, sleep, smoking, region and health."""
+    """Generate the survey: age, body mass index (some missing), blood pressure, sleep, smoking, region and health."""
     rng = np.random.default_rng(seed)
     age = np.clip(rng.gamma(9, 5.5, rows), 18, 99).round()
     bmi = np.clip(26 + 0.04 * (age - 48) + rng.normal(0, 4.5, rows), 13, 58).round(1)
@@ -102,12 +102,12 @@ def survey(rows: int = ROWS, seed: int = 2026) -> pl.DataFrame:
 
 
 def write(folder: Path) -> Path:
-    """The survey and its plan in a folder; the plan's path. Files of these names that hold anything else stay."""
+    """Write the survey and its plan to a folder and return the plan's path. Other files of these names are kept."""
     files = {folder / "survey.csv": survey().write_csv(), folder / "plan.toml": PLAN}
     for path, text in files.items():
         if path.exists() and path.read_bytes() != text.encode():
             raise ValueError(
-                f"{str(path)!r} exists, and is not the demonstration's, or was changed; nothing was written. Choose "
+                f"{str(path)!r} exists and differs from the file of the demonstration; nothing was written. Choose "
                 "another folder"
             )
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,15 @@
 """Every exception and warning of the library, in one tree.
 
-All of them are `ValueError`: something that was handed over is not what it should be. Mistakes in types of arguments
-are plain `TypeError`. No message holds a value of the data.
+All exceptions are a `ValueError`: an argument, a file or a table is not what it should be. An argument of the wrong
+type raises a plain `TypeError`. No message shows a value of the data.
 
 ::
 
     ValueError
     └── InboundsError
-        ├── DataError              a table that its rules refuse
-        │   └── TooManyRows        more rows than were allowed for
-        ├── FileError              a file with mistakes, all of them at once
+        ├── DataError              a table that breaks the rules of its columns
+        │   └── TooManyRows        more rows than the rules allow
+        ├── FileError              a file with mistakes; lists all of them
         │   ├── PlanError          a plan
         │   └── StudyError         a study
         ├── LedgerError            a ledger that cannot be used
@@ -17,9 +17,9 @@ are plain `TypeError`. No message holds a value of the data.
         │   └── Unfinished         a request that was charged and has no result
         ├── RecordError            a record whose parts do not agree
         ├── CertificateError       a certificate that does not prove what it says
-        └── Contradiction          constraints that no numbers obey
+        └── Contradiction          constraints that cannot all be met
     UserWarning
-    └── LookAlike                  a new dataset whose name looks like one that is there
+    └── LookAlike                  a new dataset whose name looks like an existing one
 """
 
 from collections.abc import Iterable
@@ -44,26 +44,38 @@ __all__ = [
 
 
 class InboundsError(ValueError):
-    """Whatever the library refuses by a rule of its own."""
+    """The base class of all exceptions of the library."""
 
 
 class DataError(InboundsError):
-    """A table that cannot be used, by a rule of its schema. The text holds no data."""
+    """A table that breaks the rules of its columns, so that it cannot be used. The message shows no data."""
 
 
 class TooManyRows(DataError):
-    """A table with more rows than were allowed for."""
+    """A table with more rows than the statistic was planned for."""
 
 
 class FileError(InboundsError):
-    """A file with mistakes; ``problems`` has them all, a line each.
+    """A file with mistakes.
 
     Parameters
     ----------
     problems
-        The mistakes.
+        The mistakes, each in one line.
     name
-        What is wrong: a file's name.
+        The name of the file, for the message.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        All mistakes, in the order of the file.
+
+    Examples
+    --------
+    >>> print(FileError(["epsilon: must be given", "rows: must be given"], "plan.toml"))
+    plan.toml: 2 mistakes:
+      epsilon: must be given
+      rows: must be given
     """
 
     def __init__(self, problems: Iterable[str], name: str) -> None:
@@ -74,26 +86,39 @@ class FileError(InboundsError):
 
 
 class PlanError(FileError):
-    """A plan with mistakes; ``problems`` has them all."""
+    """A plan with mistakes.
+
+    Parameters
+    ----------
+    problems
+        The mistakes, each in one line.
+    name
+        The name of the plan's file, for the message.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        All mistakes, in the order of the plan.
+    """
 
     def __init__(self, problems: Iterable[str], name: str = "the plan") -> None:
         super().__init__(problems, name)
 
 
 class StudyError(FileError):
-    """A study with mistakes; ``problems`` has them all."""
+    """A study with mistakes; see `FileError`."""
 
 
 class LedgerError(InboundsError):
-    """A ledger that cannot be used: not one, not writable, or not what it was."""
+    """A ledger that cannot be used: the file is not a ledger, cannot be written, or was changed."""
 
 
 class BudgetRefused(LedgerError):
-    """A charge beyond the limit of its dataset. Nothing was spent."""
+    """A charge that would exceed the limit of its dataset. Nothing was spent."""
 
 
 class Unfinished(LedgerError):
-    """A request that was charged and has no result."""
+    """A request that was charged but has no result, because the run was interrupted."""
 
 
 class RecordError(InboundsError):
@@ -105,8 +130,8 @@ class CertificateError(InboundsError):
 
 
 class Contradiction(InboundsError):
-    """Constraints that no numbers obey."""
+    """Constraints that cannot all be met."""
 
 
 class LookAlike(UserWarning):
-    """A dataset that is new to its ledger and looks like one that is there."""
+    """A dataset that is new to its ledger, with a name that looks like one that the ledger has."""

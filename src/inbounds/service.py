@@ -1,7 +1,7 @@
-"""What faces call: the command line today, a page tomorrow. Paths and plain values in, records and plain values out.
+"""The functions behind the command line: they take paths and plain values, and return records and plain values.
 
-Nothing here prints or knows how a face calls its arguments. Long work tells a callback what it is doing; one that
-raises cancels it. Before the ledger is charged nothing is spent then; a charge that was made stands.
+Nothing is printed here. Long work calls a callback at each step; a callback that raises an exception cancels the work.
+Nothing is spent if that happens before the ledger is charged. A charge that was made stands.
 """
 
 from collections.abc import Callable
@@ -17,20 +17,21 @@ from inbounds.record import RecordError
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.road.run import open_source, request_of
 
-# Is told what is being done, or how many of how many releases are done.
+# A callback that is told the current step.
 Say = Callable[[str], None]
+# A callback that is told how many steps are done, and how many there are.
 Progress = Callable[[int, int], None]
 
 
 def preview_plan(path: Path, progress: Progress | None = None) -> Outlook:
-    """What each release of a plan would cost and how far off it would be. Reads no data and spends nothing."""
+    """Show the cost and the expected error of each release of a plan. Reads no data and spends nothing."""
     return outlook(Plan.load(path), progress)
 
 
 def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
-    """Refuse a folder in which a file of the release would take the place of the plan's table or ledger.
+    """Refuse a folder in which a file of the release would replace the plan's table or ledger.
 
-    ``argument`` is what whoever gave the folder calls it, for messages.
+    ``argument`` is the caller's name for the folder, for messages.
     """
     files = [folder.resolve() / name for name in FILES]
     taken = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
@@ -41,8 +42,8 @@ def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
     for file in files:
         if file in taken:
             raise ValueError(
-                f"{argument} {str(folder)!r}: its {file.name} is, or would be read as, the plan's own table or "
-                "ledger; choose another folder. Nothing was spent"
+                f"{argument} {str(folder)!r}: its {file.name} is the plan's table or ledger, or would be read as part "
+                "of the table; choose another folder. Nothing was spent"
             )
 
 
@@ -55,7 +56,7 @@ def release_plan(
     say: Say | None = None,
     argument: str = "folder",
 ) -> Releases:
-    """Release a plan and write its files to a folder; ``argument`` is what a face calls that, for messages."""
+    """Release a plan and write its files to a folder. ``argument`` is the caller's name for it, for messages."""
     _check_apart(plan, folder, argument)
     with prepare_folder(folder, argument):
         made = release(plan, new=new, who=who, say=say)
@@ -66,17 +67,17 @@ def release_plan(
 
 
 def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str = "folder") -> str:
-    """Check all that a release checks before it charges, the budget included, and say what it would do."""
+    """Make all checks that a release makes before the charge, including the budget, and say what it would do."""
     _check_apart(plan, folder, argument)
     remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(drafts, plan.budget.dataset)
     if account is not None and not new and (before := ledgers.find_stored(account, asked)) is not None:
-        return f"this was released on {before.entry.body['when'][:10]} and would be shown again, free of charge"
+        return f"this was released on {before.entry.body['when'][:10]}; it would be shown again and cost nothing"
     if plan.place is None:
         raise ValueError("data.source: must be given")
     open_source(plan.place, list(drafts.values()))
-    left = "no ledger accounts for it"
+    left = "there is no ledger"
     if account is not None:
         left = f"{ledgers.spell_amount(ledgers.affordable(account, asked))} would be left"
     count = f"{len(plan.release)} release{'s' * (len(plan.release) != 1)}"
@@ -84,7 +85,7 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
 
 
 def verify_record(path: Path, ledger: Path | None = None) -> Releases:
-    """A record that was proved again; with a ledger, also that the ledger has the charge and this very result."""
+    """Read a record and prove it again. With a ledger, also check that it has the charge and the same result."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
@@ -97,7 +98,7 @@ def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     if made.entry is None:
         raise RecordError("the record names no entry of a ledger")
     ledgers.verify(ledger, [(made.entry.sequence, made.entry.hash)])
-    # The last digits of a value may be others; its text is about as long.
+    # The last digits of a value may differ, so the lengths are only about the same.
     kept = ledgers.read_result(ledger, made.entry.sequence, longest=2 * len(text.encode()) + 10_000)
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
@@ -105,7 +106,7 @@ def verify_record(path: Path, ledger: Path | None = None) -> Releases:
 
 
 def summarize(releases: Releases) -> dict[str, Any]:
-    """A record in plain values."""
+    """The main figures of a record, as plain values."""
     return {
         "releases": list(releases),
         "values": {name: one.value.tolist() if one.axes else one.value for name, one in releases.items()},

@@ -84,7 +84,7 @@ def test_covariances_truncated_in_turn_are_read(hostile):
     [
         ("40,000 columns", "at most 200 columns, got 40000"),
         ("bounds of 400 digits", "must have at most 100 digits in a matrix"),
-        ("bounds of 1000 digits", "a number of at most 400 characters"),
+        ("bounds of 1000 digits", "at most 400 characters"),
         ("10^120 cells", "not as many as its statistic has"),
         ("10^20000 cells", "not as many as its statistic has"),
         ("levels without numbers", "not as many as its statistic has"),

@@ -358,7 +358,7 @@ def test_numbers_that_are_too_large_and_trees_that_are_too_deep(tmp_path):
 def test_a_folder_whose_name_is_a_pattern(tmp_path):
     """Beside d1 there is d[12]: its table is not taken for one of d1."""
     folder = tmp_path / "d[12]"
-    with pytest.raises(PlanError, match="read as a pattern of files"):
+    with pytest.raises(PlanError, match="read as a file pattern"):
         Plan.load(example.write(folder))
 
 
@@ -436,9 +436,9 @@ def test_an_account_is_taken_as_a_ledger(tmp_path):
     made = release(plan, table, ledger=account)
     assert made.left == "4"
     assert {path.name for path in tmp_path.glob("*.ledger")} == {"own.ledger"}
-    with pytest.raises(ValueError, match="an account of 'other', and the plan is for"):
+    with pytest.raises(ValueError, match=r"an account of 'other', but budget\.dataset"):
         release(plan, table, ledger=Account(tmp_path / "own.ledger", "other", 5))
-    with pytest.raises(TypeError, match="a file's name or an Account, got int"):
+    with pytest.raises(TypeError, match="a path or an Account, got int"):
         release(plan, table, ledger=3)
 
 

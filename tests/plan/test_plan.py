@@ -133,21 +133,21 @@ MISTAKES = [
     ([("[budget]", "[bugdet]")], ["budget: must be given", "bugdet: is not a known key; did you mean budget?"]),
     ([("rows = 20000", 'rows = "many"')], ["data.rows: must be a whole number, as in 20000, got 'many'"]),
     ([("rows = 20000", "rows = 0")], ["data.rows: must be greater than or equal to 1, got 0"]),
-    ([("rows = 20000", "")], ["data.rows: needed under neighbours = 'substitute', where the number of rows is public"]),
+    ([("rows = 20000", "")], ["data.rows: needed with neighbours = 'substitute', where the number of rows is public"]),
     ([("epsilon = 1.0", "epsilon = -1")], ["budget.epsilon: must be greater than 0, got -1"]),
     ([("epsilon = 1.0", "epsilon = nan")], ["budget.epsilon: must be a finite number"]),
     ([("epsilon = 1.0", "epsilon = inf")], ["budget.epsilon: must be a finite number"]),
     ([('statistic = "variance"', 'statistic = "varaince"')], ["did you mean variance?"]),
     (
         [("age = { bounds = [18, 100] }", "age = { levels = [1, 2] }")],
-        ["columns.age: bounds = [lower, upper] are"],
+        ["columns.age: release.age needs bounds = [lower, upper]"],
     ),
     ([("age = { bounds = [18, 100] }", "age = { bounds = [100, 18] }")], ["must satisfy lower < upper"]),
     ([("age = { bounds = [18, 100] }", "age = { bounds = [18] }")], ["columns.age.bounds"]),
     ([("health = { levels", "health = { lvels")], ["columns.health.lvels: is not a known key; did you mean levels?"]),
     ([('name = "age"', 'name = "smokers"')], ["release.smokers: the name is taken"]),
-    ([('columns = ["health"]', 'columns = ["health", "region"]')], ["proportions is of one column"]),
-    ([('by = "region"', 'by = "age"')], ["columns.age: levels = [...] are needed, the groups of"]),
+    ([('columns = ["health"]', 'columns = ["health", "region"]')], ["proportions takes one column"]),
+    ([('by = "region"', 'by = "age"')], ["needs levels = [...], its groups"]),
     (
         [('level = "yes"', "level = 1.5")],
         ["release.smokers.level: must be true or false, a whole number or text, got 1.5"],
@@ -159,14 +159,14 @@ MISTAKES = [
         ["release.age.repair: cannot be combined with mean; it is for"],
     ),
     ([('level = "yes"', 'level = "ja"')], ["release.smokers.level: must be one of 'yes', 'no', got 'ja'"]),
-    ([('level = "yes"', "")], ["release.smokers.level: needed, one of 'yes', 'no'"]),
+    ([('level = "yes"', "")], ["release.smokers.level: must be given, one of 'yes', 'no'"]),
     (
         [('columns = ["age"]', 'columns = "age"')],
         ["release.age.columns: must be a list, got 'age'; write a list, as in columns"],
     ),
     ([("[[release]]", "[release]")], ["is not TOML"]),
     ([("rows = 20000", "rows = ROWS")], ["line 4: ROWS is still to be filled in"]),
-    ([("age = {", "Größe = {")], ["names with spaces or umlauts are quoted"]),
+    ([("age = {", "Größe = {")], ["names with spaces or umlauts must be quoted"]),
 ]
 
 
@@ -229,11 +229,14 @@ def test_the_request_says_what_and_not_where(tmp_path):
 
 def test_one_mistake_is_told_once(tmp_path):
     assert problems(tmp_path, ('neighbours = "substitute"', 'neighbours = "add-remove"')) == [
-        "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows"
+        "data.rows: cannot be given with neighbours = 'add-remove', where the number of rows is protected; give "
+        "expected_rows, about how many there are"
     ]
     found = problems(tmp_path, ("bounds = [18, 100]", "levels = [1, 2]"))
     assert found
-    assert all(one.startswith("columns.age: bounds = [lower, upper] are needed for release.") for one in found)
+    assert all(
+        one.startswith("columns.age: release.") and one.endswith("needs bounds = [lower, upper]") for one in found
+    )
 
 
 def test_decimals_are_exact(tmp_path):

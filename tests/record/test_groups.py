@@ -84,8 +84,8 @@ def test_one_of_them_has_a_record_of_its_own(made, name):
 
 def test_the_command_verifies_both(made, monkeypatch, capsys, tmp_path):
     for name, text, said in (
-        ("all.json", made.to_json(), "5 releases hold: epsilon 1 in all, substitute; no ledger accounts for it\n"),
-        ("one.json", made["mean"].to_json(), "1 release holds: epsilon 0.8, substitute; no ledger accounts for it\n"),
+        ("all.json", made.to_json(), "5 releases hold: epsilon 1 in all, substitute; there is no ledger\n"),
+        ("one.json", made["mean"].to_json(), "1 release holds: epsilon 0.8, substitute; there is no ledger\n"),
     ):
         (tmp_path / name).write_text(text, "utf-8")
         assert called(monkeypatch, capsys, "verify", tmp_path / name) == (0, said, "")

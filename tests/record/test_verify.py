@@ -150,7 +150,7 @@ def test_there_are_25_edits_of_each():
 def test_the_record_of_one_release_holds(monkeypatch, capsys, tmp_path):
     status, said, err = told(monkeypatch, capsys, tmp_path, ib.mean(AGES, "age", bounds=(0, 100), epsilon=1).to_json())
     assert (status, err) == (0, "")
-    assert said == "1 release holds: epsilon 1, substitute; no ledger accounts for it\n"
+    assert said == "1 release holds: epsilon 1, substitute; there is no ledger\n"
 
 
 @pytest.mark.claim("verify")

@@ -162,7 +162,7 @@ def test_a_plan_has_it(tmp_path):
 
 
 WRONG = {
-    "one column": ({"columns": ["age"]}, "kendall is of two columns or more"),
+    "one column": ({"columns": ["age"]}, "kendall needs two or more columns"),
     "no order": ({"columns": ["age", "text"]}, r"columns.text: bounds = \[lower, upper\], edges = \[...\] or levels"),
     "denominator": ({"denominator": 100}, "denominator: cannot be combined with kendall"),
     "method": ({"method": "joint"}, "method: cannot be combined with kendall"),
@@ -193,8 +193,8 @@ def test_add_remove_is_refused_before_a_charge(tmp_path):
 
 
 BAD = {
-    "none": ({}, ValueError, "kendall is of two columns or more"),
-    "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall is of two columns or more"),
+    "none": ({}, ValueError, "kendall needs two or more columns"),
+    "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall needs two or more columns"),
     "twice": ({"bounds": BOTH, "edges": {"age": [0, 1, 2]}}, TypeError, "either bounds, edges or levels"),
     "no width": ({"bounds": {"x": (1, 1), "y": (0, 1)}}, ValueError, "bounds of 'x' must satisfy lower < upper"),
     "one interval": ({"edges": {"x": [0, 1], "y": [0, 1, 2]}}, ValueError, "'x' needs two intervals or more"),

@@ -73,7 +73,7 @@ def test_the_report_says_that_groups_are_not_protected(tmp_path, public):
     (tmp_path / "p.toml").write_text(text)
     made = release(tmp_path / "p.toml", {"x": [1, 2, 3, 4], "g": ["a", "a", "b", "b"]})
     for page in (to_html(made, collect_sections(made)), to_markdown(made, collect_sections(made))):
-        said = ("declared public for spread", "which group it is in is not protected", "1 substituted row, each in its")
+        said = ("declared public for spread", "but not the group that it is in", "1 substituted row, each in its")
         assert [words in page for words in said] == [public] * 3
         assert ("not for one that changes its group." in page) is public
 
@@ -117,5 +117,5 @@ def test_intervals_of_standard_deviations_are_judged_by_their_own_bounds(tmp_pat
     (section,) = collect_sections(made)
     lower, upper = (float(end) for end in (section.interval.lower, section.interval.upper))
     largest = (100**2 / 4 * 4 / 3) ** 0.5
-    idle = "1 of 1 intervals cover all that is possible" in to_markdown(made, [section])
+    idle = "1 of 1 intervals cover all possible values" in to_markdown(made, [section])
     assert idle == (lower <= 0 and upper >= largest)

@@ -89,7 +89,7 @@ BAD = [
     ({"n": []}, "n must have 1 or more entries; write n = [100, 500]"),
     ({"n": 50}, "n must be a list, got 50; write n = [100, 500]"),
     ({"n": [10**30]}, "n[0] must be at most 10,000,000"),
-    ({"epsilon": [10**400]}, "epsilon[0] must be a number, got a longer one"),
+    ({"epsilon": [10**400]}, "epsilon[0] must be a number, got one of more than 40 digits"),
     ({"epsilon": [1e-300]}, "epsilon[0] must lie between 1e-9 and 1e6"),
     ({"epsilon": [1e300]}, "epsilon[0] must lie between"),
     ({"copies": 10**400}, "copies must be at most 1,000"),

@@ -200,7 +200,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
         said = running.communicate(timeout=60)[1]
         assert running.returncode == status
         lines = journal.read_text("utf-8").count("\n")
-    assert "run the same command again to go on" in said
+    assert "run the same command again to continue" in said
     assert "Traceback" not in said
     done = subprocess.run([*command, str(folder)], check=True, capture_output=True, text=True)
     assert "taken over from an interrupted run" in done.stderr

@@ -1,8 +1,8 @@
-"""The command line: arguments in, text out. What it does is in `inbounds.service`."""
+"""The command line. The work is done in `inbounds.service`."""
 
 import os
 
-# Before NumPy is loaded. Matrices here are small, and where the machine has other work, threads of linear algebra do
-# little but wait for one another: a record that is verified in 2 s on one thread took 34 s of the processor on two.
+# This must be set before NumPy is loaded. Matrices are small here, and on a busy machine the threads of linear algebra
+# mostly wait for each other: verifying a record took 2 s with one thread, and 34 s of CPU time with two.
 for _threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_threads, "1")

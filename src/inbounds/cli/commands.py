@@ -1,8 +1,8 @@
 """The command ``inbounds``.
 
-Results go to files and, with ``--json``, to standard output; messages and progress go to standard error, progress only
-on a terminal. Exit status: 0 done, 1 an audit caught a mechanism of ours, 2 bad input (one clear message), 3 refused by
-the budget, 130 or 143 interrupted.
+Results are written to files and, with ``--json``, to standard output. Messages and progress are written to standard
+error, progress only on a terminal. Exit status: 0 success, 1 an audit found a fault in a mechanism, 2 bad input (with
+one clear message), 3 refused by the budget, 130 or 143 interrupted.
 """
 
 import gc
@@ -29,8 +29,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-plans = typer.Typer(help="Begin a plan, or have its rules for an editor.", no_args_is_help=True, rich_markup_mode=None)
-ledger = typer.Typer(help="What has been spent, and proof of it.", no_args_is_help=True, rich_markup_mode=None)
+plans = typer.Typer(
+    help="Start a plan, or print the JSON schema of plans.", no_args_is_help=True, rich_markup_mode=None
+)
+ledger = typer.Typer(help="Show, check and export what was spent.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(plans, name="plan")
 app.add_typer(ledger, name="ledger")
 
@@ -48,10 +50,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _inbounds(
     version: Annotated[
-        bool, typer.Option("--version", help="say which version this is", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="show the version", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Keeps commands as words of their own."""
+    """With a callback, Typer keeps the names of commands even if there is only one."""
 
 
 @plans.command("init", short_help="skeleton of a plan for a table")
@@ -64,7 +66,7 @@ def plan_init(
     """Write the skeleton of a plan for a table.
 
     It has the columns, but no bounds, levels or number of rows: those must be known without looking at the data, and
-    are left for you to fill in. A file that is there is not overwritten.
+    are left for you to fill in. An existing file is not overwritten.
 
     Example: inbounds plan init survey.csv
     """
@@ -92,13 +94,13 @@ def plan_schema() -> None:
 @app.command(short_help="cost and expected error of a plan; reads no data")
 def preview(
     plan: PlanFile,
-    picture: Annotated[Path | None, typer.Option(help="draw errors over the budget: a PNG or SVG file")] = None,
+    picture: Annotated[Path | None, typer.Option(help="plot the errors over the budget, as a PNG or SVG file")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what each release of a plan would cost and how far off it will be. Reads no data and spends nothing.
+    """Show the cost and the expected error of each release of a plan. Reads no data and spends nothing.
 
-    For each release: its share of epsilon, the expected error (RMSE), what 95% of releases keep within, the worst case,
-    and the error at half and at twice the budget.
+    For each release: its share of epsilon, the expected error (RMSE), the error that 95% of releases stay below, the
+    worst case, and the error at half and at twice the budget.
 
     Example: inbounds preview plan.toml --picture errors.svg
     """
@@ -110,23 +112,24 @@ def preview(
         made = service.preview_plan(plan, progress)
     if picture is not None:
         made.plot().save(str(picture))
-        say(f"{picture} is drawn")
+        say(f"the plot is in {picture}")
     show(to_json(made.to_dict()) if as_json else made)
 
 
-@app.command(short_help="the main job: charge, read once, write record and report")
+@app.command(short_help="release a plan: charge, read the data once, write the record and a report")
 def release(
     plan: PlanFile,
     out: Annotated[Path, typer.Option(metavar="DIR", help="folder for release.json, values.csv and the report")],
-    new: Annotated[bool, typer.Option("--new", help="draw anew, at a new charge, what was released before")] = False,
+    new: Annotated[bool, typer.Option("--new", help="charge and draw again, even if this was released before")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="check everything, then stop before charging")] = False,
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="who releases; your user name if not given")] = None,
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who releases; your user name by default")] = None,
     as_json: Json = False,
 ) -> None:
     """Release what a plan says: charge the ledger, read the data once, add noise, write the record and a report.
 
-    The charge is made before the data are read and stands whatever happens then. The same plan again gives the stored
-    result, free of charge. DIR gets release.json (the record, which proves itself), values.csv, report.html, report.md.
+    The charge is made before the data are read, and stands whatever happens then. Releasing the same plan again returns
+    the stored result and costs nothing. The files in DIR are release.json (the record, which can be verified),
+    values.csv, report.html and report.md.
 
     Example: inbounds release plan.toml --out results
     """
@@ -144,15 +147,16 @@ def release(
         made = service.release_plan(loaded, out, new=new, who=by, say=tell, argument="--out")
     if made.stored and made.entry is not None:
         say(
-            f"released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); here it is again, free of "
-            "charge. The table was not read: if it holds other data, give it another dataset; --new draws anew"
+            f"this was released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); this is the stored "
+            "result, and it costs nothing. The table was not read: if it has other data now, change budget.dataset. "
+            "Use --new to draw again"
         )
     if as_json:
         show(to_json(service.summarize(made) | {"files": [str(out / name) for name in FILES]}))
         return
     show(made)
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
-    spent += "" if made.entry is not None else ", and no ledger accounts for it"
+    spent += "" if made.entry is not None else ", and there is no ledger"
     say(f"{spent}; the report is {out / 'report.html'}")
 
 
@@ -160,11 +164,12 @@ def release(
 def verify(
     record: Annotated[Path, typer.Argument(metavar="RECORD", help="a release.json")],
     against: Annotated[
-        Path | None, typer.Option("--ledger", metavar="LEDGER", help="also check that this ledger paid for it")
+        Path | None,
+        typer.Option("--ledger", metavar="LEDGER", help="also check that this ledger has the charge and the result"),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Prove a record again: every certificate, every value, and that all ε add up. Needs nothing but the record.
+    """Prove a record again: every certificate, every value, and the sum of all ε. Only the record is needed.
 
     Example: inbounds verify results/release.json --ledger survey.ledger
     """
@@ -174,14 +179,14 @@ def verify(
     many = len(made) > 1
     text = f"{len(made)} release{'s hold' if many else ' holds'}: epsilon {float(made.epsilon):g}"
     text += f"{' in all' if many else ''}, {made.terms.neighbours}"
-    paid = "; no ledger accounts for it" if made.entry is None else ""
+    paid = "; there is no ledger" if made.entry is None else ""
     paid = paid if against is None else "; the ledger has the charge"
     show(to_json(service.summarize(made)) if as_json else text + paid)
 
 
 @ledger.command("show", short_help="what is spent and left, and every entry")
 def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
-    """What was spent and what is left of every dataset, then every entry.
+    """Show what was spent and what is left for every dataset, then every entry.
 
     Example: inbounds ledger show survey.ledger
     """
@@ -192,19 +197,21 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     show(to_json(ledgers.summarize(path)) if as_json else "\n".join(ledgers.show(path)))
 
 
-@ledger.command("verify", short_help="whether it was changed or put back")
+@ledger.command("verify", short_help="check whether it was changed or set back")
 def ledger_verify(
     path: LedgerFile,
     records: Annotated[
         list[Path] | None,
-        typer.Option("--record", metavar="FILE", help="a release.json that it should know; may be given again"),
+        typer.Option(
+            "--record", metavar="FILE", help="a release.json that was charged to it; can be given several times"
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Find out whether a ledger was changed: entries edited, taken out or put in, results changed, all put back.
+    """Check whether a ledger was changed: entries edited, removed or added, results changed, or all of it set back.
 
-    Records of releases remember how far the ledger had come; give some to find a ledger that was put back together with
-    the file beside it, or another copy of it.
+    A record knows its entry in the ledger. Give some records to detect a ledger that was set back together with the
+    file beside it, or replaced by another copy.
 
     Example: inbounds ledger verify survey.ledger --record results/release.json
     """
@@ -214,21 +221,21 @@ def ledger_verify(
     chain = ledgers.verify(path)
     for record in records or []:
         service.verify_record(record, path)
-    text = f"{len(chain)} entries hold together" + (
+    text = f"{len(chain)} entries are unchanged" + (
         f", with {len(records)} record{'s' * (len(records) > 1)}" if records else ""
     )
     show(to_json({"entries": len(chain), "head": chain[-1].hash}) if as_json else text)
 
 
-@ledger.command("raise", short_help="another limit for a dataset")
+@ledger.command("raise", short_help="set another limit for a dataset")
 def ledger_raise(
     path: LedgerFile,
     dataset: Annotated[str, typer.Option(help="the account")],
     limit: Annotated[str, typer.Option(metavar="EPSILON", help="the new limit")],
-    why: Annotated[str, typer.Option(help="the reason, which is kept")],
-    by: Annotated[str | None, typer.Option(metavar="NAME", help="who does it; your user name if not given")] = None,
+    why: Annotated[str, typer.Option(help="the reason, which is kept in the ledger")],
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who does it; your user name by default")] = None,
 ) -> None:
-    """Give a dataset another limit: an act of its own, with a reason, that stays in the ledger.
+    """Set another limit for a dataset. The ledger keeps who did it, and why.
 
     Example: inbounds ledger raise survey.ledger --dataset survey-2026 --limit 4 --why "second wave, board of 3 May"
     """
@@ -238,15 +245,17 @@ def ledger_raise(
     show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
 
-@ledger.command("export", short_help="CSV, or the columns of the registry")
+@ledger.command("export", short_help="write it as CSV, or with the fields of the registry")
 def ledger_export(
     path: LedgerFile,
     kind: Annotated[
-        str, typer.Option("--as", metavar="csv|registry", help="every entry, or a registry's fields")
+        str, typer.Option("--as", metavar="csv|registry", help="every entry, or the fields of the registry")
     ] = "csv",
-    out: Annotated[Path | None, typer.Option(help="file to write, a new one; standard output if not given")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="the file to write, which must be new; standard output by default")
+    ] = None,
 ) -> None:
-    """Write the ledger for others: as CSV, or with the fields of the Differential Privacy Deployments Registry.
+    """Write the ledger as CSV, or with the fields of the Differential Privacy Deployments Registry.
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """
@@ -262,26 +271,26 @@ def ledger_export(
         file.write(text)
 
 
-@app.command(short_help="the main job on a generated survey")
+@app.command(short_help="release a plan of a generated survey")
 def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="folder for the survey, the plan and the results")] = Path(
         "inbounds-demo"
     ),
     as_json: Json = False,
 ) -> None:
-    """Do the main job on a generated health survey of 20,000 people; nothing to prepare.
+    """Generate a health survey of 20,000 people and release a plan of it. Nothing has to be prepared.
 
-    DIR gets survey.csv, plan.toml, survey.ledger and results/. Run it again, and the stored result comes back.
+    The files in DIR are survey.csv, plan.toml, survey.ledger and results/. A second run returns the stored result.
     """
     from inbounds import demo as example
 
     plan = example.write(out)
     release(plan, out / "results", as_json=as_json)
     if not as_json:
-        say(f"look at {plan}, change it, and: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
+        say(f"next, change {plan} and run: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
 
 
-app.command(short_help="try to catch the library")(audit)
+app.command(short_help="test the library's own mechanisms")(audit)
 
 
 @app.command(short_help="the paper's studies, or your own")
@@ -296,30 +305,30 @@ def study(
     out: Annotated[Path, typer.Option(help="folder for tables, figures and claims")],
     reps: Annotated[
         str | None,
-        typer.Option(metavar="N", help="repetitions of every setting; 10000, or the file's, if not given"),
+        typer.Option(metavar="N", help="repetitions of every setting; by default the file's, or 10000"),
     ] = None,
     seed: Annotated[
-        str | None, typer.Option(metavar="S", help="of all random numbers; 1, or the file's, if not given")
+        str | None, typer.Option(metavar="S", help="seed of all random numbers; by default the file's, or 1")
     ] = None,
     workers: Annotated[
         str | None,
-        typer.Option(metavar="N", help="threads, as many as there are cores if not given; the table is the same"),
+        typer.Option(metavar="N", help="number of threads, by default one per core; results do not depend on it"),
     ] = None,
     undefined: Annotated[
         str | None,
         typer.Option(
             metavar="omit|zero",
-            help="covariance studies: correlations next to a released variance of zero are left out, or count as 0",
+            help="covariance studies: correlations with a released variance of zero are left out, or count as 0",
         ),
     ] = None,
     figures: Annotated[bool, typer.Option(help="draw the figures (PNG and SVG)")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="say on standard output what was written")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="list on standard output what was written")] = False,
 ) -> None:
-    """Simulate with known truth: the paper's studies, or your own.
+    """Run simulations in which the true values are known: the paper's studies, or your own.
 
-    Writes a tidy table (CSV and Parquet) and figures; for the paper's studies also all 32 findings of the paper, each
-    with a verdict that is computed from the tables (claims.csv, claims.html). An interrupted run is taken up where it
-    ended when the same command is given again. See docs/studies.md.
+    Writes a tidy table (CSV and Parquet) and figures. For the paper's studies it also writes all 32 findings of the
+    paper, each with a verdict that is computed from the tables (claims.csv, claims.html). To resume an interrupted run,
+    give the same command again. See docs/studies.md.
 
     Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
     """
@@ -337,23 +346,23 @@ def study(
 
 
 def main() -> None:
-    """Run the command; a mistake is one line, never a traceback."""
-    # Asked to end, it ends as with Ctrl-C: what was finished is kept.
+    """Run the command. A mistake is reported in one line, without a traceback."""
+    # A request to terminate is handled like Ctrl-C, so that finished work is kept.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        # The exit status, where a command left early; an interrupt is 130.
+        # The exit status, if a command ended early; 130 if it was interrupted.
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
-            say("interrupted; what was finished is kept: run the same command again to go on")
+            say("interrupted; finished work is kept: run the same command again to continue")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
         from inbounds.ledger import BudgetRefused
 
-        # The mistakes of a file are a line each; anything else is one line, whatever names are in it.
+        # The mistakes in a file have one line each. Any other error is one line, whatever names are in it.
         say(f"inbounds: {error if isinstance(error, FileError) else visible(str(error))}")
         sys.exit(_REFUSED if isinstance(error, BudgetRefused) else 2)
     except Exception as error:
-        # Click's own usage errors know their exit status and how to show themselves.
+        # Click's usage errors have an exit status and a method that formats them.
         if not hasattr(error, "exit_code") or not hasattr(error, "format_message"):
             raise
         text = error.format_message()
@@ -362,10 +371,10 @@ def main() -> None:
 
 
 def run() -> None:
-    """The command as a process of its own.
+    """Run the command as its own process.
 
-    Most of its objects are modules and classes, which stay to the end. So the garbage collector seldom looks, and does
-    not look at them once more on leaving: that takes a fifth of the time of a small release.
+    Most objects are modules and classes, which are never freed. So the garbage collector runs rarely, and not at exit:
+    a last run would take a fifth of the time of a small release.
     """
     gc.set_threshold(20_000)
     try:

@@ -1,4 +1,4 @@
-"""What a command says on a terminal, and numbers as they are typed there."""
+"""Output of commands on a terminal, and parsing of numbers that are typed there."""
 
 import re
 import sys
@@ -11,7 +11,7 @@ from inbounds._text import visible, visible_lines
 
 
 def parse_whole(text: str | None, name: str) -> int | None:
-    """A whole number as it is typed: 10000 or 10_000."""
+    """Parse a whole number as it is typed: 10000 or 10_000."""
     if text is None:
         return None
     if not re.fullmatch(r"-?[0-9_]{1,18}", text):
@@ -20,20 +20,20 @@ def parse_whole(text: str | None, name: str) -> int | None:
 
 
 def say(text: str) -> None:
-    """To standard error, if anybody listens there."""
+    """Print to standard error, if it is open."""
     if sys.stderr is not None:
         with suppress(BrokenPipeError):
             print(visible_lines(text), file=sys.stderr)
 
 
 def show(text: object) -> None:
-    """To standard output: several lines may be, other characters that act on a terminal are not."""
+    """Print to standard output. Line breaks are kept, other control characters are escaped."""
     print(visible_lines(str(text)))
 
 
 @contextmanager
 def announce_look_alikes() -> Iterator[None]:
-    """Say in a line of its own, and at once, that a dataset looks like another one."""
+    """Print warnings about look-alike datasets at once, each in one line."""
     from inbounds.ledger import LookAlike
 
     with warnings.catch_warnings():
@@ -46,14 +46,14 @@ def announce_look_alikes() -> Iterator[None]:
             else:
                 others(message, category, *place, **rest)
 
-        # Of the module, as `warnings` itself says to do; it is put back with the filters.
+        # The documentation of `warnings` says to replace this function; `catch_warnings` restores it.
         warnings.showwarning = tell
         yield
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Any]:
-    """A bar on a terminal; nothing elsewhere."""
+    """Show a progress bar on a terminal, and nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -72,7 +72,7 @@ def progress_bar(what: str) -> Iterator[Any]:
 
 @contextmanager
 def show_steps() -> Iterator[Any]:
-    """What is being done, in words, on a terminal; nothing elsewhere."""
+    """Show the current step on a terminal, and nothing elsewhere."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -1,8 +1,8 @@
-"""The release functions: each takes a table and keywords, makes the statistic that they describe, and releases it.
+"""The release functions: each takes a table and keywords, and releases one statistic.
 
-Every function takes a table and the name of a column, or the column itself: a list, an array, a Series. Under
-``neighbours="substitute"`` (one record takes another value) the number of rows is public; with ``"add-remove"`` (one
-record comes or goes) it is protected, and means are made of a noisy sum and a noisy count.
+Functions of one column take a table and the name of the column, or the column itself: a list, an array or a Series.
+With ``neighbours="substitute"`` (one record changes its value) the number of rows is public. With ``"add-remove"``
+(one record is added or removed) it is protected, and a mean is a noisy sum divided by a noisy count.
 """
 
 from inbounds.functions.cells import crosstab as crosstab

@@ -1,6 +1,6 @@
 """Counts and shares of levels, of intervals, and of their combinations."""
 
-# Signatures show types by their names; the help has them in words.
+# With this import signatures show types by their names. The help describes them in words.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -46,17 +46,19 @@ def histogram(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """How many records have each level, or fall between each two edges.
+    """The number of records with each level, or in each interval between two edges.
 
-    Intervals are [edge, next edge), the last one closed; numbers beyond the ends count in the first or last interval.
-    ``missing`` names a level, or a number between the edges; ``other`` the level of all values that are none of them.
+    An interval contains its lower edge but not its upper one, except for the last, which contains both. Numbers beyond
+    the outer edges are counted in the first or last interval. ``missing`` is the level, or a number between the edges,
+    that missing values count as. ``other`` is the level that all other values count as.
 
-    ``repair`` is how counts are made to add up:
+    ``repair`` says how the counts are made to add up:
 
-    - ``"project"`` (the default for a public number of rows): noise that keeps the sum, then the nearest whole numbers
-      that add up to the number of rows.
-    - ``"none"`` (the default where that number is protected, and with truncation): each count has noise of its own.
-    - ``"tree"``: counts of groups, too, made to agree, for sums over ranges of many levels; see `proportions`.
+    - ``"project"`` (the default if the number of rows is public): the noise keeps the sum, and the result is rounded
+      to the nearest whole numbers that add up to the number of rows.
+    - ``"none"`` (the default if that number is protected, and for truncated noise): each count has independent noise.
+    - ``"tree"``: groups of levels are counted too, and all counts are made to agree. This is better for sums over
+      ranges of many levels; see `proportions`.
 
     >>> r = histogram(["a", "b", "a"], levels=["a", "b", "c"], epsilon=1)
     >>> r.value.shape, int(r.value.sum())
@@ -96,18 +98,19 @@ def proportions(
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
-    """The share of the records that have each level, or fall between each two edges; see `histogram`.
+    """The share of records with each level, or in each interval between two edges; see `histogram`.
 
-    They sum to one, by ``repair``:
+    ``repair`` says how the shares are made to sum to one:
 
-    - ``"project"`` (the default): the nearest vector that does. With a public number of rows the noise keeps the sum,
-      which makes it smaller; otherwise each share has noise of its own.
-    - ``"rescale"``: over their sum. With add-remove and no ``denominator`` this is what is done.
-    - ``"all-but-one"``: the share of the level ``derived`` is what the others leave of one.
-    - ``"tree"``: counts of groups, too, made to agree (a universal histogram). ``tree`` has the levels in nested
-      groups, ``(("a", "b"), ("c", "d"))``, each level of which has an equal share of epsilon, or its share of
-      ``level_shares``. Without a tree there are about √K groups of √K neighbours, and the shares that are best for
-      sums over ranges. Such sums are better from about 100 levels on, single shares worse.
+    - ``"project"`` (the default): take the nearest vector of shares. If the number of rows is public, the noise keeps
+      the sum and is smaller for it; otherwise each share has independent noise.
+    - ``"rescale"``: divide by their sum. This is the default for ``"add-remove"`` without a ``denominator``.
+    - ``"all-but-one"``: the share of the level ``derived`` is one minus the sum of the others.
+    - ``"tree"``: groups of levels are counted too, and all counts are made to agree (a universal histogram). ``tree``
+      has the levels in nested groups, ``(("a", "b"), ("c", "d"))``. The depths of the tree share epsilon equally, or
+      as ``level_shares`` says. Without ``tree`` there are about √K groups of √K neighbouring levels, with the split of
+      epsilon that is best for sums over ranges. From about 100 levels on such sums are more accurate than with the
+      other repairs; single shares are less accurate.
 
     >>> round(float(proportions(["a", "b", "b"], levels=["a", "b", "c"], epsilon=1).value.sum()), 12)
     1.0
@@ -143,11 +146,12 @@ def crosstab(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """How many records have each combination of levels of several columns.
+    """The number of records with each combination of levels of several columns.
 
-    ``levels={"region": [...], "smoker": [...]}`` and, for intervals of numbers, ``edges={"age": [...]}``; ``missing``
-    and ``other`` by column, too. Axes are in the order given, levels first. Counts are whole numbers that add
-    up to the public number of rows, and so do all margins; ``repair="none"``: as they were drawn, see `histogram`.
+    Columns have levels, ``levels={"region": [...], "smoker": [...]}``, or intervals of numbers,
+    ``edges={"age": [...]}``. ``missing`` and ``other`` are also given by column. The axes are in the order given,
+    columns with levels first. The counts are whole numbers that add up to the public number of rows, and so do all
+    margins. ``repair="none"`` leaves the counts as they were drawn; see `histogram`.
 
     >>> table = {"region": ["n", "s", "n"], "smoker": [True, False, False]}
     >>> counts = crosstab(table, levels={"region": ["n", "s"], "smoker": [True, False]}, epsilon=1).value

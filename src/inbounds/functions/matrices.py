@@ -1,6 +1,6 @@
 """Matrices of several columns."""
 
-# Signatures show types by their names; the help has them in words.
+# With this import signatures show types by their names. The help describes them in words.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
@@ -47,14 +47,20 @@ def covariance(
 ) -> Release:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
 
-    ``method="joint"`` makes it of sums of the columns and of their products, drawn together: for up to six columns in
-    the norm of what one record can move all of them by, for more in a cube. ``"elements"`` draws the elements
-    themselves together, ``"split"`` each with a share of ε: variances first, then each covariance within what they
-    allow. ``bounding="truncated"`` needs the last.
+    ``method`` says where the noise is added:
 
-    ``repair`` makes the matrix positive semidefinite: ``"clip"`` its eigenvalues and keep the variances (the default
-    below 20 columns), or the nearest correlations, ``"nearest"`` (Higham) or ``"newton"`` (Qi and Sun; the default from
-    20 columns on, where it is nearer to the truth).
+    - ``"joint"``: to the sums of the columns and of their products, in one draw. For up to six columns the noise has
+      the shape of what one record can change (its norm ball), for more columns that of a cube.
+    - ``"elements"``: to the elements of the matrix, in one draw.
+    - ``"split"``: to each element with a share of ε, the variances first, then each covariance within the bounds that
+      the variances imply. ``bounding="truncated"`` needs this method.
+
+    ``repair`` says how the matrix is made positive semidefinite:
+
+    - ``"clip"`` (the default below 20 columns): set negative eigenvalues to zero and keep the variances.
+    - ``"nearest"``: take the nearest correlation matrix, by Higham's method.
+    - ``"newton"`` (the default from 20 columns on, where it is closer to the truth): the same by the method of Qi and
+      Sun.
 
     >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8]}
     >>> covariance(table, bounds={"age": (0, 100), "bmi": (10, 60)}, epsilon=1).value.shape
@@ -80,7 +86,9 @@ def correlation(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The correlation matrix, from released covariances: within [-1, 1]; none next to a released variance of 0.
+    """The correlation matrix, computed from released covariances; see `covariance`.
+
+    Correlations are in [-1, 1]. Those with a column whose released variance is 0 are not available (masked).
 
     >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8]}
     >>> correlation(table, bounds={"age": (0, 100), "bmi": (10, 60)}, epsilon=1).value.diagonal().tolist()
@@ -104,11 +112,11 @@ def moments(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """Means and the covariance matrix of the columns that have bounds, and whatever follows from them, in one draw.
+    """Means and the covariance matrix of the columns that have bounds, and all that follows from them, in one draw.
 
-    The value has ``mean``, ``covariance``, ``correlation``, ``variance`` and ``standard_deviation``. The sums of the
-    columns and of their products have noise that is drawn together, in the norm of what one record can move all of
-    them by (for up to six columns; for more in a cube), so that everything costs ε once.
+    The value has ``mean``, ``covariance``, ``correlation``, ``variance`` and ``standard_deviation``. Noise is added to
+    the sums of the columns and of their products in one draw, as for `covariance` with ``method="joint"``, so that
+    everything together costs ε once.
 
     >>> table = {"age": [23, 35, 62, 41] * 500, "bmi": [21, 24, 29, 26] * 500}
     >>> r = moments(table, bounds={"age": (18, 100), "bmi": (12, 60)}, epsilon=1)
@@ -137,19 +145,21 @@ def kendall(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The matrix of Kendall's tau (tau-a) of columns whose records can be put in order.
+    """The matrix of Kendall's tau (tau-a) of columns whose values have an order.
 
-    For each pair of columns it is the share of pairs of records that are in the same order in both, less the share in
-    opposite order; a pair that is tied in a column counts as neither. Columns are cut first, each in its own way:
-    ``bounds={"age": (0, 100)}`` into ``bins`` intervals of equal width (256; fewer where there are more than 17
-    columns), ``edges={"income": [...]}`` into these, and ``levels={"grade": ["low", "middle", "high"]}`` are taken in
-    the order given. What is published is the tau of the columns as they were cut. The matrix has them in the order
-    given: those with bounds, with edges, with levels.
+    For each pair of columns, tau is the share of pairs of records that have the same order in both columns, minus the
+    share that have the opposite order. A pair that is tied in a column counts as neither.
 
-    Noise is added to each tau, which one record moves by at most 4/n: to one by the ordinary law, to several in one
-    draw. Under ``neighbours="add-remove"`` it is refused, since there a record is in an unknown number of pairs.
+    The values of each column are grouped first. ``bounds={"age": (0, 100)}`` makes ``bins`` intervals of equal width
+    (256, or fewer if there are more than 17 columns), ``edges={"income": [...]}`` gives the intervals, and
+    ``levels={"grade": ["low", "middle", "high"]}`` gives levels from the lowest to the highest. What is released is
+    the tau of the grouped values. The columns of the matrix are in the order given: those with bounds, then those with
+    edges, then those with levels.
 
-    It is no correlation coefficient of Pearson's: sin(πτ/2) is one for a Gaussian copula alone.
+    One record changes each tau by at most 4/n. A single tau gets noise of its own, several get theirs in one draw.
+    ``neighbours="add-remove"`` is refused, because the number of pairs that a record is part of is then protected.
+
+    Tau is not Pearson's correlation coefficient. Only for a Gaussian copula is the latter sin(πτ/2).
 
     ``repair`` makes the matrix positive semidefinite, as in `covariance`.
 
@@ -185,7 +195,7 @@ def pooled_covariance(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The covariance matrix within groups, pooled; see `pooled_variance` and `covariance`.
+    """The pooled covariance matrix within groups; see `pooled_variance` and `covariance`.
 
     >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8], "arm": ["a", "b", "a", "b"]}
     >>> bounds = {"age": (0, 100), "bmi": (10, 60)}

@@ -1,6 +1,6 @@
-"""Statistics of one column that are a number, or one for each group."""
+"""Statistics of one column that are a number, or one number for each group."""
 
-# Signatures show types by their names; the help has them in words.
+# With this import signatures show types by their names. The help describes them in words.
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -47,13 +47,14 @@ def mean(
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
-    """The mean of a column within its bounds.
+    """The mean of a column, within the bounds of the column.
 
-    ``neighbours="add-remove"``: a noisy sum over a noisy count, drawn together; or, with a fixed public
-    ``denominator`` N, c + Σ(x - c)/N with c the middle of the bounds (the mean of a table of N rows).
+    With ``neighbours="add-remove"`` it is a noisy sum divided by a noisy count, both from one draw. With a fixed public
+    ``denominator`` N it is c + Σ(x - c)/N, where c is the middle of the bounds (the mean if the table has N rows).
 
-    ``by="region", levels=[...]``: the mean of each group. Sizes of groups are secret under both relations, so each is a
-    noisy sum over a noisy count. ``other`` and ``by_missing`` name the group of other and of missing levels.
+    ``by="region", levels=[...]`` releases the mean of each group. The sizes of groups are protected under both
+    relations, so each mean is a noisy sum divided by a noisy count. ``other`` and ``by_missing`` name the group for
+    values that are not a level and for missing values.
 
     >>> r = mean([23, 35, 62, 41], bounds=(0, 100), epsilon=1)
     >>> 0 <= r.value <= 100
@@ -88,7 +89,7 @@ def sum(  # noqa: A001
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The sum of a column, within n times its bounds where n is public.
+    """The sum of a column. If the number of rows n is public, it lies within n times the bounds.
 
     >>> r = sum([2, 5, 3], bounds=(0, 10), epsilon=1)
     >>> 0 <= r.value <= 30
@@ -116,10 +117,11 @@ def count(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """How many records have a level, or, with ``by``, how many each group has.
+    """The number of records that have a level, or, with ``by``, the number of records in each group.
 
-    Without a level or groups it counts all records, which makes sense where their number is protected
-    (``neighbours="add-remove"``). ``missing=True`` counts missing values as having the level, False as not having it.
+    Without ``level`` and ``by`` it counts all records, which is useful if their number is protected
+    (``neighbours="add-remove"``). ``missing=True`` counts missing values as having the level, ``missing=False`` as not
+    having it.
 
     >>> count(["yes", "no", "yes"], level="yes", epsilon=1).value in range(4)
     True
@@ -151,10 +153,10 @@ def proportion(
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
-    """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
+    """The share of records that have a level. Without ``level`` the column must be boolean, or hold 0 and 1.
 
-    ``missing=True`` counts missing values as having it, False as not having it; without it they are refused.
-    ``denominator`` divides by a fixed public number (``neighbours="add-remove"``).
+    ``missing=True`` counts missing values as having the level, ``missing=False`` as not having it. With
+    ``neighbours="add-remove"`` the count can be divided by a fixed public ``denominator``.
 
     >>> 0 <= proportion(["yes", "no", "yes"], level="yes", epsilon=1).value <= 1
     True
@@ -180,12 +182,13 @@ def variance(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have.
+    """The sample variance (denominator n - 1), between 0 and the largest variance of n numbers within the bounds.
 
-    Of a public number of records ``method="moments"`` draws the sum of the column and that of its squares together:
-    a ninth of the squared error of ``"direct"``, noise on the variance itself, where the mean lies in the middle of
-    the bounds, and 1.6 times as much where it lies next to one of them. Without a method ``plausible`` chooses, for
-    instance ``{"mean": (10, 20)}``; without that it is the moments, or for truncated noise the direct way.
+    ``method="moments"`` adds noise to the sum of the column and to the sum of its squares, in one draw.
+    ``method="direct"`` adds noise to the variance itself. If the number of rows is public, the squared error of
+    ``"moments"`` is a ninth of that of ``"direct"`` if the mean is in the middle of the bounds, and 1.6 times as much
+    if the mean is close to one of them. Without ``method``, ``plausible`` chooses, for instance
+    ``{"mean": (10, 20)}``. Without both, the method is ``"moments"``, or ``"direct"`` for truncated noise.
 
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
@@ -212,11 +215,12 @@ def standard_deviation(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The sample standard deviation, by whichever way has the smaller error, averaged over the bounds.
+    """The sample standard deviation, by the way that has the smaller error on average over the bounds.
 
-    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a variance, which is better but
-    for a very large ε or standard deviations next to nothing. ``method`` and ``plausible`` say how that variance is
-    made, as for `variance`. The choice depends on public numbers alone, and the record names it (``method``).
+    One way adds noise to the standard deviation itself, whose sensitivity is W/√n (W is the width of the bounds). The
+    other takes the root of a noisy variance. It is better unless ε is very large or the standard deviation is close to
+    zero. ``method`` and ``plausible`` say how that variance is made, as for `variance`. The choice depends on public
+    numbers only, and the record says which way was taken (``method``).
 
     >>> standard_deviation([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
@@ -246,10 +250,11 @@ def pooled_variance(
     rows: int | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
-    """The variance within groups, pooled: Σ_j Σ (x - mean_j)² / (n - J).
+    """The pooled variance within J groups: Σ_j Σ (x - mean_j)² / (n - J).
 
-    Sizes of groups are secret and a record may be in any. ``sizes={level: n_j}`` says that they are public and that no
-    record changes its group (a design, not an answer); it is checked. With add-remove noisy sums and counts are used.
+    By default the sizes of groups are protected, and a record may change its group. ``sizes={level: n_j}`` says that
+    they are public and that no record can change its group, as in a designed experiment; the table must have these
+    sizes. With ``neighbours="add-remove"`` the variance is computed from noisy sums and counts.
 
     >>> table = {"age": [23, 35, 62, 41], "arm": ["a", "b", "a", "b"]}
     >>> pooled_variance(table, "age", by="arm", levels=["a", "b"], bounds=(0, 100), epsilon=1).value >= 0

@@ -1,4 +1,4 @@
-"""How the columns of a plan's item become the keywords of its statistic, for each way that statistics take columns."""
+"""Turn the columns of a release in a plan into the keywords of its statistic, for each way of taking columns."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -9,7 +9,7 @@ from inbounds.plan.model import Column, Item
 
 
 class Taking(Protocol):
-    """One way to take columns: what may be wrong with those named, and the keywords that they make."""
+    """One way of taking columns: how they are checked, and which keywords they become."""
 
     def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]: ...
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]: ...
@@ -33,7 +33,7 @@ class _Numbers:
 
     def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
         if len(item.columns) < 2:
-            yield f"release.{item.name}.columns: {item.statistic} is of two columns or more"
+            yield f"release.{item.name}.columns: {item.statistic} needs two or more columns"
         yield from _need_bounds(item, rules)
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
@@ -44,16 +44,16 @@ class _Numbers:
 
 
 class _Ordered:
-    """Several columns whose records can be put in order: with levels, intervals or bounds, in this preference."""
+    """Several columns whose values have an order. Levels come before edges, and edges before bounds."""
 
     def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
         if len(item.columns) < 2:
-            yield f"release.{item.name}.columns: {item.statistic} is of two columns or more"
+            yield f"release.{item.name}.columns: {item.statistic} needs two or more columns"
         for column, rule in rules.items():
             if self._rule(rule) is None:
                 yield (
-                    f"columns.{column}: bounds = [lower, upper], edges = [...] or levels = [...] are needed for "
-                    f"release.{item.name}"
+                    f"columns.{column}: release.{item.name} needs bounds = [lower, upper], edges = [...] or "
+                    "levels = [...]"
                 )
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
@@ -98,13 +98,13 @@ class _Table:
             word: {name: exact(getattr(rule, word)) for name, rule in rules.items() if getattr(rule, word) is not None}
             for word in ("levels", "edges", "missing", "other")
         }
-        # A column with both has intervals only where it has no levels.
+        # If a column has both, its levels are used.
         made["edges"] = {name: edges for name, edges in made["edges"].items() if name not in made["levels"]}
         return {name: value for name, value in made.items() if value}
 
 
 class _Level:
-    """One column of which a level is counted."""
+    """One column, of which one level is counted."""
 
     def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
         yield from _one_column(item)
@@ -118,11 +118,11 @@ class _Level:
 
 
 class _LevelOrNone:
-    """The like, or all records."""
+    """One column, of which one level is counted, or no column at all, to count all records."""
 
     def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
         if len(item.columns) > 1:
-            yield f"release.{item.name}.columns: {item.statistic} is of one column, or of all records"
+            yield f"release.{item.name}.columns: {item.statistic} takes one column, or none to count all records"
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
         return _Level().keywords(item, rules) if rules else {}
@@ -141,23 +141,23 @@ WAYS: Mapping[str, Taking] = {
 
 def _one_column(item: Item) -> Iterator[str]:
     if len(item.columns) != 1:
-        yield f"release.{item.name}.columns: {item.statistic} is of one column, as in columns = ['age']"
+        yield f"release.{item.name}.columns: {item.statistic} takes one column, as in columns = ['age']"
 
 
 def _need_bounds(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
     for column, rule in rules.items():
         if rule.bounds is None:
-            yield f"columns.{column}: bounds = [lower, upper] are needed for release.{item.name}"
+            yield f"columns.{column}: release.{item.name} needs bounds = [lower, upper]"
 
 
 def _need_cells(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
     for column, rule in rules.items():
         if rule.levels is None and rule.edges is None:
-            yield f"columns.{column}: levels = [...] or edges = [...] are needed for release.{item.name}"
+            yield f"columns.{column}: release.{item.name} needs levels = [...] or edges = [...]"
 
 
 def exact(value: Any) -> Any:
-    """Decimal numbers as fractions, also inside lists."""
+    """Turn decimal numbers into fractions, also inside lists."""
     if isinstance(value, Decimal):
         return Fraction(value)
     return [exact(one) for one in value] if isinstance(value, list | tuple) else value

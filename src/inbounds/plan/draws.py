@@ -1,8 +1,9 @@
-"""Which releases of a plan are drawn together.
+"""Decide which releases of a plan are drawn together.
 
-k numbers at ε/k each have noise of variance 2k²/ε²; one draw of all of them (k+1)(k+2)/(3ε²). So whatever can be drawn
-together is, with the ε of all of them, as long as none is worse off than with its own share: one that would be is drawn
-by itself, or with others of its kind. All that decides it are public numbers.
+If k numbers are drawn one by one with ε/k each, their noise has the variance 2k²/ε². If they are drawn together, it has
+the variance (k+1)(k+2)/(3ε²). So releases are drawn together, with the sum of their ε, as long as none of them has more
+noise than with its own share. A release that would have more is drawn alone, or with others that it gains from. The
+decision depends on public numbers only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,19 +20,20 @@ from inbounds.statistics.joint import offer
 from inbounds.statistics.share import Number, OfMoments, Share
 from inbounds.tables.schema import Numeric
 
-# Second moments of the unit ball of d columns' moments, about: of a mean, a square and a product of two columns. Those
-# of a cube are 1/3. Noise in its norm has (D+1)(D+2) times as much variance, D its dimensions.
+# Second moments, rounded, of the unit ball for the moments of d columns: in the direction of a mean, of a square and of
+# a product of two columns. Those of a cube are 1/3. Noise with that norm in D dimensions has (D+1)(D+2) times as much
+# variance.
 _OF_MEANS = {1: "0.25", 2: "0.223", 3: "0.208", 4: "0.198", 5: "0.19", 6: "0.184"}
 _OF_SQUARES = {1: "0.295", 2: "0.266", 3: "0.237", 4: "0.212", 5: "0.19", 6: "0.17"}
 _OF_PRODUCTS = {2: "0.173", 3: "0.167", 4: "0.162", 5: "0.159", 6: "0.157"}
 _OF_CUBE = Fraction(1, 3)
-# Coordinates of one draw: more take time and save nothing.
+# The most coordinates of one draw. More take time and save nothing.
 _MOST_COORDINATES = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A release that may be drawn with others: what it brings, and the ε that it has by itself."""
+    """A release that may be drawn with others: its share of the draw, and the ε that it has alone."""
 
     name: str
     statistic: Statistic
@@ -40,17 +42,17 @@ class Candidate:
 
 
 def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
-    """claim:joint-arrangement. Names of releases that are drawn together, two or more of each; others are left out.
+    """claim:joint-arrangement. The groups of two or more releases that are drawn together, by their names.
 
-    All of one kind of terms are tried together first. While one of them would be worse off than by itself, the one that
-    would lose most is taken out; those that were taken out are then tried with each other.
+    Releases with the same terms, apart from ε, are first tried as one group. While some release of the group would have
+    more noise than alone, the one that loses most is taken out. Those that were taken out are then tried as a group.
     """
     kinds: dict[Terms, list[Candidate]] = {}
     for name, (statistic, terms) in asked.items():
         try:
             share = offer(statistic, terms)
         except (ValueError, TypeError):
-            # What is wrong with it is told when it is drafted by itself.
+            # The error is reported when the release is drafted alone.
             continue
         if share is not None:
             alike = replace(terms, guarantee=Pure(Fraction(1)))
@@ -68,7 +70,7 @@ def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
 
 
 def make_group(names: Sequence[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> Group:
-    """The draw of some releases, with the ε of all of them."""
+    """The joint draw of some releases, with the sum of their ε."""
     first = asked[names[0]][1]
     spent = sum((asked[name][1].epsilon for name in names), start=Fraction(0))
     return Group(replace(first, guarantee=Pure(spent)), tuple(asked[name][0] for name in names))
@@ -88,7 +90,7 @@ def _keep_those_who_gain(candidates: list[Candidate]) -> tuple[list[Candidate], 
 
 
 def _compare(together: Sequence[Candidate]) -> list[Fraction]:
-    """The variance of each one's noise in a draw of all, over that by itself."""
+    """The variance of each release's noise in the joint draw, divided by the variance if it is drawn alone."""
     sets = _join_columns([one.share for one in together])
     home = {column: len(columns) for columns in sets for column in columns}
     dimension = _count_coordinates(together)
@@ -100,7 +102,7 @@ def _compare(together: Sequence[Candidate]) -> list[Fraction]:
 
 
 def _count_coordinates(together: Sequence[Candidate]) -> int:
-    """Those of a draw of all: moments of each set of columns, and each number that is not made of them."""
+    """Count the coordinates of the joint draw: the moments of each set of columns, and each number besides them."""
     sets = _join_columns([one.share for one in together])
     home = {column: len(columns) for columns in sets for column in columns}
     alone = [one for one in together if not _is_of(one.share, home)]
@@ -108,12 +110,12 @@ def _count_coordinates(together: Sequence[Candidate]) -> int:
 
 
 def _count_columns(share: Share) -> int:
-    """Columns whose moments a release needs."""
+    """Count the columns whose moments a release needs."""
     return 0 if isinstance(share, Number) or share.number is not None else len(share.columns)
 
 
 def _by_itself(share: Share, epsilon: Fraction) -> Fraction:
-    """Variance of the noise of what is drawn by itself."""
+    """The variance of the noise of a release that is drawn alone."""
     columns = _count_columns(share)
     if not columns:
         return Fraction(f"{least_variance(float(epsilon)):.9g}")
@@ -123,7 +125,7 @@ def _by_itself(share: Share, epsilon: Fraction) -> Fraction:
 
 
 def _ball(share: Share, home: Mapping[Numeric, int]) -> Fraction:
-    """The second moment of the ball that a release's own numbers lie in."""
+    """The second moment of the unit ball in the directions of a release's own numbers."""
     if not _is_of(share, home):
         return _OF_CUBE
     assert isinstance(share, OfMoments)
@@ -136,7 +138,7 @@ def _ball(share: Share, home: Mapping[Numeric, int]) -> Fraction:
 
 
 def _is_of(share: Share, home: Mapping[Numeric, int]) -> bool:
-    """Whether a release is made of moments that the draw has."""
+    """Whether a release can be computed from the moments in the draw."""
     return isinstance(share, OfMoments) and share.columns[0] in home
 
 
@@ -145,7 +147,7 @@ def _count(columns: int) -> int:
 
 
 def _join_columns(shares: Sequence[Share]) -> list[set[Numeric]]:
-    """Columns whose moments are needed together."""
+    """The sets of columns whose moments are needed together."""
     sets: list[set[Numeric]] = []
     for share in shares:
         if isinstance(share, OfMoments) and share.number is None:

@@ -1,6 +1,6 @@
-"""The parts of a plan: its keys, what each may be, and what it says.
+"""The parts of a plan: its keys, their types and their meaning.
 
-The descriptions are the reference that users read: of the JSON schema, and of the page made from it.
+The descriptions are shown to users: in the JSON schema, and on the reference page that is made from it.
 """
 
 from decimal import Decimal
@@ -14,7 +14,7 @@ from inbounds.statistics import registered
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
-# Rows of a table, and whatever is counted in them.
+# The largest number of rows, and of anything that is counted in rows.
 _MOST = 2**31
 
 
@@ -23,6 +23,8 @@ def _names() -> list[Any]:
 
 
 class Part(BaseModel):
+    """The base class of the parts. Parts are frozen, and unknown keys are refused."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
@@ -30,7 +32,7 @@ class Data(Part):
     """The table, and what is public about it."""
 
     source: str | None = Field(
-        None, repr=False, description="CSV or Parquet (globs, folders), a DuckDB file, postgresql://, env:NAME"
+        None, repr=False, description="CSV or Parquet (also globs, folders), a DuckDB file, postgresql://, env:NAME"
     )
     table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
     engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
@@ -39,70 +41,72 @@ class Data(Part):
         None, ge=1, le=_MOST, description="about how many rows, under 'add-remove'; for previews"
     )
     neighbours: Literal["substitute", "add-remove"] = Field(
-        "substitute", description="what one record may do: take another value, or come and go"
+        "substitute", description="how neighbouring tables differ: one record is changed, or one is added or removed"
     )
-    contributions: StrictInt = Field(1, ge=1, le=_MOST, description="rows that one person may hold")
+    contributions: StrictInt = Field(1, ge=1, le=_MOST, description="the most rows that one person may have")
 
 
 class Budget(Part):
-    """What the plan spends, and where that is written down."""
+    """What the plan spends, and the ledger in which that is recorded."""
 
-    epsilon: Number = Field(gt=0, description="of all releases of the plan together")
-    ledger: str | None = Field(None, description="file of the ledger; made where there is none")
-    dataset: str = Field("", description="the account in the ledger; the ledger's name if not given")
+    epsilon: Number = Field(gt=0, description="the epsilon of all releases of the plan together")
+    ledger: str | None = Field(None, description="the file of the ledger; created if it does not exist")
+    dataset: str = Field("", description="the account in the ledger; the ledger's name by default")
     joint: StrictBool = Field(
-        True, description="draw releases together where that makes none of them worse; false draws each by itself"
+        True, description="draw releases together if that makes none of them worse; false draws each alone"
     )
     limit: Number | None = Field(
-        None, gt=0, description="of the dataset, set when the ledger first hears of it; the plan's epsilon if not given"
+        None, gt=0, description="the limit of the dataset, set with its first charge; the plan's epsilon by default"
     )
 
 
 class Column(Part):
-    """A column's public rule, known without looking at the data."""
+    """The public rule of a column, known without looking at the data."""
 
-    bounds: tuple[Number, Number] | None = Field(None, description="smallest and largest value; others are clipped")
-    edges: list[Number] | None = Field(None, description="ends of intervals")
-    levels: list[Level] | None = Field(None, description="possible values")
-    missing: Level | Number | None = Field(
-        None, description="what a missing value counts as; without it they are refused"
+    bounds: tuple[Number, Number] | None = Field(
+        None, description="the smallest and largest value; values outside are clipped"
     )
-    other: Level | None = Field(None, description="the level of values that are none of the levels")
-    integer: StrictBool = Field(False, description="whole numbers, counted in steps of one")
+    edges: list[Number] | None = Field(None, description="the ends of the intervals")
+    levels: list[Level] | None = Field(None, description="the possible values")
+    missing: Level | Number | None = Field(
+        None, description="what a missing value counts as; without it, missing values are refused"
+    )
+    other: Level | None = Field(None, description="the level that values count as which are not a level")
+    integer: StrictBool = Field(False, description="whether the values are whole numbers, counted in steps of one")
 
 
 class Item(Part):
-    """One release. Keys beyond these are keywords of its statistic."""
+    """One release. Further keys are keywords of its statistic."""
 
     model_config = ConfigDict(extra="allow", frozen=True, arbitrary_types_allowed=True)
 
-    name: str = Field(min_length=1, max_length=200, description="unique")
+    name: str = Field(min_length=1, max_length=200, description="the name of the release, which must be unique")
     statistic: str = Field(
         description="the name of a function of inbounds", json_schema_extra=lambda schema: schema.update(enum=_names())
     )
-    columns: list[str] = Field(default_factory=list, description="of [columns]; as many as the statistic takes")
-    by: str | None = Field(None, description="the column of groups")
-    share: Number = Field(Decimal(1), gt=0, description="of the budget; equal by default")
-    bounding: Literal["bit", "truncated"] = Field("bit", description="what keeps a noisy value inside")
+    columns: list[str] = Field(default_factory=list, description="names of columns in [columns]")
+    by: str | None = Field(None, description="the column that says which group a record belongs to")
+    share: Number = Field(Decimal(1), gt=0, description="the share of the budget; equal shares by default")
+    bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
-    repair: str | None = Field(None, description="how noisy numbers are made possible ones")
+    repair: str | None = Field(None, description="how noisy numbers are turned into possible ones")
     method: Literal["joint", "elements", "split", "moments", "direct"] | None = Field(
-        None, description="what noise is added to, for variances and matrices; by default what has the smaller error"
+        None, description="where noise is added, for variances and matrices; by default where the error is smaller"
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
-    tree: list[Any] | None = Field(None, description="levels in nested groups, for repair = 'tree'")
+    tree: list[Any] | None = Field(None, description="the levels in nested groups, for repair = 'tree'")
     level_shares: list[Number] | None = Field(
-        None, description="shares of epsilon for the levels of the tree, from the top; without them the best for ranges"
+        None, description="shares of epsilon for the depths of the tree, from the top; by default the best for ranges"
     )
-    sizes: dict[str, StrictInt] | None = Field(None, description="public sizes of groups, for pooled statistics")
+    sizes: dict[str, StrictInt] | None = Field(None, description="the public sizes of groups, for pooled statistics")
     denominator: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
     joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")
     plausible: Any = Field(
         None,
-        description="where the truth may lie, for previews: a number, a range, shares, a matrix, or "
-        "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } of columns and groups",
+        description="a guess of where the true value lies, for previews: a number, a range, shares, a matrix, or "
+        "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } for columns and groups",
     )
 
     @field_validator("statistic")
@@ -116,7 +120,7 @@ class Item(Part):
     @field_validator("tree")
     @classmethod
     def _shallow(cls, tree: Any) -> Any:
-        """Levels in groups, not too deep."""
+        """Check that a tree holds levels and groups, and is not too deep."""
         layer, depth = tree or [], 0
         while layer:
             if depth > DEEPEST:

@@ -1,26 +1,7 @@
-"""A plan: the file that says what to release, checked whole before anything is read or spent.
+"""A plan: a file that says what to release. All of it is checked before anything is read or spent.
 
-.. code-block:: toml
-
-    [data]
-    source = "survey.parquet"          # see inbounds.tables.places
-    rows = 20000                       # public under "substitute"
-
-    [budget]
-    epsilon = 1.0
-    ledger = "survey.ledger"
-    dataset = "survey-2026"
-
-    [columns]
-    age = { bounds = [0, 100] }
-    region = { levels = ["north", "south", "east", "west"] }
-
-    [[release]]
-    name = "age"
-    statistic = "mean"
-    columns = ["age"]
-
-All mistakes are found at once, and each names its place, the rule and what to write instead.
+docs/plans.md explains the file, and docs/plan-reference.md lists its keys.
+All mistakes are reported at once. Each message has the place, the rule and what to write instead.
 """
 
 import tomllib
@@ -52,17 +33,30 @@ from inbounds.record.statistic import Statistic, find_statistic, registered
 from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 
-# Keys of a release that are keywords of its function.
-# Keywords of statistics that a plan writes as rules of columns.
+# Keywords of statistics that a plan has in the rules of its columns, not in its releases.
 _NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
+# Keys of a release that are keywords of its statistic.
 _OWN = ("level", "repair", "method", "derived", "tree", "level_shares", "denominator")
-# Levels of a column of which no level need be named.
+# If all levels of a column are among these, a count needs no level.
 _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 
 
 class Plan(Part):
-    """What to release of which table, at what cost.
+    """What to release from which table, and at what cost. Made by `load` or `of`.
 
+    Attributes
+    ----------
+    data
+        The table, and what is public about it.
+    budget
+        What the plan spends, and the ledger in which that is recorded.
+    columns
+        The public rule of each column, by name.
+    release
+        The releases, in order.
+
+    Examples
+    --------
     >>> plan = Plan.of({
     ...     "data": {"rows": 1000},
     ...     "budget": {"epsilon": 1},
@@ -81,7 +75,23 @@ class Plan(Part):
 
     @classmethod
     def load(cls, path: str | Path) -> "Plan":
-        """The plan in a TOML file; `PlanError` with all its mistakes. Paths in it are seen from its folder."""
+        """Read a plan from a TOML file.
+
+        Parameters
+        ----------
+        path
+            The file. Relative paths in it start from its folder.
+
+        Returns
+        -------
+        Plan
+            The plan, checked.
+
+        Raises
+        ------
+        PlanError
+            If the file cannot be read or has mistakes. It lists all of them.
+        """
         path = Path(path)
         try:
             text = path.read_text("utf-8-sig")
@@ -100,9 +110,7 @@ class Plan(Part):
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
-                said = (
-                    "the plan's folder has *, ? or [ in its name, which would be read as a pattern of files; rename it"
-                )
+                said = "the name of the plan's folder has *, ? or [, which would be read as a file pattern; rename it"
                 raise PlanError([f"data.source: {said}"], str(path))
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
@@ -111,11 +119,29 @@ class Plan(Part):
 
     @classmethod
     def of(cls, content: Mapping[str, Any], name: str = "the plan") -> "Plan":
-        """The plan in a dictionary, checked."""
+        """Make a plan from a dictionary with the content of a plan's file.
+
+        Parameters
+        ----------
+        content
+            The content, by key.
+        name
+            A name for the plan, for messages.
+
+        Returns
+        -------
+        Plan
+            The plan, checked.
+
+        Raises
+        ------
+        PlanError
+            If there are mistakes. It lists all of them.
+        """
         return cls._parse(content, name)._with_charged_name(name)
 
     def _with_charged_name(self, name: str) -> "Plan":
-        """The same plan with its dataset's name as it is charged."""
+        """The same plan, with the name under which its dataset is charged."""
         place = None if self.budget.ledger is None else Path(self.budget.ledger)
         try:
             dataset = name_in(place, self.budget.dataset)
@@ -127,37 +153,38 @@ class Plan(Part):
 
     @classmethod
     def _parse(cls, content: Mapping[str, Any], name: str) -> "Plan":
-        """The plan, with its releases drafted; `PlanError` with all mistakes."""
+        """Parse a plan and draft its releases. Raises a `PlanError` with all mistakes."""
         try:
             plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
             raise PlanError(explain_plan(error, content, cls, PARTS), name) from None
         problems = list(plan._problems())
         if not any(where == "data" for where, _ in problems):
-            # Releases that are wrong already are not asked what else there is.
+            # A release that is known to be wrong is not drafted.
             problems += plan._make_drafts({where for where, _ in problems})
         if problems:
             raise PlanError([text for _, text in problems], name)
         return plan
 
     def _with_dataset(self) -> "Plan":
-        """With a name for its dataset."""
+        """The same plan, with a name for its dataset."""
         if self.budget.dataset.strip():
             return self
         name = Path(self.budget.ledger or "data").name.split(".")[0] or "data"
         return self.model_copy(update={"budget": self.budget.model_copy(update={"dataset": name})})
 
     def _problems(self) -> Iterator[tuple[str, str]]:
-        """What is wrong with names and rules: the release it concerns, or "data", and what to tell."""
+        """Yield what is wrong with names and rules: the name of the release, or "data", and the message."""
         if self.data.neighbours == "substitute" and self.data.rows is None:
-            yield "data", "data.rows: needed under neighbours = 'substitute', where the number of rows is public"
+            yield "data", "data.rows: needed with neighbours = 'substitute', where the number of rows is public"
         if self.data.neighbours == "add-remove" and self.data.rows is not None:
             yield (
                 "data",
-                "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows",
+                "data.rows: cannot be given with neighbours = 'add-remove', where the number of rows is protected; "
+                "give expected_rows, about how many there are",
             )
         seen = set()
-        # Each level with its type, once for all releases: 1 is not True.
+        # Levels with their types, because 1 == True.
         levels = {name: {(type(one), one) for one in rule.levels or ()} for name, rule in self.columns.items()}
         for item in self.release:
             if item.name in seen:
@@ -189,10 +216,10 @@ class Plan(Part):
         yield from self._problems_of_level(item, levels)
         yield from WAYS[made.traits.columns].problems(item, rules)
         if item.by is not None and item.by in self.columns and self.columns[item.by].levels is None:
-            yield f"columns.{item.by}: levels = [...] are needed, the groups of release.{item.name}"
+            yield f"columns.{item.by}: release.{item.name} needs levels = [...], its groups"
 
     def _problems_of_level(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
-        """What is counted must be one of the column's levels, where those are known."""
+        """Check that the level to count is one of the column's levels, if the column has any."""
         if "level" not in _keys(find_statistic(item.statistic)) or len(item.columns) != 1:
             return
         rule = self.columns.get(item.columns[0])
@@ -200,12 +227,12 @@ class Plan(Part):
             return
         known = levels[item.columns[0]]
         if item.level is None and not known <= _ZERO_ONE:
-            yield f"release.{item.name}.level: needed, one of {_list_levels(rule.levels)}"
+            yield f"release.{item.name}.level: must be given, one of {_list_levels(rule.levels)}"
         elif item.level is not None and (type(item.level), item.level) not in known:
             yield f"release.{item.name}.level: must be one of {_list_levels(rule.levels)}, got {item.level!r}"
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
-        """Draft each release once, for good; what a release itself refuses is told."""
+        """Draft each release once and keep the drafts. Yields the errors of releases that cannot be drafted."""
         asked: dict[str, tuple[Statistic, Terms]] = {}
         epsilons = self.epsilons
         for item in self.release:
@@ -224,21 +251,21 @@ class Plan(Part):
         self._drafts["of"] = self._identity(), {name: drafts[name] for name in asked if name in drafts}
 
     def _arrange(self, asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
-        """Releases that are drawn together, and each of the others by itself."""
+        """Group the releases that are drawn together. Each of the others is a group of one."""
         joint = {item.name for item in self.release if self.budget.joint and item.joint}
         groups = arrange({name: one for name, one in asked.items() if name in joint})
         grouped = {name for names in groups for name in names}
         return [*groups, *([name] for name in asked if name not in grouped)]
 
     def _identity(self) -> tuple[Any, ...]:
-        """What drafts depend on; not where the table lives."""
+        """All that the drafts depend on."""
         data, budget = self.data, self.budget
         terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
         return *terms, dict(self.columns), tuple(self.release)
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
-        """Columns whose rule does not say what a missing value, or one that is no level, counts as: by those words."""
+        """Columns without a rule for missing values (``"missing"``), or for values that are no level (``"other"``)."""
         used = dict.fromkeys(name for item in self.release for name in (*item.columns, item.by) if name in self.columns)
         sorted_out = {
             name
@@ -259,41 +286,41 @@ class Plan(Part):
 
     @property
     def epsilons(self) -> dict[str, Fraction]:
-        """ε of each release: its share of the budget. They add up to it exactly."""
+        """The ε of each release: its share of the budget. The shares add up to the budget exactly."""
         total = sum(Fraction(item.share) for item in self.release)
         return {item.name: Fraction(self.budget.epsilon) * Fraction(item.share) / total for item in self.release}
 
     def wanted(self) -> dict[str, Wanted]:
-        """Each release as its function is asked for it."""
+        """The statistic and keywords of each release, by name."""
         epsilons = self.epsilons
         return {item.name: self.wanted_of(item, epsilons[item.name]) for item in self.release}
 
     def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
-        """One release as its function is asked for it."""
+        """The statistic and keywords of one release."""
         keywords = self._keywords(item, epsilon)
         return Wanted(item.statistic, keywords, _floats(item.plausible), expected_rows=self.data.expected_rows)
 
     def drafts(self) -> dict[str, Draft]:
-        """Each release before the data; made when the plan was checked, and again for a copy that asks for more."""
+        """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
         if self._drafts["of"][0] != self._identity() and (problems := list(self._make_drafts(set()))):
             raise PlanError([text for _, text in problems])
         drafts: dict[str, Draft] = self._drafts["of"][1]
         return drafts
 
     def preview(self) -> Outlook:
-        """What each release would cost and how far off it would be. Reads no data and spends nothing."""
+        """Show the cost and the expected error of each release. Reads no data and spends nothing."""
         return outlook(self)
 
     @property
     def place(self) -> Place | None:
-        """Where the table lives."""
+        """Where the table is, or None if the plan does not say."""
         if self.data.source is None:
             return None
         return Place(self.data.source, self.data.table, self.data.engine)
 
     @property
     def account(self) -> Account | None:
-        """Where spending is written down."""
+        """The account that is charged, or None if the plan has no ledger."""
         if self.budget.ledger is None:
             return None
         limit = Fraction(self.budget.epsilon if self.budget.limit is None else self.budget.limit)
@@ -301,7 +328,7 @@ class Plan(Part):
 
     @property
     def digest(self) -> str:
-        """The identity of the request: the same for the same releases of the same dataset."""
+        """A hash that is the same for the same releases of the same dataset."""
         return codec.digest_of(self.budget.dataset, {name: draft.record for name, draft in self.drafts().items()})
 
     def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
@@ -319,7 +346,7 @@ class Plan(Part):
             groups = self.columns[item.by]
             made |= {"by": item.by, "levels": groups.levels, "by_missing": groups.missing, "other": groups.other}
             if item.sizes is not None:
-                # Keys of TOML are text, whatever the levels are.
+                # In TOML all keys are text, but levels may be numbers or booleans.
                 levels = {
                     str(level).lower() if isinstance(level, bool) else str(level): level
                     for level in groups.levels or ()
@@ -355,7 +382,7 @@ def _has_cells(item: Item) -> bool:
 
 
 def _floats(value: Any) -> Any:
-    """Decimal numbers as doubles, also inside lists and tables: for what only previews use."""
+    """Turn decimal numbers into floats, also inside lists and tables. Only for values that previews alone use."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):

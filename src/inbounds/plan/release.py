@@ -1,4 +1,4 @@
-"""The main job: a plan is checked, charged, read once, drawn, kept, and only then shown."""
+"""Release a plan: check it, charge the ledger, read the data once, draw, store the result, and return it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,35 +20,50 @@ def release(
     who: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
-    """claim:job. Release everything in a plan: charge the ledger, read the data once, draw, keep, and return.
+    """claim:job. Release everything in a plan: charge the ledger, read the data once, and add noise.
 
     Parameters
     ----------
     plan
         A `Plan`, or the file of one.
     data
-        A table of any kind in place of the plan's source.
+        A table to use instead of the plan's source.
     ledger
-        A file in place of the plan's ledger, or an `inbounds.ledger.Account` of the plan's dataset.
+        A file to use instead of the plan's ledger, or an `inbounds.ledger.Account` of the plan's dataset.
     new
-        Make a new charge and a new draw, where the same plan was released before.
+        Charge and draw again, even if the same plan was released before.
     who
-        Who asks for it, for the ledger; the user of the system if not given.
+        Who asks for the release, for the ledger. By default the user name.
     say
-        Is told what is being done.
+        A function that is called with a short text at each step.
 
     Returns
     -------
     Releases
-        The releases by name. The same plan again gives what was released before, with ``stored`` set.
+        The releases by name. If the same plan was released before, that result is returned, with ``stored`` set.
 
     Raises
     ------
-    PlanError, DataError
-        For mistakes. Nothing is spent then, unless the data themselves had to be read to find out (a missing value
-        that the plan does not provide for): such a charge stands.
+    PlanError
+        If the plan has mistakes. Nothing is spent.
+    DataError
+        If the table breaks the rules of its columns. Nothing is spent if this can be seen without reading the data.
+        Otherwise (for a missing value without a rule, for instance) the charge stands.
     BudgetRefused
-        Beyond the limit; nothing is spent.
+        If the charge would exceed the limit. Nothing is spent.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> plan = ib.Plan.of({
+    ...     "data": {"rows": 4},
+    ...     "budget": {"epsilon": 1},
+    ...     "columns": {"age": {"bounds": [0, 100]}},
+    ...     "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
+    ... })
+    >>> releases = ib.release(plan, {"age": [23, 35, 62, 41]})
+    >>> 0 <= releases["age"].value <= 100
+    True
     """
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     account = _account(plan, ledger)
@@ -57,10 +72,10 @@ def release(
 
     def source() -> Any:
         if place is None:
-            raise PlanError(["data.source: must be given, or a table as data="])
+            raise PlanError(["data.source: must be given in the plan, or a table as data="])
         return open_source(place, list(drafts.values()))
 
-    # A ledger in place of the plan's own may have another name for the dataset.
+    # A ledger that is given here may have another name for the dataset.
     dataset = plan.budget.dataset if account is None else account.dataset
     handed = None if data is None else "the plan"
     return walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
@@ -71,11 +86,11 @@ def _account(plan: Plan, ledger: Any) -> Account | None:
         return plan.account
     given = ledger if isinstance(ledger, Account) else None
     if given is None and not isinstance(ledger, str | Path):
-        raise TypeError(f"ledger must be a file's name or an Account, got {type(ledger).__name__}")
+        raise TypeError(f"ledger must be a path or an Account, got {type(ledger).__name__}")
     if given is not None and given.dataset != plan.budget.dataset:
         raise ValueError(
-            f"ledger is an account of {given.dataset!r}, and the plan is for {plan.budget.dataset!r}: budget.dataset "
-            "must be the same"
+            f"ledger is an account of {given.dataset!r}, but budget.dataset of the plan is {plan.budget.dataset!r}: "
+            "they must be the same"
         )
     budget = plan.budget.model_copy(update={"ledger": str(ledger if given is None else given.ledger)})
     own = plan.model_copy(update={"budget": budget}).account

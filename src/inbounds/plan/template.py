@@ -1,4 +1,4 @@
-"""The skeleton of a plan for a table: its columns, with bounds and levels left for a person to fill in."""
+"""Write the skeleton of a plan for a table: its columns, with bounds and levels left to be filled in."""
 
 import json
 import re
@@ -17,56 +17,56 @@ _RULES = {
 
 
 def skeleton(source: str, *, table: str | None = None, engine: str | None = None) -> str:
-    """The text of a plan that is not finished: no bound, level or number of rows is read from the data.
+    """Write an unfinished plan for a table. No bound, level or number of rows is read from the data.
 
-    They are public by being known without the data, and whoever fills them in says so.
+    They must be public, that is known without the data, so a person has to fill them in.
     """
     if "://" in source and _holds_secrets(source):
         raise ValueError(
-            "the address has a password or options, which a plan should not show; put it into an environment variable "
-            "and name that: env:NAME"
+            "the address has a password or options, which should not be in a plan; put the address into an environment "
+            "variable and write env:NAME"
         )
     if Path(source).is_file() and not Path(source).stat().st_size:
-        raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
+        raise ValueError(f"the file {source!r} is empty: its first line must have the names of the columns")
     columns = columns_of(Place(source, table, engine))
     if source.endswith((".csv", ".csv.gz", ".csv.zst")):
         # A CSV file has no types, and its values are not looked at.
         columns = dict.fromkeys(columns, "")
         if any(_is_number(name) for name in columns):
-            # Not shown: they may be somebody's.
+            # The message does not show the line, because it may be a record.
             raise ValueError(
-                "the first line of the file has numbers where names of columns should be, so that it may be a record; "
-                "put a line with the names first, or write the plan by hand if they are names"
+                "the first line of the file has numbers, so it may be a record and not the names of the columns; add a "
+                "first line with the names, or write the plan by hand if the numbers are names"
             )
     where = [f"source = {_quote(source)}"]
     where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
-    # Of a server or a variable nothing goes into the name, which records and reports show.
+    # Records and reports show this name, so it holds nothing of an address or of a variable.
     elsewhere = "://" in source or source.startswith("env:")
     plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
     name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-") or "data"
     first = next(iter(columns), "column")
     lines = [
-        "# A plan: what to release of a table. Fill in what is in CAPITALS, from what is known without looking at the",
-        "# data (a questionnaire, a code book): bounds and levels that are read from the data would give them away.",
-        "# inbounds preview PLAN says what it would cost; it reads no data and spends nothing.",
+        "# A plan: what to release from a table. Fill in what is in CAPITALS, from what is known without looking at",
+        "# the data (a questionnaire, a code book): bounds and levels that are read from the data would reveal them.",
+        "# inbounds preview PLAN shows what it would cost; it reads no data and spends nothing.",
         "",
         "[data]",
         *where,
         "rows = ROWS                       # the public number of rows; neighbours = 'add-remove' protects it",
-        "contributions = 1                 # rows that one person may hold",
+        "contributions = 1                 # the most rows that one person may have",
         "",
         "[budget]",
         "epsilon = 1.0                     # of all releases below together",
         f"ledger = {_quote(f'{name}.ledger')}",
         f"dataset = {_quote(name)}",
         "",
-        "# Take the # from the lines you need. A rule may also say what a missing value counts as (missing = 50),",
-        "# where values go that are no level (other = ...), that numbers are whole (integer = true), and have edges",
-        "# for a histogram of numbers. Without missing, a table with missing values is refused, after the charge.",
+        "# Remove the # from the lines you need. A rule can also say what a missing value counts as (missing = 50),",
+        "# what a value counts as that is not a level (other = ...) and that numbers are whole (integer = true), and",
+        "# it can have edges for a histogram. Without missing, missing values are refused, after the charge.",
         "[columns]",
     ]
     for column, kind in columns.items():
-        # A CSV file does not say what its columns hold: one line or the other.
+        # A CSV file has no types, so there is a line for numbers and one for text.
         kinds = [kind] if kind else ["number", "text"]
         lines += [f"# {_key(column)} = {{ {_RULES[one]} }}   # {one}" for one in kinds]
     lines += [
@@ -82,7 +82,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
 
 
 def _holds_secrets(address: str) -> bool:
-    """Whether an address has a password or options; also where it cannot be read, which an error would quote."""
+    """Whether an address has a password or options, or cannot be parsed, in which case an error would quote it."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -99,7 +99,7 @@ def _is_number(text: str) -> bool:
 
 
 def _quote(text: str) -> str:
-    """A string of TOML; in it, too, what is not seen is written as an escape."""
+    """Write a string of TOML, with escapes for invisible characters."""
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(f"\\U{ord(one):08x}" if is_unseen(one) else one for one in quoted)
 

@@ -1,1 +1,1 @@
-"""The report of a release, made from its public record alone: rows of values, a page, and the same in Markdown."""
+"""The report of a release, made from its public record alone: values as CSV, and a page as HTML and as Markdown."""

@@ -1,4 +1,4 @@
-"""The files of a record: the record itself, its values, and reports; and the folder that they go to."""
+"""Write the files of a release to a folder: the record, its values and the reports."""
 
 import tempfile
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ FILES = ("release.json", "values.csv", "report.html", "report.md")
 
 
 def write_files(made: Releases, folder: Path) -> None:
-    """Record, values and reports; each file is there whole or as it was."""
+    """Write the record, the values and the reports. Each file is written completely or not at all."""
     sections = collect_sections(made)
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "release.json", made.json_pieces())
@@ -26,9 +26,9 @@ def write_files(made: Releases, folder: Path) -> None:
 
 @contextmanager
 def prepare_folder(folder: Path, argument: str) -> Iterator[None]:
-    """A folder that can be written to, found out before anything is spent; as it was if nothing comes of it.
+    """Make a folder and check, before anything is spent, that it can be written to. It is removed if the work fails.
 
-    ``argument`` is what whoever gave the folder calls it, for messages.
+    ``argument`` is the caller's name for the folder, for messages.
     """
     made = make_folders(folder, argument)
     try:
@@ -39,7 +39,7 @@ def prepare_folder(folder: Path, argument: str) -> Iterator[None]:
 
 
 def make_folders(folder: Path, argument: str) -> list[Path]:
-    """The folders that had to be made for it, once it can be written to."""
+    """Make a folder with its parents, check that it can be written to, and return those that were made."""
     made: list[Path] = []
     try:
         for one in reversed([folder, *folder.parents]):
@@ -50,13 +50,14 @@ def make_folders(folder: Path, argument: str) -> list[Path]:
             pass
     except (OSError, ValueError) as error:
         remove_empty(made)
-        why = getattr(error, "strerror", None) or "no name of a folder"
+        why = getattr(error, "strerror", None) or "it is not a valid path"
         raise ValueError(f"{argument} {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
     return made
 
 
 def remove_empty(made: list[Path]) -> None:
+    """Remove those folders that are empty."""
     for one in reversed(made):
-        # Only what is empty can be removed.
+        # rmdir fails if a folder is not empty.
         with suppress(OSError):
             one.rmdir()

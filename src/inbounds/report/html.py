@@ -1,6 +1,6 @@
-"""The report as one page that needs nothing else.
+"""The report as one self-contained HTML page.
 
-Words say whatever colours and pictures say; tables carry every figure.
+Everything that colours and pictures show is also said in words, and all figures are in tables.
 """
 
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
     Parameters
     ----------
     releases
-        What came of a plan.
+        The releases of a plan.
     sections
-        What `inbounds.report.rows.collect_sections` makes of them.
+        The result of `inbounds.report.rows.collect_sections`.
 
     Returns
     -------
     str
-        One HTML file that loads nothing from anywhere. Every name in it is text.
+        One HTML file that loads nothing else. All names in it are escaped.
     """
     page = render(
         "report",
@@ -61,9 +61,9 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One interval of a picture: its label, its height on the page, and where its ends and its value are.
+    """One interval of a picture: its label, its height on the page, and the positions of its ends and its value.
 
-    What is not available has no value.
+    The value is None if it is not available.
     """
 
     label: str
@@ -75,7 +75,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Values and their intervals, laid out: everything but the label of a mark is a number or made of numbers."""
+    """The layout of a picture of values and intervals. Only the labels of marks and ``words`` hold names."""
 
     words: str
     left: int
@@ -86,7 +86,7 @@ class Picture:
 
 
 def _lay_out_picture(section: Section) -> Picture | None:
-    """Where everything in the picture of a release goes; None if it has no intervals, or too many."""
+    """Lay out the picture of a release. None if it has no intervals, or too many."""
     rows = section.distinct_rows()
     intervals = [(row.lower, row.upper) for row in rows if row.lower is not None and row.upper is not None]
     if not intervals or len(rows) > _MOST_DRAWN:
@@ -115,6 +115,6 @@ def _lay_out_picture(section: Section) -> Picture | None:
 
 
 def _shorten(label: str) -> str:
-    # Made visible first: an escape takes more room than the character that it stands for.
+    # An escape is longer than the character that it stands for, so the label is made visible first.
     label = visible(label)
     return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"

@@ -7,19 +7,19 @@ from inbounds.report.rows import Section
 
 
 def to_markdown(releases: Releases, sections: list[Section]) -> str:
-    """Write the report in Markdown: what `inbounds.report.html.to_html` says, without pictures and certificates.
+    """Write the report in Markdown: like `inbounds.report.html.to_html`, without pictures and certificates.
 
     Parameters
     ----------
     releases
-        What came of a plan.
+        The releases of a plan.
     sections
-        What `inbounds.report.rows.collect_sections` makes of them.
+        The result of `inbounds.report.rows.collect_sections`.
 
     Returns
     -------
     str
-        Markdown in which every name stands as it was written and nothing in it acts.
+        The Markdown. All names in it are escaped.
     """
     lines = [f"# Released statistics of {markdown(releases.dataset_name)}", ""]
     lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]

@@ -1,4 +1,4 @@
-"""Released numbers as flat rows, with their intervals and expected errors: what CSV files and reports are made of."""
+"""Released numbers as rows, with their intervals and expected errors. CSV files and reports are made from them."""
 
 import csv
 import io
@@ -15,16 +15,16 @@ from inbounds.inference.result import Interval
 from inbounds.record import Release, Releases
 
 LEVEL = 0.95
-# Intervals of more cells than this are left out: nobody reads them one by one.
+# With more cells than this, intervals are left out, because nobody reads them one by one.
 MOST_CELLS = 10_000
 HEADS = ("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note")
 _WHY = "not available: a released variance is 0"
 
 
 class Row(NamedTuple):
-    """One released number: its cell, the limits of its interval (None where there is none), and its expected error.
+    """One released number: its cell, the limits of its interval, and its expected error.
 
-    A value that is not available is None, and so is its error.
+    The limits are None if there is no interval. The value and its error are None if they are not available.
     """
 
     cell: str
@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A release with what can be said about it: its error, and an interval where there is one."""
+    """A release with its expected error and, if there is one, its interval."""
 
     name: str
     release: Release
@@ -46,11 +46,11 @@ class Section:
 
     @property
     def cells(self) -> list[str]:
-        """Names of its numbers, one after another; empty text for a single one."""
+        """The names of its numbers. A single number has an empty name."""
         return [", ".join(labels) for labels in product(*self.release.axes)] if self.release.axes else [""]
 
     def rows(self) -> list[Row]:
-        """A row for each of its numbers, in the order of `cells`."""
+        """One row for each number, in the order of `cells`."""
         size = len(self.cells)
         values = self.release.flat_values()
         lower: list[Any] = [None] * size
@@ -61,9 +61,9 @@ class Section:
         return [Row(*fields) for fields in zip(self.cells, values, lower, upper, rmse, bias, strict=True)]
 
     def distinct_rows(self) -> list[Row]:
-        """Its rows without those that say nothing new.
+        """The rows without repetitions.
 
-        Of a symmetric matrix that is each pair once, and no correlation of a column with itself.
+        For a symmetric matrix this is each pair once, without the correlation of a column with itself.
         """
         rows, axes = self.rows(), self.release.axes
         if not self.release.statistic.traits.matrix:
@@ -73,20 +73,20 @@ class Section:
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:
-    """One figure for each cell, whether there is one for all of them or one for each; None where it is masked."""
+    """Turn one figure, or one figure per cell, into a list with one figure per cell. Masked figures are None."""
     figures: list[float | None] = np.ma.ravel(figure).tolist()
     return figures * size if len(figures) < size else figures
 
 
 def collect_sections(releases: Releases) -> list[Section]:
-    """Work out the error and the interval of every release of a plan.
+    """Compute the error and the interval of every release of a plan.
 
-    A variance of the same column makes the interval of a mean shorter.
+    If the plan also releases the variance of a column, it is used for a shorter interval of the mean.
 
     Parameters
     ----------
     releases
-        What came of a plan.
+        The releases of a plan.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def collect_sections(releases: Releases) -> list[Section]:
 
 
 def _find_interval(release: Release, variance: Release | None) -> Interval | None:
-    """The interval for the population if there is one, otherwise for the table; None if there is neither."""
+    """The interval for the population if there is one, else the one for the table, else None."""
     if len(release.noisy) > MOST_CELLS:
         return None
     if release.statistic.traits.mean and not release.axes and variance is not None:
@@ -121,18 +121,18 @@ def _find_interval(release: Release, variance: Release | None) -> Interval | Non
 def to_csv(sections: list[Section]) -> Iterator[str]:
     """Write the rows as lines of CSV.
 
-    Numbers are written so that reading them gives the same double. Text that a spreadsheet would take for a formula has
+    Numbers are written so that reading them gives the same float. Text that a spreadsheet would take as a formula has
     an apostrophe before it.
 
     Parameters
     ----------
     sections
-        What `collect_sections` returned.
+        The result of `collect_sections`.
 
     Yields
     ------
     str
-        A line with its line end; the first one has the names in `HEADS`.
+        A line with its line end. The first line has the names in `HEADS`.
     """
     yield ",".join(HEADS) + "\n"
     for section in sections:

@@ -1,4 +1,4 @@
-"""What a report says in words and figures, whether it is a page or Markdown: plain text, for the caller to escape."""
+"""The texts and figures of a report, for HTML and Markdown alike. They are plain text; the caller escapes them."""
 
 from fractions import Fraction
 
@@ -11,23 +11,23 @@ from inbounds.record import Releases
 from inbounds.record.show import NOT_AVAILABLE, key_names
 from inbounds.report.rows import LEVEL, Section
 
-# Cells that a report shows of one release; the others are in values.csv.
+# The most cells of one release that a report shows. The others are in values.csv.
 MOST_ROWS = 200
-# Cells that a note names.
+# The most cells that a note names.
 _MOST_NAMED = 10
-# ε above which a report calls the promise weak.
+# A report calls the promise weak if ε is above this.
 _WEAK = 5
 
 HOW_TO_READ = (
     "Noise was added to every number, so that what it tells about any one person is limited. The interval beside it "
-    "says where the truth lies, noise included, for records as they were counted (the notes say what was clipped or "
-    f"filled in): intervals made this way hold it {LEVEL:.0%} of the time, each on its own. The expected error is that "
+    f"takes this noise into account: {LEVEL:.0%} of all intervals made this way contain the true value, each alone. "
+    "It is for records as they were counted (the notes say what was clipped or filled in). The expected error is that "
     "of the noise alone."
 )
 
 
 def list_facts(releases: Releases) -> list[tuple[str, str]]:
-    """The facts at the top of the report: name and figure."""
+    """The facts at the top of the report, each with its name."""
     data = releases.terms
     unit = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records"
     facts = [
@@ -44,14 +44,14 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
 
 
 def list_heads(section: Section) -> list[str]:
-    """The heads of a release's table."""
+    """The column heads of the table of a release."""
     keys = key_names(section.release)
     first = ", ".join(keys) if section.release.axes and keys else "statistic"
     return [first, "value", *(["from", "to"] if section.interval is not None else []), "expected error"]
 
 
 def list_lines(section: Section) -> list[tuple[str, list[str]]]:
-    """The lines of a release's table, as many as are shown: the name of the cell and its figures."""
+    """The lines of the table of a release that are shown: the name of each cell and its figures."""
     lines = []
     for cell, value, lower, upper, rmse, _ in section.distinct_rows()[:MOST_ROWS]:
         ends = [] if lower is None or upper is None else [format_figure(lower), format_figure(upper)]
@@ -60,18 +60,18 @@ def list_lines(section: Section) -> list[tuple[str, list[str]]]:
 
 
 def describe_rest(section: Section) -> str:
-    """How many cells are not shown; empty text if all of them are."""
+    """Say how many cells are not shown. Empty if all of them are."""
     more = len(section.cells) - MOST_ROWS
     return f"{more:,} more cells are in values.csv." if more > 0 else ""
 
 
 def describe_release(section: Section) -> str:
-    """What was released, and at what ε."""
+    """The title of a release and its ε."""
     return f"{section.release.title}; ε = {format_figure(section.release.epsilon)}"
 
 
 def list_notes(section: Section) -> list[str]:
-    """The interval's assumption, the price of bounding, repairs, and what was done to the records."""
+    """Notes on the assumption of the interval, the price of bounding, repairs, and how records were counted."""
     release, notes = section.release, []
     if section.interval is not None:
         place = "the population" if section.interval.kind == "population" else "this table"
@@ -80,7 +80,7 @@ def list_notes(section: Section) -> list[str]:
         some = "; ".join(idle[:_MOST_NAMED]) + ("; ..." if len(idle) > _MOST_NAMED else "")
         named = f" ({some})" if section.release.axes else ""
         count = len(section.distinct_rows())
-        notes.append(f"{len(idle)} of {count} intervals cover all that is possible: these numbers tell nothing{named}.")
+        notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{named}.")
     bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
     rmse = float(np.max(section.error.rmse) or 1)
     size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
@@ -88,7 +88,7 @@ def list_notes(section: Section) -> list[str]:
     least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
     notes.append(f"Price of staying in bounds ({how} them): bias {size} here, {format_figure(worst)} at worst{least}.")
     if not release.derivation.plain:
-        notes.append(f"Made from the noisy numbers by: {release.method}.")
+        notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:
         notes.append(f"Repaired to a possible matrix: {release.repair}.")
     rules = [
@@ -126,7 +126,7 @@ def _list_idle(section: Section) -> list[str]:
             return []
         ((low, high),) = set(limits)
         if isinstance(release.derivation, Direct) and release.derivation.root:
-            # Bounds are those of the variance that was drawn.
+            # The limits are those of the variance that was drawn.
             low, high = low**0.5, high**0.5
     return [
         row.cell
@@ -136,7 +136,7 @@ def _list_idle(section: Section) -> list[str]:
 
 
 def explain_promise(releases: Releases) -> list[str]:
-    """What is promised to everybody in the data, in words."""
+    """Explain what is promised to everybody in the data."""
     data, epsilon = releases.terms, float(releases.epsilon)
     who = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records,"
     change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
@@ -145,23 +145,22 @@ def explain_promise(releases: Releases) -> list[str]:
     sentences = [
         f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
         f"(e to the {format_figure(epsilon)}). {_weigh(epsilon)}",
-        f"The releases share the {format_figure(epsilon)}: losses add up, and each has its own part. Other releases of "
-        "the same data add to it"
-        + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
+        f"The privacy losses of the releases add up to {format_figure(epsilon)}. Other releases from the same data add "
+        "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
     if data.neighbours == "substitute":
         sentences.append("The number of rows is public and is not protected.")
     kept = [name for name, release in releases.items() if release.keeps_groups]
     if kept:
         sentences.append(
-            f"The sizes of groups were declared public for {', '.join(kept)}. All of this then holds for a change of "
-            "what a record says within its group; which group it is in is not protected."
+            f"The sizes of groups were declared public for {', '.join(kept)}. The promise then covers the values of a "
+            "record, but not the group that it is in."
         )
     return sentences
 
 
 def _weigh(epsilon: float) -> str:
-    """How strong a promise of that ε is."""
+    """Say how strong a promise with that ε is."""
     if epsilon <= 1:
         return (
             "Whatever somebody concludes about a person, they could have concluded nearly as well without their data."
@@ -172,7 +171,7 @@ def _weigh(epsilon: float) -> str:
 
 
 def write_symbols(releases: Releases) -> str:
-    """The same promise in symbols."""
+    """Write the promise in symbols."""
     data = releases.terms
     change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
     rows = "row" if data.contributions == 1 else "rows"
@@ -189,7 +188,7 @@ CERTIFICATE_HEADS = ("release", "noise", "scale", "sensitivity", "loss, exact", 
 
 
 def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
-    """The certificate of every release: its name, and what `CERTIFICATE_HEADS` says."""
+    """The certificate of every release: its name, and the figures under `CERTIFICATE_HEADS`."""
     lines = []
     for section in sections:
         whole = section.release.certificate
@@ -203,20 +202,20 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
 
 
 def describe_payment(releases: Releases) -> str:
-    """Which entry of the ledger paid for the releases."""
+    """Say which entry of the ledger paid for the releases."""
     if releases.entry is None:
-        return "No ledger was kept: nothing here says what else was released of these data."
+        return "No ledger was kept, so nothing here says what else was released from these data."
     left = "" if releases.left is None else f" {releases.left} was left after it."
     cost = spell_amount(releases.entry.guarantee.round_up())
     return (
         f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: {cost}."
-        f"{left} Its hash is {releases.entry.hash}; inbounds ledger verify finds a ledger that was changed or put back "
-        "since."
+        f"{left} Its hash is {releases.entry.hash}. inbounds ledger verify detects a ledger that was changed or set "
+        "back since."
     )
 
 
 def format_figure(x: float) -> str:
-    """Write a number as people do: whole numbers as they are, others with five digits or more, few exponents.
+    """Write a number for people: whole numbers in full, others with five digits or more, and few exponents.
 
     >>> format_figure(20000), format_figure(20000.0), format_figure(0.123456)
     ('20,000', '20,000.0', '0.12346')

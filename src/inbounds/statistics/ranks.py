@@ -141,7 +141,7 @@ def _check_names(names: list[str]) -> None:
         raise TypeError("a column of kendall has either bounds, edges or levels")
     if len(names) < 2:
         raise ValueError(
-            "kendall is of two columns or more, each with bounds={column: (lower, upper)}, edges={column: [...]} or "
+            "kendall needs two or more columns, each with bounds={column: (lower, upper)}, edges={column: [...]} or "
             "levels={column: [...]}"
         )
     if len(names) > MOST_COLUMNS:
