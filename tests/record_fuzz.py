@@ -61,7 +61,7 @@ from inbounds.privacy import norms
 from inbounds.privacy.certificate import CertificateError
 from inbounds.privacy.terms import Terms
 from inbounds.record import RecordError, Release, codec
-from inbounds.record.statistic import parse_statistic
+from inbounds.record.spelling import parse_statistic
 from inbounds.service import verify_record as verified
 from tests import records, soundness
 from tests.release.cases import every_call, table

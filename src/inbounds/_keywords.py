@@ -19,11 +19,18 @@ _MEANINGS = {
     "levels": "The values that a column may have, known without looking at the data. With `by`, the groups.",
     "edges": "The ends of the intervals, in increasing order, known without looking at the data.",
     "bins": "The number of intervals of equal width between the bounds of a column.",
-    "by": "The column that says which group a record belongs to.",
+    "by": "The column that says which group a record belongs to, or a list of columns, whose levels are then given in "
+    "a dictionary.",
+    "where": "A condition in the spelling of SQL, as in `\"age >= 18 and region <> 'north'\"`. Only records for which it "
+    "is true count. How many those are is secret.",
+    "derive": "Columns that are computed from other columns of the record, as in `{\"late\": \"delay > 15\"}`: conditions, "
+    "with the levels true and false, or numbers.",
     "epsilon": "The privacy budget to spend. Decimals are taken as written: 0.1 is 1/10.",
-    "missing": "What a missing value counts as. Without it, a table with missing values is refused.",
-    "other": "The level that values count as which are not a level. Without it, a table with such values is refused.",
-    "by_missing": "The group of records whose group is missing.",
+    "missing": 'What a missing value counts as. `"skip"` leaves the record out, `"level"` makes missing values a level '
+    "of their own. Without it, a table with missing values is refused.",
+    "other": "The level that values count as which are not a level, or `\"skip\"` to leave the record out. Without it, a "
+    "table with such values is refused.",
+    "by_missing": 'The group of records whose group is missing, or `"skip"` to leave them out.',
     "integer": "Whether the values are whole numbers, which are then counted in steps of one. The type of the column "
     "does not decide this, because a single record can change it.",
     "repair": "How noisy numbers are turned into possible ones; see above.",
@@ -62,6 +69,14 @@ _TYPES = {
     "Mapping[str, Level | Number]": "dict of levels or numbers by column",
     "Mapping[Level, int]": "dict of numbers of rows by level",
     "Edges": "list of numbers",
+    "By": "str or list of str",
+    "GroupLevels": "list of levels, or dict of them by column",
+    "GroupPlace": "level, or dict of levels by column",
+    "Missing": "number or 'skip'",
+    "Mapping[str, Missing]": "dict of numbers or 'skip' by column",
+    "bool | Literal['skip']": "bool or 'skip'",
+    'bool | Literal["skip"]': "bool or 'skip'",
+    "Mapping[str, str]": "dict of expressions by column",
     "Sequence[Number]": "list of numbers",
     "Mapping[str, Edges]": "dict of lists of numbers by column",
     "Tree": "nested lists of levels",

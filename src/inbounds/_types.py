@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float | str | Fraction | Decimal
 Bounds: TypeAlias = Sequence[Number]
 Levels: TypeAlias = Sequence[Level]
+# Groups by one column or several: names of columns, and their rules for each where there are several.
+By: TypeAlias = str | Sequence[str]
+GroupLevels: TypeAlias = Levels | Mapping[str, Levels]
+GroupPlace: TypeAlias = Level | Mapping[str, Level]
+# What a missing value counts as: a number, or left out.
+Missing: TypeAlias = Number | Literal["skip"]
 # Levels in nested groups: (("a", "b"), ("c", "d")).
 Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]

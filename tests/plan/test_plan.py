@@ -12,7 +12,7 @@ from inbounds import demo as example
 from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.codec import total
-from inbounds.record.statistic import describe, parse_statistic
+from inbounds.record.spelling import describe, parse_statistic
 
 GOOD = example.PLAN
 

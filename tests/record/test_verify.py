@@ -12,7 +12,7 @@ from inbounds.plan.plan import Plan
 from inbounds.plan.release import release
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
-from inbounds.record.statistic import parse_statistic
+from inbounds.record.spelling import parse_statistic
 from tests.app.test_cli import called
 from tests.records import restored
 

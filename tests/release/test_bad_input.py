@@ -40,7 +40,7 @@ def frames(columns):
 TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
 NO_NUMBERS = (
     "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave "
-    "them out"
+    "them out with missing='skip'"
 )
 SAME_EVERYWHERE = {
     "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),
@@ -99,7 +99,7 @@ SAME_EVERYWHERE = {
     "missing level": (
         lambda t: ib.proportion(t, "name", level="ann", epsilon=1),
         {"name": ["ann", None, "bob"]},
-        "column 'name' has missing values; say what they count as with missing=, or leave them out",
+        "column 'name' has missing values; say what they count as with missing=, or leave them out with missing='skip'",
     ),
 }
 

@@ -61,7 +61,8 @@ def list_parts(
 class Situation:
     """What is known before a release: where the truth plausibly lies, and among about how many records.
 
-    ``cells`` is the number of cells that are published, ``groups`` how many cells have sums of their own.
+    ``groups`` says how many cells have sums of their own, ``selected`` that the records are some of the ``size`` that
+    the table has.
     """
 
     plausible: Any
@@ -73,6 +74,7 @@ class Situation:
     name: str
     limits: Limits
     meaning: Any = None
+    selected: bool = False
 
     def known_size(self) -> int:
         """The number of records; `TypeError` where it is protected and was not guessed."""

@@ -85,7 +85,7 @@ class SpreadOfMoments(Simulated):
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix)
+        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]))
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
         return self._truths(seen).assume()
@@ -142,7 +142,7 @@ class MatrixOfMoments(Simulated):
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix)
+        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]))
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
         return self._truths(seen).assume()
@@ -204,7 +204,7 @@ class TableOfMoments(Simulated):
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix, counted=self.rows is None)
+        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]), counted=self.rows is None)
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
         return self._truths(seen).assume()

@@ -107,12 +107,15 @@ def sums(seen: Situation, means: Array, matrix: Array | None, sizes: Array) -> t
             products = products + each * shares[rows] * shares[columns]
             vector += np.where(rows == columns, 2 * products - each, products).tolist()
         vectors.append([Fraction(float(x)) for x in vector])
-    return tuple(x for vector in vectors for x in vector)
+    flat = [x for vector in vectors for x in vector]
+    return tuple(x / unit for x, unit in zip(flat, seen.units, strict=True))
 
 
-def moments(seen: Situation, means: Array, matrix: Array, *, counted: bool = False) -> tuple[Fraction, ...]:
+def moments(
+    seen: Situation, means: Array, matrix: Array, size: float, *, counted: bool = False
+) -> tuple[Fraction, ...]:
     """Sums of columns and of their products, with a count before them or not, over their units."""
-    size, halves = seen.known_size(), (seen.columns[:, 1] - seen.columns[:, 0]) / 2
+    halves = (seen.columns[:, 1] - seen.columns[:, 0]) / 2
     shares = (means - seen.columns.mean(axis=1)) / halves
     rows, columns = np.triu_indices(len(halves))
     products = (size - 1) * (matrix / np.outer(halves, halves))[rows, columns] + size * shares[rows] * shares[columns]

@@ -64,7 +64,7 @@ class MeanOfSums(Simulated):
 
 @dataclass(frozen=True, slots=True)
 class SpreadOfSums(Simulated):
-    """A variance, or with ``root`` a standard deviation."""
+    """The variance of each cell, or with ``root`` the standard deviation."""
 
     root: bool = False
 
@@ -78,8 +78,9 @@ class SpreadOfSums(Simulated):
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         cells = _cells(noisy, len(limits.columns), products=True)
-        counts, centred = scatter(cells[..., 0, :], _halves(limits))
-        variances = np.clip(centred / (counts - 1), 0.0, limits.upper**2 if self.root else limits.upper)
+        counts, centred = scatter(cells, _halves(limits))
+        found = (centred / (counts - 1))[..., 0]
+        variances = np.clip(found, 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:

@@ -8,6 +8,7 @@ typical truth and at the corners of what is plausible: of what the user states a
 - standard deviations from W/50 to W/2, which is the largest there is; W/10 typically;
 - means anywhere within the bounds that such a standard deviation allows; their middle typically;
 - correlations of 0 and, between all columns, 0.9; 0 typically;
+- of a selection a hundredth of the table's records to all of them; a quarter typically;
 - groups from a thousandth of an even share n/J (but no fewer than ten records) to four times it; a quarter typically.
   Of pooled statistics sizes add up to n: even ones, and others in a geometric sequence from 1 to 1000.
 
@@ -174,6 +175,8 @@ def _spreads(stated: list[dict[str, tuple[float, float]]], widths: Array) -> Arr
 def _sizes(seen: Situation, stated: tuple[float, float] | None, *, pooled: bool) -> tuple[list[Array], list[str]]:
     """Sizes of groups, least, typical and largest, and what to say of them; one entry where all are of one table."""
     groups = seen.groups
+    if groups == 1 and seen.selected:
+        return _selected_sizes(float(seen.known_size()), stated)
     if groups == 1:
         if stated is not None:
             raise ValueError(f"plausible says the size of a group, but this {seen.name} has no groups: leave size out")
@@ -190,6 +193,14 @@ def _sizes(seen: Situation, stated: tuple[float, float] | None, *, pooled: bool)
     typical = max(low, even * _QUARTER)
     text = f"groups of {low:,.0f} to {high:,.0f} records (typically {typical:,.0f})"
     return [np.full(groups, x) for x in (low, typical, high)], [text]
+
+
+def _selected_sizes(rows: float, stated: tuple[float, float] | None) -> tuple[list[Array], list[str]]:
+    """Sizes of a selection: as stated, or from a hundredth of the table to all of it."""
+    low, high = stated or (min(rows, max(_FEWEST, rows / 100)), rows)
+    typical = math.sqrt(low * high) if stated else max(low, rows * _QUARTER)
+    text = f"{low:,.0f} to {high:,.0f} records selected" if low < high else f"{low:,.0f} records selected"
+    return [np.array([x]) for x in (low, typical, high)], [text]
 
 
 def _correlated(spreads: Array, correlation: float) -> Array:

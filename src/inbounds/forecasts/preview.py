@@ -18,6 +18,7 @@ from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
 from inbounds.record import Release
+from inbounds.record.selection import plain_statistic
 
 if TYPE_CHECKING:
     import altair
@@ -38,7 +39,7 @@ class Option:
     @property
     def method(self) -> str:
         """``joint`` or ``split`` for matrices; otherwise how the value is made."""
-        method = getattr(self.record.statistic, "method", None)
+        method = getattr(plain_statistic(self.record.statistic), "method", None)
         return self.record.method if method is None else str(method)
 
     @property

@@ -8,11 +8,14 @@ from typing import Any
 from inbounds import _check
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
+from inbounds.record.selection import draft_statistic, select
 from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.tables.request import MOST_ROWS
 
 # Keywords of terms, which all statistics have.
 TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
+# And those that say which records it is of.
+SELECTION = ("where", "derive")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,12 +62,12 @@ class Wanted:
     def value(self) -> Statistic:
         """The statistic; raises what the release would raise."""
         made = find_statistic(self.statistic)
-        given = {name: value for name, value in self.keywords.items() if name not in TERMS}
+        given = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *SELECTION)}
         # Where a single column may have no name, one is only needed for a level of it.
         named = {field.name: field.default for field in fields(made)}  # type: ignore[arg-type]
         if "column" in named and (named["column"] is not None or given.get("level") is not None):
             given.setdefault("column", UNNAMED)
-        return made(**given)
+        return select(made(**given), *(self.keywords.get(name) for name in SELECTION))
 
     def terms(self) -> Terms:
         """What it would promise; raises what the release would raise."""
@@ -86,7 +89,7 @@ class Wanted:
     def draft(self) -> Draft:
         """The release before the data; raises what the release would raise."""
         statistic, terms = self.ask()
-        return statistic.draft(terms)
+        return draft_statistic(statistic, terms)
 
 
 def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
@@ -94,7 +97,7 @@ def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
     if "data" in keywords:
         raise TypeError("a preview reads no data: give rows=, bounds= and so on, but no data=")
     own = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
-    known = [*own, *TERMS]
+    known = [*own, *TERMS, *SELECTION]
     for name in keywords:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

@@ -23,6 +23,7 @@ from inbounds._types import (
 )
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
+from inbounds.record.selection import select
 from inbounds.road.run import column_name, release_one
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
@@ -44,6 +45,8 @@ def histogram(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records with each level, or in each interval between two edges.
@@ -74,7 +77,9 @@ def histogram(
         missing=missing,
         other=other,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -95,6 +100,8 @@ def proportions(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -127,7 +134,9 @@ def proportions(
         other=other,
         denominator=denominator,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -144,6 +153,8 @@ def crosstab(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records with each combination of levels of several columns.
@@ -159,4 +170,6 @@ def crosstab(
     ((2, 2), 3)
     """
     statistic = Crosstab(levels=levels, edges=edges, repair=repair, missing=missing, other=other)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )

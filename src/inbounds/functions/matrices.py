@@ -15,6 +15,7 @@ from inbounds._types import (
     Levels,
     MatrixRepair,
     Method,
+    Missing,
     Neighbours,
     Number,
     PooledMethod,
@@ -22,6 +23,7 @@ from inbounds._types import (
 )
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
+from inbounds.record.selection import select
 from inbounds.road.run import release_one
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.moments import Moments
@@ -37,12 +39,14 @@ def covariance(
     epsilon: Number,
     method: Method = "joint",
     repair: MatrixRepair | None = None,
-    missing: Mapping[str, Number] | None = None,
+    missing: Mapping[str, Missing] | None = None,
     integer: Collection[str] = (),
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
@@ -67,7 +71,9 @@ def covariance(
     (2, 2)
     """
     statistic = Covariance(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -78,12 +84,14 @@ def correlation(
     epsilon: Number,
     method: Method = "joint",
     repair: MatrixRepair | None = None,
-    missing: Mapping[str, Number] | None = None,
+    missing: Mapping[str, Missing] | None = None,
     integer: Collection[str] = (),
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The correlation matrix, computed from released covariances; see `covariance`.
@@ -95,7 +103,9 @@ def correlation(
     [1.0, 1.0]
     """
     statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -105,11 +115,13 @@ def moments(
     bounds: Mapping[str, Bounds],
     epsilon: Number,
     repair: MatrixRepair | None = None,
-    missing: Mapping[str, Number] | None = None,
+    missing: Mapping[str, Missing] | None = None,
     integer: Collection[str] = (),
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """Means and the covariance matrix of the columns that have bounds, and all that follows from them, in one draw.
@@ -124,7 +136,9 @@ def moments(
     ((2,), (2, 2))
     """
     statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+    )
 
 
 @explain
@@ -143,6 +157,8 @@ def kendall(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The matrix of Kendall's tau (tau-a) of columns whose values have an order.
@@ -171,7 +187,9 @@ def kendall(
     statistic = Kendall(
         bounds=bounds, edges=edges, levels=levels, bins=bins, repair=repair, missing=missing, other=other
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -185,7 +203,7 @@ def pooled_covariance(
     method: PooledMethod = "joint",
     repair: MatrixRepair | None = None,
     sizes: Mapping[Level, int] | None = None,
-    missing: Mapping[str, Number] | None = None,
+    missing: Mapping[str, Missing] | None = None,
     integer: Collection[str] = (),
     by_missing: Level | None = None,
     other: Level | None = None,
@@ -193,6 +211,8 @@ def pooled_covariance(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The pooled covariance matrix within groups; see `pooled_variance` and `covariance`.
@@ -214,4 +234,6 @@ def pooled_covariance(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )

@@ -4,15 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 from inbounds._keywords import explain
 from inbounds._types import (
     Bounding,
     Bounds,
+    By,
     Data,
+    GroupLevels,
+    GroupPlace,
     Ledger,
     Level,
     Levels,
+    Missing,
     Neighbours,
     Number,
     PlausibleSpread,
@@ -20,6 +25,7 @@ from inbounds._types import (
 )
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
+from inbounds.record.selection import select
 from inbounds.road.run import column_name, release_one
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.means import Mean, Sum
@@ -34,16 +40,18 @@ def mean(
     *,
     bounds: Bounds,
     epsilon: Number,
-    missing: Number | None = None,
+    missing: Missing | None = None,
     integer: bool = False,
-    by: str | None = None,
-    levels: Levels | None = None,
-    by_missing: Level | None = None,
-    other: Level | None = None,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -71,7 +79,9 @@ def mean(
         other=other,
         denominator=denominator,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -81,12 +91,18 @@ def sum(  # noqa: A001
     *,
     bounds: Bounds,
     epsilon: Number,
-    missing: Number | None = None,
+    missing: Missing | None = None,
     integer: bool = False,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sum of a column. If the number of rows n is public, it lies within n times the bounds.
@@ -95,8 +111,19 @@ def sum(  # noqa: A001
     >>> 0 <= r.value <= 30
     True
     """
-    statistic = Sum(column_name(column, data), bounds=bounds, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    statistic = Sum(
+        column_name(column, data),
+        bounds=bounds,
+        missing=missing,
+        integer=integer,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -106,15 +133,17 @@ def count(
     *,
     level: Level | None = None,
     epsilon: Number,
-    missing: bool | None = None,
-    by: str | None = None,
-    levels: Levels | None = None,
-    by_missing: Level | None = None,
-    other: Level | None = None,
+    missing: bool | Literal["skip"] | None = None,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records that have a level, or, with ``by``, the number of records in each group.
@@ -135,7 +164,9 @@ def count(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -145,11 +176,17 @@ def proportion(
     *,
     level: Level | None = None,
     epsilon: Number,
-    missing: bool | None = None,
+    missing: bool | Literal["skip"] | None = None,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -161,8 +198,19 @@ def proportion(
     >>> 0 <= proportion(["yes", "no", "yes"], level="yes", epsilon=1).value <= 1
     True
     """
-    statistic = Proportion(column_name(column, data), level=level, missing=missing, denominator=denominator)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    statistic = Proportion(
+        column_name(column, data),
+        level=level,
+        missing=missing,
+        denominator=denominator,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -174,12 +222,18 @@ def variance(
     epsilon: Number,
     method: SpreadMethod | None = None,
     plausible: PlausibleSpread | None = None,
-    missing: Number | None = None,
+    missing: Missing | None = None,
     integer: bool = False,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample variance (denominator n - 1), between 0 and the largest variance of n numbers within the bounds.
@@ -194,8 +248,20 @@ def variance(
     True
     """
     method = method or choose_method(bounds, plausible, epsilon)
-    statistic = Variance(column_name(column, data), bounds=bounds, method=method, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    statistic = Variance(
+        column_name(column, data),
+        bounds=bounds,
+        method=method,
+        missing=missing,
+        integer=integer,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -207,12 +273,18 @@ def standard_deviation(
     epsilon: Number,
     method: SpreadMethod | None = None,
     plausible: PlausibleSpread | None = None,
-    missing: Number | None = None,
+    missing: Missing | None = None,
     integer: bool = False,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample standard deviation, by the way that has the smaller error on average over the bounds.
@@ -226,8 +298,20 @@ def standard_deviation(
     True
     """
     method, name = method or choose_method(bounds, plausible, epsilon), column_name(column, data)
-    statistic = StandardDeviation(name, bounds=bounds, method=method, missing=missing, integer=integer)
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    statistic = StandardDeviation(
+        name,
+        bounds=bounds,
+        method=method,
+        missing=missing,
+        integer=integer,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )
 
 
 @explain
@@ -240,7 +324,7 @@ def pooled_variance(
     bounds: Bounds,
     epsilon: Number,
     sizes: Mapping[Level, int] | None = None,
-    missing: Number | None = None,
+    missing: Missing | None = None,
     integer: bool = False,
     by_missing: Level | None = None,
     other: Level | None = None,
@@ -248,6 +332,8 @@ def pooled_variance(
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The pooled variance within J groups: Σ_j Σ (x - mean_j)² / (n - J).
@@ -271,4 +357,6 @@ def pooled_variance(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(data, statistic, Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger)
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+    )

@@ -178,6 +178,23 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
 
 
+def summed(release: Release, alpha: float, population: bool) -> Made:
+    """Sums of groups, each from its own noisy number."""
+    if population:
+        raise ValueError(
+            "a sum of groups has no interval for the population, since their sizes are secret; ask for kind='noise', "
+            "or release the mean"
+        )
+    part = release.parts[0]
+    ends = []
+    for number, unit, bound in zip(release.noisy, release.units, release.limits_of_coordinates(), strict=True):
+        released = min(max(float(number * unit), bound[0]), bound[1])
+        law = Law(noise_of(part, float(unit)), *bound)
+        ends.append(inverted(noise_only(law, released, *bound), released, alpha))
+    lower, upper = np.array(ends).T
+    return lower, upper, INVERTED, ()
+
+
 def _number_in_draw(release: Release) -> tuple[float, float, int]:
     """One number as it was released, what one unit of its coordinate is worth, and the place of that in its vector."""
     if release.group is None:
@@ -263,7 +280,8 @@ def mean_of_sums(release: Release, alpha: float, population: bool) -> Made:
     noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)
-    cells = np.array([float(x) for x in release.noisy]).reshape(-1, 2)
-    ends = np.array([simulated.mean_limits(n, s, noise, alpha, sampled=population) for n, s in cells])
+    cells = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]).reshape(-1, 2)
+    worth = float(release.units[1])
+    ends = np.array([simulated.mean_limits(n, s, noise, alpha, sampled=population, worth=worth) for n, s in cells])
     limits = (low + high) / 2 + (high - low) / 2 * ends.T
     return *limits, "Fieller's method, with simulated noise", _SUMS if population else ()

@@ -12,7 +12,7 @@ from inbounds._html import render
 from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
 from inbounds.privacy.certificate import Certificate
-from inbounds.record.release import Release
+from inbounds.record.release import ColumnRule, Release
 from inbounds.repairs.tree import leaf_nodes
 
 KINDS = ("population", "noise")
@@ -88,8 +88,15 @@ def describe_statistic(release: Release) -> str:
         elif rule.lower is not None and release.statistic.traits.matrix:
             done.append(f"{rule.name} in {len(rule.cells)} intervals, {ends}")
         if rule.missing is not None:
-            done.append(f"missing {rule.name} counted as {rule.missing}")
+            done.append(describe_missing(rule))
     return release.title + (f" ({', '.join(done)})" if done else "")
+
+
+def describe_missing(rule: ColumnRule) -> str:
+    """What became of missing values of a column."""
+    places = {"skip": "left out", "level": "counted as a level of their own"}
+    known = places.get(rule.missing or "") if rule.missing not in rule.cells else None
+    return f"missing {rule.name} {known or f'counted as {rule.missing}'}"
 
 
 def require_release(value: Any, name: str) -> Release:

@@ -238,18 +238,18 @@ def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: 
 
 
 def mean_limits(
-    count: float, total: float, noise: Noise, alpha: float, *, sampled: bool, place: int = 1
+    count: float, total: float, noise: Noise, alpha: float, *, sampled: bool, place: int = 1, worth: float = 1.0
 ) -> tuple[float, float]:
     """claim:fieller. Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
 
     For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
     no larger than the 1 - alpha quantile of that (Fieller 1954). ``place`` is that of the sum in its vector, which
-    begins with the count.
+    begins with the count, and ``worth`` what one of its coordinate is worth.
     """
     enough_draws(alpha)
     rng = np.random.default_rng(2)
-    z = unit_noise(noise, [0, place], rng) * noise.scale
+    z = unit_noise(noise, [0, place], rng) * noise.scale * [1.0, worth]
     sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
     # Noise may have made the count too small, and a sampling error taken from it: allow for one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))

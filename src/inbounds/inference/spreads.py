@@ -157,16 +157,27 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
     cells, noise = _noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
     public = getattr(way, "rows", None) is not None
     places = release.places or tuple(range(len(release.noisy)))
-    model = _SumsModel(pooled, traits.unit_diagonal, cells, halves, noise, population, places if public else ())
-    limits = np.ones((2, size, size))
-    for i in range(size):
-        for j in range(i, size):
-            if i == j and traits.unit_diagonal:
-                continue
-            limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
+    worth = np.array([float(unit / release.units[0]) for unit in release.units[: cells.shape[1] - public]])
+    worth = np.concatenate([[1.0], worth]) if public else worth
+    drawn = places if public else ()
+    # Groups that are pooled have one figure, others one each.
+    chosen = [cells] if pooled else [cells[[group]] for group in range(len(cells))]
+    models = [_SumsModel(pooled, traits.unit_diagonal, one, halves, noise, population, worth, drawn) for one in chosen]
+    limits = np.concatenate([_limits_of(model, size, alpha) for model in models], axis=1)
     limits = np.sqrt(limits) if root else limits
     about = "means are about those released" if public else "groups have about the sizes and means released"
     return limits[0].ravel(), limits[1].ravel(), SIMULATED, (*NORMAL, about) if population else (about,)
+
+
+def _limits_of(model: "_SumsModel", size: int, alpha: float) -> Array:
+    """Limits of the elements of one matrix, row by row: a row of lower ones, and one of upper ones."""
+    limits = np.ones((2, size, size))
+    for i in range(size):
+        for j in range(i, size):
+            if i == j and model.correlation:
+                continue
+            limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
+    return limits.reshape(2, -1)
 
 
 def _noisy_cells(release: Release, columns: int) -> Array:
@@ -186,6 +197,8 @@ class _SumsModel:
     halves: Array
     noise: Any
     population: bool
+    # Of one of each coordinate, in units of the noise.
+    worth: Array
     # Of the sums in their vector, where the count is public.
     drawn: tuple[int, ...] = ()
 
@@ -206,7 +219,7 @@ class _SumsModel:
         means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
         scatter = simulated.Scatter.draw([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
-        noise = self._noise(places, rng, groups)
+        noise = self._noise(places, rng, groups) * self.worth[places]
         made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
         return made, chosen
 

@@ -1,7 +1,5 @@
 """Intervals of means and covariances that were drawn together."""
 
-from typing import Any
-
 import numpy as np
 
 from inbounds.expected import norm_parts
@@ -50,7 +48,7 @@ def _mean(release: Release, column: int, alpha: float, population: bool) -> tupl
 
 def _mean_over_count(release: Release, column: int, alpha: float, population: bool) -> tuple[float, float]:
     low, high = release.numeric_ends()[column]
-    worth: list[Any] = [float(x) for x in release.noisy]
-    noise = noise_of(release.parts[0])
-    ends = simulated.mean_limits(worth[0], worth[1 + column], noise, alpha, sampled=population, place=1 + column)
+    count, total = (float(release.noisy[place] * release.units[place]) for place in (0, 1 + column))
+    noise, unit = noise_of(release.parts[0]), float(release.units[1 + column])
+    ends = simulated.mean_limits(count, total, noise, alpha, sampled=population, place=1 + column, worth=unit)
     return (low + high) / 2 + (high - low) / 2 * ends[0], (low + high) / 2 + (high - low) / 2 * ends[1]

@@ -5,7 +5,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
+from inbounds.errors import ExpressionError
 from inbounds.plan.model import Column, Item
+from inbounds.tables.expressions import parse
 
 
 class Taking(Protocol):
@@ -113,6 +115,8 @@ class _Level:
         ((name, rule),) = rules.items()
         if rule.missing is None:
             return {"column": name}
+        if rule.missing == "skip" and "skip" not in (rule.levels or ()):
+            return {"column": name, "missing": "skip"}
         # Whether a missing value counts as the level.
         return {"column": name, "missing": rule.missing == (1 if item.level is None else item.level)}
 
@@ -161,3 +165,52 @@ def exact(value: Any) -> Any:
     if isinstance(value, Decimal):
         return Fraction(value)
     return [exact(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def group_keywords(item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+    """The keywords that say which groups a release has: a rule, or a dictionary of rules by column."""
+    names = item.groups
+    if not names:
+        return {}
+    each = {"levels": "levels", "by_missing": "missing", "other": "other"}
+    if len(names) == 1:
+        made: dict[str, Any] = {word: getattr(rules[names[0]], key) for word, key in each.items()}
+    else:
+        made = {
+            word: {name: value for name in names if (value := getattr(rules[name], key)) is not None} or None
+            for word, key in each.items()
+        }
+    made["by"] = names[0] if len(names) == 1 else names
+    if item.sizes is not None:
+        # In TOML all keys are text, but levels may be numbers or booleans.
+        levels = {
+            str(level).lower() if isinstance(level, bool) else str(level): level
+            for level in rules[names[0]].levels or ()
+        }
+        made["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
+    return made
+
+
+def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tuple[dict[str, Column], list[str]]:
+    """The rules of columns with those of derived conditions, whose levels are true and false; and what is wrong.
+
+    A derived number needs bounds, edges or levels of its own.
+    """
+    made, problems = dict(columns), []
+    for name, text in derive.items():
+        try:
+            kind = parse(text).kind
+        except ExpressionError as error:
+            problems.append(f"derive.{name}: {error}")
+            continue
+        if kind == "boolean":
+            made.setdefault(name, Column(levels=[False, True]))
+        elif name not in made:
+            problems.append(f"columns.{name}: the derived column is a number; declare bounds, edges or levels for it")
+    return made, problems
+
+
+def combine_conditions(*conditions: str | None) -> str | None:
+    """All conditions together, of those that are given."""
+    given = [one for one in conditions if one is not None]
+    return given[0] if len(given) == 1 else " and ".join(f"({one})" for one in given) or None

@@ -43,6 +43,7 @@ class Data(Part):
     neighbours: Literal["substitute", "add-remove"] = Field(
         "substitute", description="how neighbouring tables differ: one record is changed, or one is added or removed"
     )
+    where: str | None = Field(None, description="a condition for all releases; see release.where")
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="the most rows that one person may have")
 
 
@@ -69,9 +70,13 @@ class Column(Part):
     edges: list[Number] | None = Field(None, description="the ends of the intervals")
     levels: list[Level] | None = Field(None, description="the possible values")
     missing: Level | Number | None = Field(
-        None, description="what a missing value counts as; without it, missing values are refused"
+        None,
+        description="what a missing value counts as; 'skip' leaves the record out, 'level' makes missing values a level. "
+        "Without it tables with missing values are refused",
     )
-    other: Level | None = Field(None, description="the level that values count as which are not a level")
+    other: Level | None = Field(
+        None, description="the level of values that are none of the levels; 'skip' leaves the record out"
+    )
     integer: StrictBool = Field(False, description="whether the values are whole numbers, counted in steps of one")
 
 
@@ -85,7 +90,10 @@ class Item(Part):
         description="the name of a function of inbounds", json_schema_extra=lambda schema: schema.update(enum=_names())
     )
     columns: list[str] = Field(default_factory=list, description="names of columns in [columns]")
-    by: str | None = Field(None, description="the column that says which group a record belongs to")
+    by: str | list[str] | None = Field(None, description="the column of groups, or several of them")
+    where: str | None = Field(
+        None, description="a condition, as in \"age >= 18 and region <> 'north'\": only records for which it is true count"
+    )
     share: Number = Field(Decimal(1), gt=0, description="the share of the budget; equal shares by default")
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
@@ -108,6 +116,11 @@ class Item(Part):
         description="a guess of where the true value lies, for previews: a number, a range, shares, a matrix, or "
         "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } for columns and groups",
     )
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns of groups."""
+        return [self.by] if isinstance(self.by, str) else list(self.by or ())
 
     @field_validator("statistic")
     @classmethod

@@ -14,14 +14,14 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
 from inbounds._mistakes import suggest
 from inbounds._text import visible
 from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
-from inbounds.plan.columns import WAYS, exact
+from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, group_keywords
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
@@ -29,6 +29,7 @@ from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import Draft
+from inbounds.record.selection import draft_statistic
 from inbounds.record.statistic import Statistic, find_statistic, registered
 from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
@@ -69,6 +70,9 @@ class Plan(Part):
 
     data: Data
     budget: Budget
+    derive: dict[str, StrictStr] = Field(
+        default_factory=dict, description="columns that are computed from others of the record: conditions or numbers"
+    )
     columns: dict[str, Column] = Field(default_factory=dict)
     release: list[Item] = Field(min_length=1, max_length=codec.MOST_RELEASES)
     _drafts: dict[str, tuple[Any, dict[str, Draft]]] = PrivateAttr(default_factory=dict)
@@ -158,6 +162,10 @@ class Plan(Part):
             plan = cls.model_validate(content)._with_dataset()
         except ValidationError as error:
             raise PlanError(explain_plan(error, content, cls, PARTS), name) from None
+        columns, wrong = add_derived(plan.columns, plan.derive)
+        if wrong:
+            raise PlanError(wrong, name)
+        plan = plan.model_copy(update={"columns": columns})
         problems = list(plan._problems())
         if not any(where == "data" for where, _ in problems):
             # A release that is known to be wrong is not drafted.
@@ -195,10 +203,10 @@ class Plan(Part):
 
     def _problems_of(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
         where, made = f"release.{item.name}", find_statistic(item.statistic)
-        for column in dict.fromkeys([*item.columns, *([item.by] if item.by is not None else [])]):
+        for column in dict.fromkeys([*item.columns, *item.groups]):
             if column not in self.columns:
                 yield f"{where}: columns.{column}: no such column{suggest_column(column, self.columns)}"
-        if len(set(item.columns)) < len(item.columns) or item.by in item.columns:
+        if len({*item.columns, *item.groups}) < len(item.columns) + len(item.groups):
             yield f"{where}.columns: name each column once"
         if len(item.columns) > MOST_COLUMNS:
             yield f"{where}.columns: more than {MOST_COLUMNS} columns"
@@ -215,8 +223,9 @@ class Plan(Part):
                 yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
         yield from self._problems_of_level(item, levels)
         yield from WAYS[made.traits.columns].problems(item, rules)
-        if item.by is not None and item.by in self.columns and self.columns[item.by].levels is None:
-            yield f"columns.{item.by}: release.{item.name} needs levels = [...], its groups"
+        for group in item.groups:
+            if group in self.columns and self.columns[group].levels is None:
+                yield f"columns.{group}: release.{item.name} needs levels = [...], its groups"
 
     def _problems_of_level(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
         """Check that the level to count is one of the column's levels, if the column has any."""
@@ -261,16 +270,16 @@ class Plan(Part):
         """All that the drafts depend on."""
         data, budget = self.data, self.budget
         terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
-        return *terms, dict(self.columns), tuple(self.release)
+        return *terms, data.where, dict(self.derive), dict(self.columns), tuple(self.release)
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
         """Columns without a rule for missing values (``"missing"``), or for values that are no level (``"other"``)."""
-        used = dict.fromkeys(name for item in self.release for name in (*item.columns, item.by) if name in self.columns)
+        used = dict.fromkeys(name for item in self.release for name in (*item.columns, *item.groups) if name in self.columns)
         sorted_out = {
             name
             for item in self.release
-            for name in (*(item.columns if _has_cells(item) else ()), item.by)
+            for name in (*(item.columns if _has_cells(item) else ()), *item.groups)
             if name in self.columns and self.columns[name].levels is not None
         }
         return {
@@ -342,16 +351,8 @@ class Plan(Part):
             "bounding": item.bounding,
             **WAYS[find_statistic(item.statistic).traits.columns].keywords(item, rules),
         }
-        if item.by is not None:
-            groups = self.columns[item.by]
-            made |= {"by": item.by, "levels": groups.levels, "by_missing": groups.missing, "other": groups.other}
-            if item.sizes is not None:
-                # In TOML all keys are text, but levels may be numbers or booleans.
-                levels = {
-                    str(level).lower() if isinstance(level, bool) else str(level): level
-                    for level in groups.levels or ()
-                }
-                made["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
+        made |= group_keywords(item, self.columns)
+        made |= {"where": combine_conditions(self.data.where, item.where), "derive": dict(self.derive) or None}
         made |= {name: getattr(item, name) for name in _OWN}
         made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
         return {name: value for name, value in made.items() if value is not None}
@@ -360,7 +361,7 @@ class Plan(Part):
 def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> dict[str, Draft]:
     if len(names) == 1:
         statistic, terms = asked[names[0]]
-        return {names[0]: statistic.draft(terms)}
+        return {names[0]: draft_statistic(statistic, terms)}
     return dict(zip(names, make_group(names, asked).draft(), strict=True))
 
 

@@ -2,9 +2,9 @@
 
 ``"box 3"`` are three numbers in units of what one record moves them by. ``"moments 2"`` are the sums of two columns
 and of their products, in halves, of which one record is substituted; ``"counted moments 2"`` the same with a count,
-where one comes or goes; ``"selected moments 2"`` with a count in which a record is substituted, but only some records
-are selected, and ``"selected sums 2"`` the same without products. Their bounds are those of `inbounds.privacy.forms`. One record moves each block by at most 1 in
-its norm, so that it moves all of them by at most 1 in the largest.
+where one comes or goes; ``"selected moments 2"`` with a count where one is substituted and only some records are
+selected, and ``"selected sums 2"`` the same without products. Their bounds are those of `inbounds.privacy.forms`. One
+record moves each block by at most 1 in its norm, so that it moves all of them by at most 1 in the largest.
 """
 
 import re

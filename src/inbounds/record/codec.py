@@ -23,10 +23,11 @@ from inbounds.privacy.certificate import Certificate, CertificateError, Composit
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record.group import Group
+from inbounds.record.selection import draft_statistic, terms_of
 from inbounds.record.sequential import laws_in_turn
 from inbounds.record.shared import MOST_RELEASES as MOST_RELEASES
 from inbounds.record.shared import blame_record, check_shared, list_groups, place_in, read_groups
-from inbounds.record.statistic import describe, parse_statistic
+from inbounds.record.spelling import describe, parse_statistic
 from inbounds.tables.request import MOST_ROWS
 
 if TYPE_CHECKING:
@@ -273,10 +274,10 @@ def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
 def _draft_single(statistic: Any, terms: Terms, noisy: Any) -> "Release":
     """The draft of a release by itself."""
     # What it asks for may be far more than the record holds: that is known before it is drafted.
-    if not isinstance(noisy, list) or len(noisy) != statistic.numbers(terms):
+    if not isinstance(noisy, list) or len(noisy) != statistic.numbers(terms_of(statistic, terms)):
         raise RecordError("its numbers are not as many as its statistic has")
     try:
-        draft: Release = statistic.draft(terms).record
+        draft: Release = draft_statistic(statistic, terms).record
     except (ValueError, TypeError, ArithmeticError) as error:
         raise RecordError(f"no {statistic.name} can be released as it says: {error}") from None
     return draft

@@ -23,13 +23,15 @@ class Draft:
     """A release before any data are read: its record but for the numbers, what to count, and what of it to release.
 
     ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
-    certificate has their law. With ``squared`` it gives the square of the one number that is drawn.
+    certificate has their law. With ``squared`` it gives the square of the one number that is drawn. ``check`` refuses
+    cells that hold what a rule does not take, where the engine did not.
     """
 
     record: Release
     requests: tuple[Request, ...]
     exact: Callable[..., Exact]
     squared: bool = False
+    check: Callable[..., None] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from inbounds.privacy.terms import Terms
-from inbounds.record.statistic import Statistic, describe, parse_statistic, registered
+from inbounds.record.spelling import describe, parse_statistic
+from inbounds.record.statistic import Statistic, registered
 
 if TYPE_CHECKING:
     from inbounds.record.draft import Draft

@@ -26,6 +26,7 @@ from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
 from inbounds.record.numbers import clip
 from inbounds.record.numbers import for_each as for_each
+from inbounds.record.selection import is_selection, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -113,8 +114,8 @@ class Release:
 
     @property
     def rows(self) -> int | None:
-        """The public number of rows; None where it is protected."""
-        return self.terms.rows
+        """The public number of records that it is of; None where that is protected, or secret as of a selection."""
+        return terms_of(self.statistic, self.terms).rows
 
     @property
     def bounding(self) -> Bounding:
@@ -139,12 +140,12 @@ class Release:
     @property
     def denominator(self) -> int | None:
         """The fixed public number that was divided by, where one was given."""
-        return getattr(self.statistic, "denominator", None)
+        return getattr(plain_statistic(self.statistic), "denominator", None)
 
     @property
     def repair(self) -> str | None:
         """How noisy numbers were made possible ones, where that was chosen."""
-        return getattr(self.statistic, "repair", None)
+        return getattr(plain_statistic(self.statistic), "repair", None)
 
     @property
     def parts(self) -> tuple[Certificate, ...]:
@@ -180,7 +181,7 @@ class Release:
         An array of which numbers are not available is masked there (`numpy.ma`).
         """
         made = self.table
-        present = getattr(self.statistic, "present", None)
+        present = getattr(plain_statistic(self.statistic), "present", None)
         return made if present is None else present(made)
 
     @property
@@ -259,7 +260,8 @@ class Release:
         groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
         name, meaning = self.statistic.name, self.statistic.traits.meaning
-        return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning)
+        selected = is_selection(self.statistic)
+        return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning, selected)
 
     @property
     def error(self) -> Error:

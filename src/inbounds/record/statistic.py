@@ -5,10 +5,9 @@ its own release, names itself, and says where the truth lies. Nothing else in th
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from fractions import Fraction
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from inbounds import _check
 from inbounds.privacy.terms import Terms
@@ -110,31 +109,3 @@ def find_statistic(name: object) -> type[Statistic]:
     """The class of that name; `ValueError` for a name that is none."""
     known = registered()
     return known[_check.choice(name, "statistic", tuple(known))]
-
-
-def describe(statistic: Statistic) -> dict[str, Any]:
-    """A statistic as JSON values: its name, and the fields that are not at their defaults."""
-    body: dict[str, Any] = {"name": statistic.name}
-    for field in fields(statistic):  # type: ignore[arg-type]
-        value = getattr(statistic, field.name)
-        if field.init and (field.default is MISSING or value != field.default):
-            body[field.name] = _plain(value)
-    return body
-
-
-def parse_statistic(body: object) -> Statistic:
-    """What `describe` wrote; `ValueError` or `TypeError` for anything else."""
-    if not isinstance(body, dict):
-        raise TypeError("a statistic is written as its name and fields")
-    made = find_statistic(body.get("name"))(**{key: value for key, value in body.items() if key != "name"})
-    if describe(made) != body:
-        raise ValueError("the statistic is not written the way inbounds writes it")
-    return made
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value

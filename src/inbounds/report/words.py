@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds.derivations import Direct
+from inbounds.inference.result import describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
@@ -103,9 +104,11 @@ def list_notes(section: Section) -> list[str]:
             for rule in release.columns
             if rule.cells and rule.lower is not None
         ]
-    rules += [f"missing {rule.name} counted as {rule.missing}" for rule in release.columns if rule.missing is not None]
+    rules += [describe_missing(rule) for rule in release.columns if rule.missing is not None]
     rules += [
-        f"other values of {rule.name} counted as {rule.other}" for rule in release.columns if rule.other is not None
+        f"other values of {rule.name} {'left out' if rule.other == 'skip' else f'counted as {rule.other}'}"
+        for rule in release.columns
+        if rule.other is not None
     ]
     if rules:
         notes.append(f"Records: {'; '.join(rules)}.")

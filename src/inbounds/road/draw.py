@@ -41,7 +41,7 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     elif isinstance(exact, np.ndarray):
         noisy = (draw_zero_sum if certificate.noise == "zero-sum" else draw_counts)(exact, certificate)
         made = replace(draft.record, noisy=noisy)
-    elif certificate.dimension > 1:
+    elif certificate.dimension > 1 or len(exact) > 1:
         made = replace(draft.record, noisy=draw_joint(exact, certificate))
         if made.group is not None:
             return made

@@ -17,7 +17,9 @@ from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_term
 from inbounds.record.group import Group
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
-from inbounds.record.statistic import Statistic, describe, parse_statistic
+from inbounds.record.selection import draft_statistic
+from inbounds.record.spelling import describe, parse_statistic
+from inbounds.record.statistic import Statistic
 from inbounds.road.draw import draw, take
 from inbounds.tables.answers import records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
@@ -44,7 +46,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     protected, and stating it is refused.
     """
     frame, terms = open_table(data, statistic, terms, rows)
-    draft = statistic.draft(terms)
+    draft = draft_statistic(statistic, terms)
     drafts = {draft.record.title: draft}
     if ledger is None:
         (made,) = count_and_draw(frame, drafts).values()
@@ -148,6 +150,8 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
+        if draft.check is not None:
+            draft.check(*tables[name])
     drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
     return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import (
     ELSEWHERE,
+    SKIP,
     Column,
     Edges,
     Key,
@@ -102,16 +104,79 @@ def groups_of(by: Any, levels: Any, missing: Any, other: Any) -> Levels:
     return Levels(by, levels, other, missing, keywords=("other", "by_missing"))
 
 
+def keys_of(by: Any, levels: Any, missing: Any, other: Any) -> tuple[Levels, ...]:
+    """The columns that make the groups: one, with its levels, or several, with a dictionary of theirs."""
+    if by is None:
+        refuse_with("a single number; name the groups with by=", levels=levels, other=other, by_missing=missing)
+        return ()
+    if isinstance(by, str):
+        return (groups_of(by, levels, missing, other),)
+    if not isinstance(by, Sequence) or not by or not all(isinstance(name, str) for name in by):
+        raise TypeError(f"by must be a column or a list of columns, got {_check.shown(by)}")
+    if len(set(by)) < len(by):
+        raise ValueError("by names a column twice")
+    if not isinstance(levels, Mapping):
+        raise TypeError(
+            "by of several columns needs levels={column: [...]} for each of them, known without looking at the data"
+        )
+    rules = {"levels": levels, "by_missing": missing or {}, "other": other or {}}
+    for word, given in rules.items():
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{word} must be a dictionary from columns where by has several, as in {{'region': ...}}")
+        for name in given:
+            if name not in by:
+                raise ValueError(f"{word} names {_check.shown(name)}, which is none of the columns of by")
+    words = ("levels", "by_missing", "other")
+    keys = tuple(groups_of(name, *(rules[word].get(name) for word in words)) for name in by)
+    if prod(len(key.labels) for key in keys) > MOST_CELLS:
+        raise ValueError(f"by makes more than {MOST_CELLS:,} groups")
+    return keys
+
+
+def fields_of_groups(keys: Sequence[Levels]) -> dict[str, Any]:
+    """The rules of groups as frozen fields."""
+    if not keys:
+        return {"by": None, "levels": None, "by_missing": None, "other": None}
+    if len(keys) == 1:
+        (key,) = keys
+        return {"by": key.name, "levels": key.levels, "by_missing": key.missing, "other": key.other}
+
+    def each(word: str) -> Any:
+        return FrozenMap({key.name: value for key in keys if (value := getattr(key, word)) is not None}) or None
+
+    names = tuple(key.name for key in keys)
+    return {"by": names, "levels": each("levels"), "by_missing": each("missing"), "other": each("other")}
+
+
+def count_groups(keys: Sequence[Levels]) -> int:
+    """Number of groups; one where all records are in it."""
+    return prod(len(key.labels) for key in keys)
+
+
+def labels_of(keys: Sequence[Levels]) -> list[tuple[str, ...]]:
+    """The groups along each axis."""
+    return [key.labels for key in keys]
+
+
+def title_of(what: str, keys: Sequence[Levels]) -> str:
+    """What is released, by which groups."""
+    return f"{what} by {list_names(keys)}" if keys else what
+
+
 def indicator(name: str, level: Any, missing: Any) -> Levels:
     """A column of which the last level counts: the one named, or 1 (true) of a column of 0 and 1."""
-    if missing is not None and not isinstance(missing, bool):
-        raise TypeError("missing must be True (counts as having it), False (as not having it) or None (refused)")
+    skip = isinstance(missing, str) and missing == "skip"
+    if not (missing is None or isinstance(missing, bool) or skip):
+        raise TypeError(
+            "missing must be True (counts as having it), False (as not having it), 'skip' (left out) or None (refused)"
+        )
     if level is None:
-        return Levels(name, (0, 1), None, None if missing is None else int(missing), keywords=("level", "missing"))
+        fill = missing if missing is None or skip else int(missing)
+        return Levels(name, (0, 1), None, fill, keywords=("level", "missing"))
     level = level.item() if isinstance(level, np.generic) else level
     if not isinstance(level, str | bool | int):
         raise TypeError(f"level must be text, an integer or a boolean, got {_check.shown(level)}")
-    place = None if missing is None else level if missing else ELSEWHERE
+    place = None if missing is None else SKIP if skip else level if missing else ELSEWHERE
     return Levels(name, (level,), ELSEWHERE, place)
 
 
@@ -132,7 +197,7 @@ def fixed_denominator(denominator: Any) -> int | None:
 
 def refuse_denominator(denominator: int | None, terms: Terms) -> None:
     """A denominator is needless where n is public."""
-    if denominator is not None and not terms.protects_rows:
+    if denominator is not None and terms.rows is not None:
         raise ValueError(
             "denominator= belongs to neighbours='add-remove': under 'substitute' the number of rows is public, and is "
             "what is divided by"

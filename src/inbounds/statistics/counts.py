@@ -2,32 +2,35 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from inbounds._types import Level
-from inbounds._types import Levels as LevelList
+from inbounds._types import By, GroupLevels, GroupPlace, Level
 from inbounds.derivations import Direct, MeanOfSums
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
-from inbounds.privacy.certified import joint_law
 from inbounds.privacy.terms import Terms
-from inbounds.record.draft import Draft, Exact
+from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
     UNIT_INTERVAL,
+    count_groups,
+    fields_of_groups,
     fixed_denominator,
-    groups_of,
     indicator,
     keep,
+    keys_of,
+    labels_of,
+    list_names,
     refuse_denominator,
     refuse_with,
+    title_of,
 )
-from inbounds.statistics.drafts import draft_counts, draft_single, make_draft
+from inbounds.statistics.drafts import draft_counts, draft_of_sums, draft_single
 from inbounds.statistics.share import Number, Share
 from inbounds.tables import coordinates
-from inbounds.tables.answers import Cells
-from inbounds.tables.coordinates import MomentSums
+from inbounds.tables.answers import Cell, Cells
+from inbounds.tables.coordinates import Coordinate, MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
@@ -43,73 +46,69 @@ class Count:
 
     column: str | None = None
     level: Level | None = None
-    missing: bool | None = None
-    by: str | None = None
-    levels: LevelList | None = None
-    by_missing: Level | None = None
-    other: Level | None = None
-    _key: Levels | None = field(init=False, repr=False, compare=False)
+    missing: bool | Literal["skip"] | None = None
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
+    # The level that is counted, or the groups.
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "count"
     traits: ClassVar[Traits] = Traits(columns="level or none", counted=True, whole=True)
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        if self.by is not None:
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        if keys:
             refuse_with(
                 "by=; use crosstab for levels by groups", column=self.column, level=self.level, missing=self.missing
             )
-            key: Levels | None = groups_of(self.by, self.levels, self.by_missing, self.other)
-            keep(self, levels=None if key is None else key.levels, _key=key)
-            return
-        refuse_with(
-            "a single count; name the groups with by=",
-            levels=self.levels,
-            other=self.other,
-            by_missing=self.by_missing,
-        )
-        if self.level is None:
-            if self.column is not None:
-                raise TypeError("name the level to count in the column, as in count(table, 'smoker', level='yes', ...)")
-            keep(self, _key=None)
-            return
-        if self.column is None:
-            raise TypeError("name the column of the level, as in count(table, 'smoker', level='yes', ...)")
-        key = indicator(self.column, self.level, self.missing)
-        keep(self, level=key.levels[0], _key=key)
+        elif self.level is not None:
+            if self.column is None:
+                raise TypeError("name the column of the level, as in count(table, 'smoker', level='yes', ...)")
+            keys = (indicator(self.column, self.level, self.missing),)
+            keep(self, level=keys[0].levels[0])
+        elif self.column is not None:
+            raise TypeError("name the level to count in the column, as in count(table, 'smoker', level='yes', ...)")
+        keep(self, **fields_of_groups(keys if self.by is not None else ()), _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return () if self._key is None else (self._key,)
+        return self._keys
 
     @property
     def title(self) -> str:
-        if self._key is None:
+        if not self._keys:
             return "count of all records"
-        return f"count of {self._key.name}" + ("" if self.by is not None else f" = {self._key.labels[-1]}")
+        if self.by is not None:
+            return f"count of {list_names(self._keys)}"
+        return f"count of {self.column} = {self._keys[0].labels[-1]}"
 
     def numbers(self, terms: Terms) -> int:
-        return len(self._key.labels) if self._key is not None and self.by is not None else 1
+        return count_groups(self._keys) if self.by is not None else 1
 
     def draft(self, terms: Terms) -> Draft:
         top = None if terms.rows is None else Fraction(terms.rows)
-        if self._key is None:
-            if not terms.protects_rows:
+        if not self._keys:
+            if terms.rows is not None:
                 raise TypeError(
                     "under neighbours='substitute' the number of rows is public; name a level to count, or use "
                     "neighbours='add-remove'"
                 )
             return draft_single(self, terms, coordinates.count((), terms.unit, None), Request(), [])
         if self.by is not None:
-            return draft_counts(self, terms, Direct(), [self._key], top=top)
-        number = coordinates.count((0,), terms.unit, terms.rows)
-        return draft_single(self, terms, number, Request((self._key,)), [self._key])
+            return draft_counts(self, terms, Direct(), self._keys, top=top)
+        return draft_single(self, terms, self._number(terms), Request(self._keys), self._keys)
+
+    def _number(self, terms: Terms) -> Coordinate:
+        return coordinates.count((0,), terms.unit, terms.rows)
 
     def share(self, terms: Terms) -> Share | None:
         """One level of a public number of records can be drawn with other numbers."""
-        if self._key is None or self.by is not None:
+        if not self._keys or self.by is not None:
             return None
-        return Number(coordinates.count((0,), terms.unit, terms.rows), Request((self._key,)), (self._key,))
+        return Number(self._number(terms), Request(self._keys), self._keys)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         maker = intervals.counted if release.group is None else intervals.averaged
@@ -121,15 +120,22 @@ class Count:
 class Proportion:
     """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
 
+    With ``by``, the share in each group: a noisy count over a noisy size.
+
     >>> Proportion("smoker", level="yes").title
     'proportion of smoker = yes'
     """
 
     column: str
     level: Level | None = None
-    missing: bool | None = None
+    missing: bool | Literal["skip"] | None = None
     denominator: int | None = None
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
     _key: Levels = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "proportion"
     traits: ClassVar[Traits] = Traits(columns="level", counted=True, shares=True)
@@ -137,48 +143,58 @@ class Proportion:
 
     def __post_init__(self) -> None:
         key = indicator(self.column, self.level, self.missing)
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        if keys:
+            refuse_with("by=", denominator=self.denominator)
         level = None if self.level is None else key.levels[0]
-        keep(self, level=level, denominator=fixed_denominator(self.denominator), _key=key)
+        over = fixed_denominator(self.denominator)
+        keep(self, **fields_of_groups(keys), level=level, denominator=over, _key=key, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return (self._key,)
+        return self._key, *self._keys
 
     @property
     def title(self) -> str:
-        return f"proportion of {self.column} = {self._key.labels[-1]}"
+        return title_of(f"proportion of {self.column} = {self._key.labels[-1]}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
+        if self._keys:
+            return 2 * count_groups(self._keys)
         return 2 if terms.rows is None and self.denominator is None else 1
 
     def draft(self, terms: Terms) -> Draft:
         refuse_denominator(self.denominator, terms)
-        place, request = len(self._key.levels) - 1, Request((self._key,))
+        place, request = len(self._key.levels) - 1, Request((*self._keys, self._key))
         over = terms.rows if self.denominator is None else self.denominator
-        if over is not None:
+        if over is not None and not self._keys:
             return draft_single(self, terms, coordinates.share((place,), terms.unit, over), request, [self._key])
-        # Where n is protected: the mean of a column of 0 and 1.
+        # Where n is protected, and in groups: the mean of a column of 0 and 1.
+        last = len(self._key.labels)
         zero_one = Quantised(Numeric.of(self.column, (0, 1), integer=True), 1)
-        moments = MomentSums((zero_one,))
 
-        def exact(cells: Cells) -> Exact:
-            sizes = {cell: size for cell, (size, _, _) in cells.items()}
-            return [moments((sum(sizes.values()), (sizes.get((place,), 0),), ()))]
+        def find(cells: Cells, group: tuple[int, ...]) -> Cell:
+            # What is skipped has a cell beyond that of the records without the level.
+            sizes = {cell[-1]: cells[cell][0] for cell in cells if cell[:-1] == group and cell[-1] <= last}
+            return sum(sizes.values()), (sizes.get(place, 0),), ()
 
-        return make_draft(
+        return draft_of_sums(
             self,
             terms,
             MeanOfSums(),
-            joint_law(self.name, terms, moments.sensitivity, moments.dimension, terms.unit.cell_changes),
-            request,
-            exact,
-            bounds=[UNIT_INTERVAL],
-            columns=[self._key, zero_one],
-            units=[Fraction(1)] * moments.dimension,
+            MomentSums((zero_one,)),
+            [UNIT_INTERVAL] * count_groups(self._keys),
+            by=self._keys,
+            axes=labels_of(self._keys),
+            request=request,
+            columns=[*self._keys, self._key, zero_one],
+            find=find,
         )
 
     def share(self, terms: Terms) -> Share | None:
         """One level of a public number of records can be drawn with other numbers."""
+        if self._keys:
+            return None
         assert terms.rows is not None
         refuse_denominator(self.denominator, terms)
         number = coordinates.share((len(self._key.levels) - 1,), terms.unit, terms.rows)

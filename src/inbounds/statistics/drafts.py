@@ -1,6 +1,7 @@
 """The few ways in which a release is drafted: one number, elements, sums, moments, counts."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from math import prod
@@ -15,7 +16,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import ColumnRule, Release
 from inbounds.record.statistic import Statistic
-from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.answers import Cell, Cells, counts_of
 from inbounds.tables.coordinates import Coordinate, MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import (
@@ -25,7 +26,6 @@ from inbounds.tables.schema import (
     Key,
     Levels,
     Numeric,
-    Place,
     Quantised,
 )
 
@@ -46,9 +46,9 @@ def rule_of(column: Column | Quantised, sizes: tuple[int, ...] | None = None) ->
 
 
 def _place(level: Any, column: Levels) -> str | None:
-    if level is None or isinstance(level, Place):
-        return f"not {' or '.join(column.labels)}" if level is ELSEWHERE else None
-    return str(level)
+    if level is ELSEWHERE:
+        return f"not {' or '.join(column.texts)}"
+    return None if level is None else str(level)
 
 
 def make_draft(
@@ -127,15 +127,24 @@ def draft_of_sums(
     *,
     by: Sequence[Key] = (),
     axes: Sequence[Sequence[str]] = (),
+    request: Request | None = None,
+    columns: Sequence[Column | Quantised] | None = None,
+    find: Callable[[Cells, tuple[int, ...]], Cell | None] = lambda cells, group: cells.get(group),
 ) -> Draft:
     """Whatever can be made of noisy sums and noisy counts: nothing about sizes needs to be public.
 
+    ``find`` makes the sums of a group of what was counted by ``request``, where that is not what is released.
+
     With groups a record is in one of them, so that each group's vector has noise of its own, and what one unit costs is
-    counted once for every group it can leave or enter.
+    counted once for every group it can leave or enter. Without groups, and with a record substituted (in a selection of
+    the table's records), one vector moves: by what a record that takes another value, comes or goes can do to it.
     """
     groups = list(product(*(range(len(key.labels)) for key in by)))
-    changes, name, moved = terms.unit.cell_changes, statistic.name, moments.sensitivity
-    if moments.products:
+    changes, name = terms.unit.cell_changes, statistic.name
+    if not by and terms.neighbours == "substitute":
+        moments, changes = replace(moments, selected=True), 1
+    moved = moments.sensitivity * (terms.contributions if moments.selected else 1)
+    if moments.products or moments.selected:
         certificate = norm_law(name, terms, moved, (moments.block,), changes)
     else:
         certificate = joint_law(name, terms, moved, moments.dimension, changes)
@@ -144,11 +153,11 @@ def draft_of_sums(
         terms,
         derivation,
         certificate,
-        Request(tuple(by), moments.columns, moments.products),
-        lambda cells: [moments(cells.get(group)) for group in groups],
+        Request(tuple(by), moments.columns, moments.products) if request is None else request,
+        lambda cells: [moments(find(cells, group)) for group in groups],
         bounds=bounds,
-        columns=[*moments.columns, *by],
-        units=[Fraction(1)] * (len(groups) * moments.dimension),
+        columns=[*moments.columns, *by] if columns is None else columns,
+        units=moments.units * len(groups),
         axes=axes,
     )
 

@@ -14,6 +14,7 @@ from inbounds.privacy.certified import Bound, norm_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group, register_drafter
+from inbounds.record.selection import is_selection
 from inbounds.record.statistic import Statistic
 from inbounds.statistics.base import quantise
 from inbounds.statistics.drafts import make_draft
@@ -33,7 +34,7 @@ _MOST_NUMBERS = 1000
 def offer(statistic: Statistic, terms: Terms) -> Share | None:
     """What a statistic can bring to a draw of several; None where it has to be drawn by itself."""
     share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
-    if share is None or terms.rows is None or terms.bounding == "truncated":
+    if share is None or terms.rows is None or terms.bounding == "truncated" or is_selection(statistic):
         return None
     return share(terms) if statistic.numbers(terms) <= _MOST_NUMBERS else None
 

@@ -159,7 +159,7 @@ def choose_repair(repair: Any, columns: int) -> Any:
 
 def check_method(method: str, terms: Terms) -> None:
     """Refuse what cannot be drawn jointly, or in turn."""
-    if terms.protects_rows and (method != "joint" or terms.bounding == "truncated"):
+    if terms.rows is None and (method != "joint" or terms.bounding == "truncated"):
         raise ValueError(
             "neighbours='add-remove' draws all sums and the count together; use method='joint' and bounding='bit'"
         )

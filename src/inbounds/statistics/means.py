@@ -1,33 +1,39 @@
 """Mean and sum of a column."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
 from typing import Any, ClassVar
 
-from inbounds._types import Bounds, Level
-from inbounds._types import Levels as LevelList
-from inbounds.derivations import MeanOfMoments, MeanOfSums
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace
+from inbounds.derivations import Clamped, MeanOfMoments, MeanOfSums
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
-from inbounds.privacy.certified import Bound
+from inbounds.privacy.certified import Bound, joint_law
 from inbounds.privacy.terms import Terms
-from inbounds.record.draft import Draft
+from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
+    count_groups,
+    fields_of_groups,
     fixed_denominator,
-    groups_of,
     keep,
+    keys_of,
+    labels_of,
     numeric,
     quantise,
     refuse_denominator,
     refuse_with,
+    title_of,
 )
-from inbounds.statistics.drafts import draft_of_sums, draft_single
+from inbounds.statistics.drafts import draft_of_sums, draft_single, make_draft
 from inbounds.statistics.share import Number, OfMoments, Share
 from inbounds.tables import coordinates
+from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
-from inbounds.tables.schema import Column, Levels, Numeric
+from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 
 @register
@@ -47,13 +53,13 @@ class Mean:
     bounds: Bounds
     missing: Any = None
     integer: bool = False
-    by: str | None = None
-    levels: LevelList | None = None
-    by_missing: Level | None = None
-    other: Level | None = None
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
     denominator: int | None = None
     _column: Numeric = field(init=False, repr=False, compare=False)
-    _key: Levels | None = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "mean"
     traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
@@ -61,47 +67,38 @@ class Mean:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
-        if self.by is None:
-            refuse_with(
-                "a single mean; name the groups with by=",
-                levels=self.levels,
-                other=self.other,
-                by_missing=self.by_missing,
-            )
-            key = None
-        else:
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        if keys:
             refuse_with("by=", denominator=self.denominator)
-            key = groups_of(self.by, self.levels, self.by_missing, self.other)
         keep(
             self,
+            **fields_of_groups(keys),
             bounds=(column.lower, column.upper),
             missing=column.missing,
-            levels=None if key is None else key.levels,
             denominator=fixed_denominator(self.denominator),
             _column=column,
-            _key=key,
+            _keys=keys,
         )
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return (self._column,) if self._key is None else (self._column, self._key)
+        return self._column, *self._keys
 
     @property
     def title(self) -> str:
-        return f"mean of {self.column}" + ("" if self.by is None else f" by {self.by}")
+        return title_of(f"mean of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
-        if self._key is not None:
-            return 2 * len(self._key.labels)
+        if self._keys:
+            return 2 * count_groups(self._keys)
         return 2 if terms.rows is None and self.denominator is None else 1
 
     def draft(self, terms: Terms) -> Draft:
         refuse_denominator(self.denominator, terms)
         column, bound = quantise(self._column, terms), _bound(self._column)
-        if self._key is not None:
-            labels = self._key.labels
-            moments, way, bounds = MomentSums((column,)), MeanOfSums(), [bound] * len(labels)
-            return draft_of_sums(self, terms, way, moments, bounds, by=[self._key], axes=[labels])
+        if self._keys:
+            moments, way, bounds = MomentSums((column,)), MeanOfSums(), [bound] * count_groups(self._keys)
+            return draft_of_sums(self, terms, way, moments, bounds, by=self._keys, axes=labels_of(self._keys))
         if terms.rows is None and self.denominator is None:
             return draft_of_sums(self, terms, MeanOfSums(), MomentSums((column,)), [bound])
         if terms.rows is None:
@@ -113,7 +110,7 @@ class Mean:
 
     def share(self, terms: Terms) -> Share | None:
         """The mean of a public number of records follows from its sum, which others of a draw may have anyway."""
-        if self._key is not None:
+        if self._keys:
             return None
         refuse_denominator(self.denominator, terms)
         assert terms.rows is not None
@@ -131,13 +128,18 @@ class Mean:
 @register
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of a column, within n times its bounds where n is public."""
+    """The sum of a column, of all records or of each group, within n times its bounds where n is public."""
 
     column: str
     bounds: Bounds
     missing: Any = None
     integer: bool = False
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
     _column: Numeric = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "sum"
     traits: ClassVar[Traits] = Traits(meaning="total")
@@ -145,31 +147,64 @@ class Sum:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
-        keep(self, bounds=(column.lower, column.upper), missing=column.missing, _column=column)
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        rules = fields_of_groups(keys)
+        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return (self._column,)
+        return self._column, *self._keys
 
     @property
     def title(self) -> str:
-        return f"sum of {self.column}"
+        return title_of(f"sum of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
-        return 1
+        return count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         column = quantise(self._column, terms)
+        if self._keys:
+            return self._draft_groups(terms, column)
         number = coordinates.total(column, terms.unit, terms.rows)
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
+    def _draft_groups(self, terms: Terms, column: Quantised) -> Draft:
+        """The sum of each group, with noise of its own: a record adds to one of them at most its larger bound."""
+        bounds, most = self._column, max(abs(self._column.lower), abs(self._column.upper))
+        size = count_groups(self._keys)
+        lower, upper = (None if bounds.lower < 0 else Fraction(0)), (None if bounds.upper > 0 else Fraction(0))
+        if terms.rows is not None:
+            lower, upper = min(terms.rows * bounds.lower, Fraction(0)), max(terms.rows * bounds.upper, Fraction(0))
+        groups = list(product(*(range(len(key.labels)) for key in self._keys)))
+
+        def exact(cells: Cells) -> Exact:
+            found = [cells.get(group, (0, (0,), ())) for group in groups]
+            return [[count * bounds.lower + column.step * sums[0]] for count, sums, _ in found]
+
+        return make_draft(
+            self,
+            terms,
+            Clamped(),
+            joint_law(self.name, terms, most, 1, terms.unit.cell_changes),
+            Request(self._keys, (column,)),
+            exact,
+            bounds=[(lower, upper)] * size,
+            columns=[column, *self._keys],
+            units=[Fraction(1)] * size,
+            axes=labels_of(self._keys),
+        )
+
     def share(self, terms: Terms) -> Share | None:
         """The sum of a public number of records can be drawn with other numbers."""
+        if self._keys:
+            return None
         column = quantise(self._column, terms)
         return Number(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.averaged, release, level, kind, variance)
+        maker = intervals.summed if self._keys else intervals.averaged
+        return intervals.interval_by(maker, release, level, kind, variance)
 
 
 def _bound(column: Numeric) -> Bound:

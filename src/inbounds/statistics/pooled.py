@@ -179,7 +179,7 @@ def _public_sizes(sizes: Any, key: Levels) -> tuple[int, ...] | None:
 def _check_sizes(sizes: Any, terms: Terms) -> tuple[int, ...] | None:
     if sizes is None:
         return None
-    if terms.protects_rows:
+    if terms.rows is None:
         raise ValueError(
             "sizes= cannot be combined with neighbours='add-remove': there the sizes of groups are protected"
         )

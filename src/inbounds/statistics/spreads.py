@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from inbounds import _check
-from inbounds._types import Bounds, PlausibleSpread, SpreadMethod
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, PlausibleSpread, SpreadMethod
 from inbounds.derivations import Direct, SpreadOfMoments, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
 from inbounds.inference import intervals, spreads
@@ -18,13 +18,22 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import keep, numeric, quantise
+from inbounds.statistics.base import (
+    count_groups,
+    fields_of_groups,
+    keep,
+    keys_of,
+    labels_of,
+    numeric,
+    quantise,
+    title_of,
+)
 from inbounds.statistics.drafts import draft_moments, draft_of_sums, draft_single, law_of_number
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
-from inbounds.tables.schema import Column, Numeric
+from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 METHODS = ("moments", "direct")
 # Variances of the noise of Σu² and Σu at ε = 1, where both are drawn together: (d+1)(d+2) times the second moments of
@@ -47,7 +56,12 @@ class Variance:
     method: SpreadMethod | None = None
     missing: Any = None
     integer: bool = False
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
     _column: Numeric = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "variance"
     traits: ClassVar[Traits] = Traits(variance=True, meaning="squared spread")
@@ -56,24 +70,27 @@ class Variance:
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
         check_method(self.method)
-        keep(self, bounds=(column.lower, column.upper), missing=column.missing, _column=column)
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        rules = fields_of_groups(keys)
+        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return (self._column,)
+        return self._column, *self._keys
 
     @property
     def title(self) -> str:
-        return f"variance of {self.column}"
+        return title_of(f"variance of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
-        return count_numbers(self.method, terms)
+        return 3 * count_groups(self._keys) if self._keys else count_numbers(self.method, terms)
 
     def draft(self, terms: Terms) -> Draft:
-        column, method = quantise(self._column, terms), find_method(self.method, terms)
-        if terms.rows is None:
+        column = quantise(self._column, terms)
+        method = find_method(self.method, terms, grouped=bool(self._keys))
+        if terms.rows is None or self._keys:
             largest: Bound = (Fraction(0), self._column.width**2 / 2)
-            return draft_of_sums(self, terms, SpreadOfSums(), MomentSums((column,), products=True), [largest])
+            return _draft_groups(self, terms, SpreadOfSums(), column, largest)
         (number,) = coordinates.covariances([column], terms.unit, terms.rows)
         if method == "moments":
             return draft_moments(self, terms, SpreadOfMoments(terms.rows), [column], [(number.lower, number.upper)])
@@ -82,7 +99,7 @@ class Variance:
     def share(self, terms: Terms) -> Share | None:
         """Made of moments it can be drawn with whatever else is."""
         assert terms.rows is not None
-        if find_method(self.method, terms) != "moments":
+        if self._keys or find_method(self.method, terms) != "moments":
             return None
         (number,) = coordinates.covariances([quantise(self._column, terms)], terms.unit, terms.rows)
         return OfMoments((self._column,), SpreadOfMoments(terms.rows), ((number.lower, number.upper),))
@@ -107,7 +124,12 @@ class StandardDeviation:
     method: SpreadMethod | None = None
     missing: Any = None
     integer: bool = False
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
     _column: Numeric = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "standard_deviation"
     traits: ClassVar[Traits] = Traits(needs_truth=True, meaning="spread")
@@ -116,27 +138,29 @@ class StandardDeviation:
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
         check_method(self.method)
-        keep(self, bounds=(column.lower, column.upper), missing=column.missing, _column=column)
+        keys = keys_of(self.by, self.levels, self.by_missing, self.other)
+        rules = fields_of_groups(keys)
+        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return (self._column,)
+        return self._column, *self._keys
 
     @property
     def title(self) -> str:
-        return f"standard_deviation of {self.column}"
+        return title_of(f"standard_deviation of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
-        if terms.rows is None:
-            return 3
+        if terms.rows is None or self._keys:
+            return 3 * count_groups(self._keys)
         return 2 if find_method(self.method, terms) == "moments" and not self._own_is_better(terms) else 1
 
     def draft(self, terms: Terms) -> Draft:
-        column, method = self._quantise(terms), find_method(self.method, terms)
-        if terms.rows is None:
+        column, method = self._quantise(terms), find_method(self.method, terms, grouped=bool(self._keys))
+        if terms.rows is None or self._keys:
             # Two numbers attain W/√2, a little less than which is 70/99 W.
             largest: Bound = (Fraction(0), self._column.width * Fraction(70, 99))
-            return draft_of_sums(self, terms, SpreadOfSums(root=True), MomentSums((column,), products=True), [largest])
+            return _draft_groups(self, terms, SpreadOfSums(root=True), column, largest)
         (variance,) = coordinates.covariances([column], terms.unit, terms.rows)
         itself = coordinates.standard_deviation(variance)
         own, root = law_of_number(itself, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
@@ -171,7 +195,7 @@ class StandardDeviation:
     def share(self, terms: Terms) -> Share | None:
         """The root of a variance that is made of moments can be drawn with whatever else is."""
         assert terms.rows is not None
-        if find_method(self.method, terms) != "moments":
+        if self._keys or find_method(self.method, terms) != "moments":
             return None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
         itself, way = coordinates.standard_deviation(variance), SpreadOfMoments(terms.rows, root=True)
@@ -182,6 +206,15 @@ class StandardDeviation:
             return intervals.interval_by(spreads.of_sums, release, level, kind, variance)
         maker = spreads.one_deviation if release.derivation.plain else spreads.root_of_variance
         return intervals.interval_by(maker, release, level, kind, variance)
+
+
+def _draft_groups(
+    statistic: Variance | StandardDeviation, terms: Terms, way: SpreadOfSums, column: Quantised, largest: Bound
+) -> Draft:
+    """A spread of each group, or of all records where their number is secret: from noisy sums and counts."""
+    keys, moments = statistic._keys, MomentSums((column,), products=True)
+    bounds = [largest] * count_groups(keys)
+    return draft_of_sums(statistic, terms, way, moments, bounds, by=keys, axes=labels_of(keys))
 
 
 def _in_bounds(part: Certificate) -> Laplace | Staircase:
@@ -199,11 +232,12 @@ def check_method(method: Any) -> None:
         _check.choice(method, "method", METHODS)
 
 
-def find_method(method: SpreadMethod | None, terms: Terms) -> SpreadMethod:
+def find_method(method: SpreadMethod | None, terms: Terms, *, grouped: bool = False) -> SpreadMethod:
     """The method that was asked for, or the one with the smaller error in the middle of the bounds."""
-    if method == "direct" and terms.rows is None:
+    if method == "direct" and (terms.rows is None or grouped):
         raise ValueError(
-            "method='direct' needs a public number of rows: neighbours='add-remove' draws sums and the count together"
+            "method='direct' needs a public number of records: neighbours='add-remove', groups and selections draw "
+            "sums and the count together"
         )
     if method == "moments" and terms.bounding == "truncated":
         raise ValueError(

@@ -10,7 +10,18 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from inbounds.tables.schema import MISSING, OTHER, Column, DataError, Edges, Key, Levels, to_hexadecimal
+from inbounds.tables.schema import (
+    MISSING,
+    OTHER,
+    Column,
+    Condition,
+    DataError,
+    Edges,
+    Key,
+    Levels,
+    Place,
+    to_hexadecimal,
+)
 
 # Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
 Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
@@ -70,7 +81,7 @@ def make_refusal(column: Column, what: str) -> DataError:
         unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
         return DataError(
             f"column {column.name!r} has missing values{unreadable}; say what they count as with {missing}=, or leave "
-            "them out"
+            f"them out with {missing}='skip'"
         )
     if other == "level":
         return DataError(f"column {column.name!r} holds values other than 0 and 1; name the one to count with level=")
@@ -89,10 +100,14 @@ def to_whole(column: Any) -> npt.NDArray[np.int64]:
     return np.array([integer(value) for value in column], dtype=np.int64)
 
 
-def places_of(key: Key, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
+def places_of(key: Key | Condition, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
     """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
+    if isinstance(key, Condition):
+        return to_whole(labels)
     if isinstance(key, Edges):
         places = to_whole(labels)
+        if isinstance(key.missing, Place):
+            places = np.where(places == MISSING, len(key.edges) - 1, places)
     elif not labels.dtype.is_numeric():
         places = _by_text(key, labels, to_hexadecimal if hexadecimal else str)
     elif isinstance(key.levels[0], str):
@@ -124,7 +139,7 @@ def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.
 
 
 def _by_text(key: Levels, labels: Any, write: Callable[[str], str]) -> npt.NDArray[np.int64]:
-    places = zip((*key.labels, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True)
+    places = zip((*key.texts, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True)
     known = {write(label): place for label, place in places}
     found = [known.get(str(label)) for label in labels]
     if None in found:

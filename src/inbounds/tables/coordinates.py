@@ -108,12 +108,13 @@ def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Coordinate:
 def total(column: Quantised, unit: Unit, rows: int | None) -> Coordinate:
     """claim:statistic-sum. Sum: moves by W when a record is replaced, by max(|lower|, |upper|) when one comes or goes.
 
-    Bounds are n times the column's where n is public; otherwise a sum of numbers of one sign is bounded by zero.
+    In a selection of secret size it moves by the larger of both. Bounds are n times the column's where n is public;
+    otherwise a sum of numbers of one sign is bounded by zero.
     """
     bounds = column.column
     lower = Fraction(0) if bounds.lower >= 0 else None
     upper = Fraction(0) if bounds.upper <= 0 else None
-    moved = max(abs(bounds.lower), abs(bounds.upper))
+    moved = max(abs(bounds.lower), abs(bounds.upper), bounds.width if unit.neighbours == "substitute" else Fraction(0))
     if rows is not None:
         lower, upper, moved = rows * bounds.lower, rows * bounds.upper, bounds.width
 
@@ -241,12 +242,13 @@ class MomentSums:
     claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
     asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small, and no
     size needs to be public. Where it is, and a record is substituted (not ``counted``), there is no count among them,
-    and the others are in halves.
+    and the others are in halves. So are they where a record is substituted of which only some are ``selected``.
     """
 
     columns: tuple[Quantised, ...]
     products: bool = False
     counted: bool = True
+    selected: bool = False
 
     @property
     def request(self) -> Request:
@@ -261,7 +263,17 @@ class MomentSums:
     @property
     def block(self) -> str:
         """What bounds the move of all of them; see `inbounds.privacy.norms`."""
-        return str(Block("counted moments" if self.counted else "moments", len(self.columns)))
+        if self.selected:
+            kind = "selected moments" if self.products else "selected sums"
+        else:
+            kind = "counted moments" if self.counted else "moments"
+        return str(Block(kind, len(self.columns)))
+
+    @property
+    def units(self) -> list[Fraction]:
+        """What one of each coordinate is worth."""
+        whole = self.counted and not self.selected
+        return [Fraction(1)] * self.counted + [Fraction(1 if whole else 2)] * (self.dimension - self.counted)
 
     @property
     def sensitivity(self) -> Fraction:
@@ -284,7 +296,8 @@ class MomentSums:
             u = 4 * Fraction(product * pair.unit, pair.first.count * pair.second.count) + count
             u -= 2 * (Fraction(sums[i], pair.first.count) + Fraction(sums[j], pair.second.count))
             result.append(2 * u - count if i == j else u)
-        return [Fraction(count), *result] if self.counted else [x / 2 for x in result]
+        unit = self.units[-1]
+        return [*([Fraction(count)] if self.counted else []), *(x / unit for x in result)]
 
 
 def _empty(sums: int, products: int = 0) -> Cell:

@@ -21,11 +21,12 @@ import numpy as np
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import rules
 from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
+from inbounds.tables.arithmetic import floor
 from inbounds.tables.dialects import prepare
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
-from inbounds.tables.schema import Edges, Levels, Quantised
+from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, to_hexadecimal
 from inbounds.tables.sources import Frame, check_types, guard
-from inbounds.tables.untyped import source_name
+from inbounds.tables.untyped import kind_of, source_name
 
 # And 64-bit integers, with a bit to spare.
 _INTEGERS = 1 << 62
@@ -120,15 +121,16 @@ class Plan:
         polars = frame.implementation.is_polars()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
         frame, types, text = self._prepare(frame)
-        names = {column: source_name(column, types) for column in request.columns}
+        values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
         frame = frame.select(
-            **{f"c{i}": rules.number(names[one.column], types[names[one.column]]) for i, one in sums},
-            **{f"g{i}": rules.key_values(key, names[key], types[names[key]]) for i, key in keys},
+            **{f"c{i}": values.numbers(one.column) for i, one in sums},
+            **{f"g{i}": values.keys(key) for i, key in keys if not _is_presence(key)},
         )
-        levels = [(f"g{i}", key, _choose_type(types[names[key]])) for i, key in keys if isinstance(key, Levels)]
+        levels = [(f"g{i}", key, values.type_of(key)) for i, key in keys if isinstance(key, Levels)]
         made = {
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
+            **{f"g{i}": self._selected(key, f"g{i}") for i, key in keys if isinstance(key, Condition)},
         }
         if text == "collated":
             told = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
@@ -149,7 +151,7 @@ class Plan:
             if polars and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
                 frame = rules.place_levels(frame, name, key)
                 continue
-            hexadecimal = text == "hexadecimal" and _is_text(dtype)
+            hexadecimal = text == "hexadecimal" and _is_text(dtype) and key.formula is None
             named = name.replace("g", "h") if hexadecimal else name
             frame = frame.with_columns(**{named: rules.label(key, nw.col(name), dtype, hexadecimal=hexadecimal)})
             groups[groups.index(name)] = named
@@ -159,12 +161,21 @@ class Plan:
     def _prepare(self, frame: Frame) -> tuple[Frame, Any, str]:
         """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
         types = frame.collect_schema()
-        numbers = [*(one.column.name for one in self.request.sums)]
-        numbers += [key.name for key in self.request.by if isinstance(key, Edges)]
-        keys = dict.fromkeys(key.name for key in self.request.by if isinstance(key, Levels))
-        text = [name for name in keys if name in types and _is_text(types[name])]
-        made = prepare(frame, text, [name for name in dict.fromkeys(numbers) if name in types])
+        columns = [(column, source_name(column, types)) for column in self.request.columns]
+        numbers = [name for column, name in columns if kind_of(column) == "number"]
+        text = [name for column, name in columns if _holds_text(column) and _is_text(types[name])]
+        made = prepare(frame, list(dict.fromkeys(text)), [name for name in dict.fromkeys(numbers) if name in types])
         return made.frame, types, made.text
+
+    def _selected(self, key: Condition, name: str) -> Any:
+        """The cell of each record under a condition, given that of its expression: 1 where a number is missing."""
+        import narwhals as nw
+
+        columns = [one.column for one in self.request.sums]
+        made = nw.lit(0.0) if _is_presence(key) else nw.col(name)
+        for column in key.present:
+            made = nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1.0)).otherwise(made)
+        return made
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
@@ -184,7 +195,7 @@ class Plan:
         for i, pair in enumerate(self.request.pairs):
             coarser, finer = _coarser_first(pair)
             k, j = nw.col(f"k{place[finer]}"), place[coarser]
-            whole[f"p{i}"] = rules.floor(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
+            whole[f"p{i}"] = floor(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
         # The next digits of all terms at once: a step for each term would nest hundreds of them.
         terms: dict[str, Any] = {}
         digits, largest = self.terms, self._largest()
@@ -232,11 +243,13 @@ def _is_text(dtype: Any) -> bool:
     return dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def _choose_type(dtype: Any) -> Any:
-    """The type in which a key is compared with its levels (see `rules.key_values`)."""
-    import narwhals as nw
+def _is_presence(key: Any) -> bool:
+    """Whether a key only asks for numbers that are there."""
+    return isinstance(key, Condition) and key.where is None
 
-    return nw.Float64() if dtype.is_integer() and dtype != nw.Int64 else dtype
+
+def _holds_text(column: Column) -> bool:
+    return isinstance(column, Levels) or (isinstance(column, Operand) and column.kind in ("text", "any"))
 
 
 def _divide(
@@ -249,9 +262,7 @@ def _divide(
         return frame, {}, {}
     frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
     whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
-    frame = frame.with_columns(
-        **{f"{name}_above_{level}": rules.floor(one * (1 / base)) for name, one in whole.items()}
-    )
+    frame = frame.with_columns(**{f"{name}_above_{level}": floor(one * (1 / base)) for name, one in whole.items()})
     above = {name: nw.col(f"{name}_above_{level}") for name in terms}
     return frame, {name: whole[name] - above[name] * base for name in terms}, above
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
-from inbounds.tables.schema import Column, Key, Quantised
+from inbounds.tables.schema import Column, Condition, Key, Quantised, list_read
 
 # Doubles hold whole numbers up to here, and so does every partial sum.
 EXACT = 1 << 53
@@ -40,11 +40,11 @@ class Product:
 class Request:
     """What to count in every cell of a table: records, sums of columns and, if asked for, of their products.
 
-    ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``. ``some`` asks for these
-    products alone.
+    ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``. A condition among them
+    is a key of two cells. ``some`` asks for these products alone.
     """
 
-    by: tuple[Key, ...] = ()
+    by: tuple[Key | Condition, ...] = ()
     sums: tuple[Quantised, ...] = ()
     products: bool = False
     some: tuple[Product, ...] | None = None
@@ -59,5 +59,5 @@ class Request:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns it reads."""
-        return *self.by, *(quantised.column for quantised in self.sums)
+        """All columns of the table that it reads."""
+        return list_read([*self.by, *(quantised.column for quantised in self.sums)])

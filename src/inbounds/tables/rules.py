@@ -6,12 +6,31 @@ floor(x + ½), since `round` has two meanings; nothing is cast from a double to 
 numbers by when/then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inbounds.tables.schema import MISSING, OTHER, DataError, Edges, Key, Levels, Quantised, to_hexadecimal
+from inbounds.tables.arithmetic import floor, zero_one
+from inbounds.tables.expressions import Expression
+from inbounds.tables.expressions.compiler import is_true, to_narwhals
+from inbounds.tables.expressions.dates import seconds_from_parts
+from inbounds.tables.schema import (
+    MISSING,
+    OTHER,
+    Condition,
+    DataError,
+    Edges,
+    Key,
+    Levels,
+    Numeric,
+    Operand,
+    Quantised,
+    to_hexadecimal,
+)
+from inbounds.tables.untyped import source_name
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -22,18 +41,15 @@ def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
     import narwhals as nw
 
     column = nw.col(name)
-    if dtype == nw.Boolean:
-        # A condition that is missing is no condition to all engines.
-        known = _zero_one(column.fill_null(False))
-        return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(known)
-    return column.cast(nw.Float64).fill_nan(None)
+    return _as_number(column) if dtype == nw.Boolean else column.cast(nw.Float64).fill_nan(None)
 
 
-def _zero_one(condition: "nw.Expr") -> "nw.Expr":
+def _as_number(condition: "nw.Expr") -> "nw.Expr":
+    """1 and 0 for true and false, with null for what is missing, which is no condition to all engines."""
     import narwhals as nw
 
-    # Integers first: to PostgreSQL 1.0 is a decimal number.
-    return nw.when(condition).then(1).otherwise(0).cast(nw.Float64)
+    known = zero_one(condition.fill_null(False))
+    return nw.when(condition.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(known)
 
 
 def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Expr":
@@ -47,20 +63,12 @@ def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Exp
     import narwhals as nw
 
     column = quantised.column
-    fill_value = float(column.lower if column.missing is None else column.missing)
-    scaled = (value.fill_null(fill_value) - float(column.lower)) * float(1 / quantised.step) + 0.5
+    scaled = (value.fill_null(float(column.fill)) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5
     if not polars:
         return floor(scaled.clip(0.0, top))
     # The same, at less than half of the cost in Polars.
     return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
-
-
-def floor(value: "nw.Expr") -> "nw.Expr":
-    """The floor in double precision: some engines make it an integer, whose products are then other numbers."""
-    import narwhals as nw
-
-    return value.floor().cast(nw.Float64)
 
 
 def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -82,11 +90,95 @@ def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
     return column.cast(nw.String)
 
 
-def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
-    """The number of the interval that a value is in, -1 for a missing one that is refused."""
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Columns of a frame as their rules read them, by the types that they have. ``write`` is how text is written there.
+
+    A column with a formula is made of others.
+    """
+
+    types: Mapping[str, Any]
+    write: Callable[[str], str] = str
+
+    def numbers(self, column: Numeric | Edges) -> "nw.Expr":
+        """A column of numbers in double precision, with null for what is missing."""
+        if column.formula is not None:
+            made = self._computed(column.formula)
+            return _as_number(made) if column.formula.kind == "boolean" else made
+        name = source_name(column, self.types)
+        return number(name, self.types[name])
+
+    def keys(self, key: Key | Condition) -> "nw.Expr":
+        """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
+        import narwhals as nw
+
+        if isinstance(key, Condition):
+            assert key.where is not None
+            held = is_true(key.where, self._operands(key.where), self.write)
+            return nw.when(held).then(0).otherwise(1).cast(nw.Float64)
+        if isinstance(key, Edges):
+            return self.numbers(key)
+        if key.formula is not None:
+            made = self._computed(key.formula)
+            if key.formula.kind == "number":
+                return made
+            words = ("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")
+            known = nw.when(made.fill_null(False)).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
+            return nw.when(made.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(known)
+        name = source_name(key, self.types)
+        return key_values(key, name, self.types[name])
+
+    def type_of(self, key: Levels) -> Any:
+        """The type in which a key is compared with its levels."""
+        import narwhals as nw
+
+        if key.formula is not None:
+            return nw.Float64() if key.formula.kind == "number" else nw.String()
+        dtype = self.types[source_name(key, self.types)]
+        return nw.Float64() if dtype.is_integer() and dtype != nw.Int64 else dtype
+
+    def _computed(self, formula: Expression) -> "nw.Expr":
+        return to_narwhals(formula, self._operands(formula), self.write)
+
+    def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
+        return {name: self._operand(Operand(name, kind)) for name, kind in formula.columns.items()}
+
+    def _operand(self, column: Operand) -> "nw.Expr":
+        """A column as an expression takes it: doubles, text, truth values or seconds, with null for what is missing."""
+        import narwhals as nw
+
+        name = source_name(column, self.types)
+        dtype, value = self.types[name], nw.col(name)
+        if column.kind == "number":
+            return number(name, dtype)
+        if column.kind == "time":
+            return value if dtype.is_float() else seconds_of(value, dtype)
+        if column.kind == "text":
+            return value.cast(nw.String)
+        if column.kind == "any":
+            return value.cast(nw.Float64).fill_nan(None) if dtype.is_float() else value
+        if dtype == nw.Boolean:
+            return value
+        # Booleans that came as words.
+        known = nw.when(value == "false").then(nw.lit(False)).otherwise(nw.lit(None, dtype=nw.Boolean))
+        return nw.when(value == "true").then(nw.lit(True)).otherwise(known)
+
+
+def seconds_of(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """A date or a time as seconds since 1970, by the numbers that a calendar has for it: engines agree on those."""
     import narwhals as nw
 
-    filled = value if key.missing is None else value.fill_null(float(key.missing))
+    parts = [value.dt.year(), value.dt.month(), value.dt.day()]
+    if isinstance(dtype, nw.Datetime):
+        parts += [value.dt.hour(), value.dt.minute(), value.dt.second()]
+    return seconds_from_parts(*(part.cast(nw.Float64) for part in parts))
+
+
+def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
+    """The number of the interval that a value is in, -1 for a missing one that counts as no number."""
+    import narwhals as nw
+
+    filled = value.fill_null(float(key.missing)) if isinstance(key.missing, Fraction) else value
     if key.spacing is not None:
         number = _find_interval(filled.fill_null(float(key.edges[0])), key, key.spacing)
         return nw.when(filled.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
@@ -98,10 +190,10 @@ def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
 def _find_interval(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
     """claim:spaced-edges. The number of an interval by division, which may be one off, then set right by comparing with
     the edges on both sides: the same as a comparison with every edge."""
-    first, last = float(key.edges[0]), float(key.cells - 1)
+    first, last = float(key.edges[0]), float(len(key.edges) - 2)
     guess = floor(((value - first) * (1 / width)).clip(0.0, last))
     below, above = guess * width + first, (guess + 1.0) * width + first
-    return (guess + _zero_one(value >= above) - _zero_one(value < below)).clip(0.0, last)
+    return (guess + zero_one(value >= above) - zero_one(value < below)).clip(0.0, last)
 
 
 def _add(terms: "list[nw.Expr]") -> "nw.Expr":
@@ -130,7 +222,7 @@ def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType", *, hexadecima
         # Only levels are cast to integers.
         named = nw.when(known).then(value).otherwise(nw.lit(first)).cast(nw.Int64)
     else:
-        known, named, absent = value.is_in([write(label) for label in key.labels]), value, value.is_null()
+        known, named, absent = value.is_in([write(text) for text in key.texts]), value, value.is_null()
     other, missing = (nw.lit(stray) for stray in strays)
     return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
 
@@ -144,14 +236,14 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
     for other values, -1 for missing ones."""
     import narwhals as nw
 
-    if len(key.labels) > _MOST_COLLATED:
+    if len(key.texts) > _MOST_COLLATED:
         raise DataError(
             f"column {key.name!r} has more than {_MOST_COLLATED} levels, the limit where this database compares text; "
             "read the table by another engine"
         )
     made = nw.lit(OTHER)
-    for number, label in reversed(list(enumerate(key.labels))):
-        made = nw.when(value == nw.lit(label)).then(nw.lit(number)).otherwise(made)
+    for number, text in reversed(list(enumerate(key.texts))):
+        made = nw.when(value == nw.lit(text)).then(nw.lit(number)).otherwise(made)
     return nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(made)
 
 
@@ -168,7 +260,7 @@ def place_levels(frame: Any, name: str, key: Levels) -> Any:
     import polars as pl
 
     number = f"{name}_number"
-    levels = pl.LazyFrame([pl.Series(name, key.labels), pl.Series(number, np.arange(len(key.labels)))])
+    levels = pl.LazyFrame([pl.Series(name, key.texts), pl.Series(number, np.arange(len(key.texts)))])
     frame = frame.join(nw.from_native(levels), on=name, how="left")
     found = nw.col(number).fill_null(OTHER)
     return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(found)})

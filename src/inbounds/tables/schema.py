@@ -1,8 +1,9 @@
 """Columns and their public rules: what each record becomes before anything is counted.
 
 A rule looks at one record and at public numbers, never at other records. A missing value (None, null, NaN) gets what
-the rule says: a number inside the bounds, a level, or refusal of the table. A number outside its bounds counts as the
-bound next to it; a value that is none of the levels goes to the level declared as ``other``, or the table is refused.
+the rule says: a number inside the bounds, a level, or refusal of the table; ``"skip"`` leaves the record out, and
+``"level"`` gives missing values a cell of their own. A number outside its bounds counts as the bound next to it; a
+value that is none of the levels goes to the level declared as ``other``, is skipped, or the table is refused.
 
 A refusal names the column and the rule. It does not say which record it was, how many there were, or what they held.
 """
@@ -11,15 +12,18 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from inbounds import _check
 from inbounds.errors import DataError as DataError
+
+if TYPE_CHECKING:
+    from inbounds.tables.expressions import Expression, Kind
 
 Level: TypeAlias = str | int | bool
 # Counts stay below 2^48, so that a product of doubles is known to an eighth of a step (see `engine`).
@@ -32,9 +36,27 @@ _LARGEST = 10**60
 OTHER, MISSING = -2, -1
 
 
+class Place(StrEnum):
+    """Where a record goes that belongs to no level.
+
+    To a cell that no level names, as when one level is counted; out of the statistic; to a level of its own; or to a
+    cell that must be empty of the records that count, where others may be in it.
+    """
+
+    ELSEWHERE = "elsewhere"
+    SKIP = "skip"
+    OWN = "level"
+    REFUSED = "refused"
+
+
+ELSEWHERE, SKIP, OWN, REFUSED = Place.ELSEWHERE, Place.SKIP, Place.OWN, Place.REFUSED
+
+
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """A column of numbers in [lower, upper]; ``missing`` is counted in place of a missing value, None refuses.
+    """A column of numbers in [lower, upper].
+
+    ``missing`` is counted in place of a missing value; None refuses, `SKIP` leaves the record out.
 
     ``integer`` declares whole numbers; others are rounded to the next one.
     """
@@ -42,8 +64,10 @@ class Numeric:
     name: str
     lower: Fraction
     upper: Fraction
-    missing: Fraction | None = None
+    missing: Fraction | Place | None = None
     integer: bool = False
+    # How it follows from other columns of the record, for one that the table does not have.
+    formula: "Expression | None" = None
 
     @classmethod
     def of(cls, name: str, bounds: Any, missing: Any = None, *, integer: Any = False) -> "Numeric":
@@ -61,8 +85,8 @@ class Numeric:
             raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
         if max(abs(lower), abs(upper)) > _LARGEST or (upper - lower) * _LARGEST < 1:
             raise ValueError(f"bounds of {name!r} must be below 1e60 in size and 1e-60 apart: use other units")
-        fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
-        if fill is not None and not lower <= fill <= upper:
+        fill = _fill_of(name, missing, own=False)
+        if isinstance(fill, Fraction) and not lower <= fill <= upper:
             raise ValueError(f"missing of {name!r} must lie within the bounds, got {_check.shown(missing)}")
         if not isinstance(integer, bool):
             raise TypeError(f"integer of {name!r} must be True or False, got {type(integer).__name__}")
@@ -81,7 +105,17 @@ class Numeric:
     @property
     def whole(self) -> bool:
         """Whether bounds and fill value are integers, so that integer records need no rounding."""
-        return all(bound.denominator == 1 for bound in (self.lower, self.upper, self.missing or Fraction(0)))
+        return all(bound.denominator == 1 for bound in (self.lower, self.upper, self.fill))
+
+    @property
+    def fill(self) -> Fraction:
+        """What stands in the sum for a missing value; where those are refused or skipped it does not matter."""
+        return self.missing if isinstance(self.missing, Fraction) else self.lower
+
+    @property
+    def skips(self) -> bool:
+        """Whether records without a value are left out."""
+        return self.missing is SKIP
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +133,7 @@ class Quantised:
     @property
     def filled(self) -> int:
         """The integer of a missing value."""
-        column = self.column
-        fill = column.lower if column.missing is None else column.missing
-        return int((fill - column.lower) / self.step + Fraction(1, 2))
+        return int((self.column.fill - self.column.lower) / self.step + Fraction(1, 2))
 
 
 def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
@@ -127,21 +159,13 @@ def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     return made
 
 
-class Place(Enum):
-    """Where a record goes that belongs to no level: a cell that no level names, as when one level is counted."""
-
-    ELSEWHERE = "elsewhere"
-
-
-ELSEWHERE = Place.ELSEWHERE
-
-
 @dataclass(frozen=True, slots=True)
 class Levels:
     """A column with a few public values, all text, all integers or all booleans.
 
-    ``other`` and ``missing`` say where values go that are none of them, and missing ones: to a level, `ELSEWHERE`, or
-    nowhere (None), which refuses the table.
+    ``other`` and ``missing`` say where values go that are none of them, and missing ones: to a level, `ELSEWHERE`, out
+    of the statistic (`SKIP`), missing ones to a level of their own (`OWN`), or nowhere (None), which refuses the table.
+    Where one of the levels has the name of such a place, it is the level that is meant.
     """
 
     name: str
@@ -150,30 +174,59 @@ class Levels:
     missing: Level | Place | None = None
     # What the user calls these two rules.
     keywords: tuple[str, str] = ("other", "missing")
+    formula: "Expression | None" = None
     # The levels as text: made once, since there may be a million of them.
+    texts: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    # Those of the cells that are published: the levels, and that of missing values if they have one of their own.
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         object.__setattr__(self, "levels", _levels(self.name, self.levels))
         texts = (str(level).lower() if isinstance(level, bool) else str(level) for level in self.levels)
-        object.__setattr__(self, "labels", tuple(texts))
+        object.__setattr__(self, "texts", tuple(texts))
         for rule, keyword in zip(("other", "missing"), self.keywords, strict=True):
-            level = _plain(getattr(self, rule))
+            level = self._find_place(_plain(getattr(self, rule)), rule)
             object.__setattr__(self, rule, level)
             known = type(level) is type(self.levels[0]) and level in self.levels
-            if not (known or level is None or level is ELSEWHERE):
-                raise ValueError(f"{keyword} of {self.name!r} must be one of its levels, got {_check.shown(level)}")
+            if not (known or level is None or isinstance(level, Place)):
+                places = "'skip' or 'level'" if rule == "missing" else "'skip'"
+                raise ValueError(
+                    f"{keyword} of {self.name!r} must be one of its levels, {places}, got {_check.shown(level)}"
+                )
+        own = (_unlike("missing", self.texts),) if self.missing is OWN else ()
+        object.__setattr__(self, "labels", (*self.texts, *own))
+
+    def _find_place(self, level: Any, rule: str) -> Any:
+        """A place by its name, where no level has that."""
+        if not isinstance(level, str) or isinstance(level, Place) or level in self.levels:
+            return level
+        places = {"skip": SKIP} | ({"level": OWN} if rule == "missing" else {})
+        return places.get(level, level)
 
     @property
     def cells(self) -> int:
-        """Number of cells, that of no level included."""
-        return len(self.levels) + (ELSEWHERE in (self.other, self.missing))
+        """Number of cells, those of no level included."""
+        return 1 + max([len(self.labels) - 1, *(self._place(place) or 0 for place in self._strayed)])
+
+    @property
+    def refused(self) -> int:
+        """The cell of what is `REFUSED`."""
+        return len(self.labels) + 2
+
+    @property
+    def _strayed(self) -> list[Place]:
+        return [level for level in (self.other, self.missing) if isinstance(level, Place)]
+
+    @property
+    def skips(self) -> bool:
+        """Whether records of no level are left out."""
+        return SKIP in self._strayed
 
     @property
     def strays(self) -> tuple[str, str]:
         """Labels for values that are no level and for missing ones, different from every level's."""
-        return _unlike("other", self.labels), _unlike("missing", self.labels)
+        return _unlike("other", self.texts), _unlike("missing", self.texts)
 
     @property
     def stray_numbers(self) -> tuple[int, int]:
@@ -187,8 +240,9 @@ class Levels:
         return self._place(self.other), self._place(self.missing)
 
     def _place(self, level: Level | Place | None) -> int | None:
-        if level is ELSEWHERE:
-            return len(self.levels)
+        if isinstance(level, Place):
+            size = len(self.labels)
+            return {OWN: len(self.levels), ELSEWHERE: size, SKIP: size + 1, REFUSED: self.refused}[level]
         return None if level is None else self.levels.index(level)
 
 
@@ -234,12 +288,14 @@ class Edges:
     """A numeric column in intervals [edge, next edge), the last one closed.
 
     Numbers below the first edge count in the first cell, above the last one in the last: the ends are bounds.
-    ``missing`` is counted in place of a missing value; None refuses.
+    ``missing`` is counted in place of a missing value; None refuses, `SKIP` leaves the record out, and `OWN` gives
+    missing values a cell of their own.
     """
 
     name: str
     edges: tuple[Fraction, ...]
-    missing: Fraction | None = None
+    missing: Fraction | Place | None = None
+    formula: "Expression | None" = None
     # The intervals as text: made once, since there may be a million of them.
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
     # w where edge number i is first + i w in double precision, as `numpy.linspace` makes them; None where they are few.
@@ -252,7 +308,8 @@ class Edges:
         object.__setattr__(self, "spacing", spacing)
         texts = [short(edge) for edge in self.edges]
         last = f"[{texts[-2]}, {texts[-1]}]"
-        object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last))
+        own = ("missing",) if self.missing is OWN else ()
+        object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last, *own))
 
     @classmethod
     def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
@@ -263,8 +320,8 @@ class Edges:
         exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
         if not all(a < b for a, b in pairwise(map(float, exact))):
             raise ValueError(f"edges of {name!r} must increase")
-        fill = None if missing is None else _check.fraction(missing, f"missing of {name!r}")
-        if fill is not None and not exact[0] <= fill <= exact[-1]:
+        fill = _fill_of(name, missing, own=True)
+        if isinstance(fill, Fraction) and not exact[0] <= fill <= exact[-1]:
             raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
         made = cls(name, exact, fill)
         if len(exact) > MOST_UNEQUAL and made.spacing is None:
@@ -290,8 +347,32 @@ class Edges:
 
     @property
     def cells(self) -> int:
-        """Number of intervals."""
+        """Number of cells: intervals, and that of missing values."""
+        return len(self.edges) - 1 + isinstance(self.missing, Place)
+
+    @property
+    def refused(self) -> int:
+        """The cell of what is `REFUSED`."""
         return len(self.edges) - 1
+
+    @property
+    def skips(self) -> bool:
+        """Whether records without a value are left out."""
+        return self.missing is SKIP
+
+
+def _fill_of(name: str, missing: Any, *, own: bool) -> Fraction | Place | None:
+    """What missing values of a column of numbers count as, as a user writes it."""
+    if missing is None or (isinstance(missing, str) and missing == "skip"):
+        return None if missing is None else SKIP
+    if isinstance(missing, str) and missing == "level":
+        if own:
+            return OWN
+        raise ValueError(
+            f"missing = 'level' of {name!r} belongs to levels or edges, where it is one more cell; numbers need a "
+            "value to count, or 'skip'"
+        )
+    return _check.fraction(missing, f"missing of {name!r}")
 
 
 # Fewer edges are compared one by one; more than the second must be equally spaced.
@@ -307,8 +388,51 @@ def even_spacing(ends: _check.Array, width: Fraction) -> float | None:
     return each if near and np.array_equal(made[1:-1], ends[1:-1]) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A column as an expression reads it: numbers, text, truth values or times, with missing values where it has
+    others."""
+
+    name: str
+    kind: "Kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Which records count: those for which ``where`` is true, and which have a number in every column of ``present``.
+
+    As a key of a table it has two cells, that of the records that count and that of the others.
+    """
+
+    where: "Expression | None" = None
+    present: tuple[Numeric, ...] = ()
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return 2
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of the cells that are published."""
+        return ("selected",)
+
+
 Key: TypeAlias = Levels | Edges
-Column: TypeAlias = Numeric | Levels | Edges
+Ruled: TypeAlias = Numeric | Levels | Edges
+Column: TypeAlias = Ruled | Operand
+
+
+def list_read(rules: Iterable[Ruled | Condition]) -> tuple[Column, ...]:
+    """The columns of a table that some rules read, each once: a formula reads its operands."""
+    found: dict[Column, None] = {}
+    for rule in rules:
+        formula = rule.where if isinstance(rule, Condition) else rule.formula
+        if formula is not None:
+            found |= dict.fromkeys(Operand(name, kind) for name, kind in formula.columns.items())
+        elif not isinstance(rule, Condition):
+            found[rule] = None
+    return tuple(found)
 
 
 def short(number: Fraction) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from inbounds.tables.schema import Column, DataError, Levels, unknown_column
+from inbounds.tables.schema import Column, DataError, Levels, Operand, unknown_column
 from inbounds.tables.untyped import fit, from_objects, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
@@ -268,6 +268,8 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         dtype = schema[name]
         if name == typed_name(column):
             fits = True
+        elif isinstance(column, Operand):
+            fits = _fits_operand(column, dtype)
         elif not isinstance(column, Levels):
             fits = dtype.is_numeric() or dtype == nw.Boolean
         elif isinstance(column.levels[0], bool):
@@ -278,3 +280,13 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
             fits = dtype in (nw.String, nw.Categorical, nw.Enum)
         if not fits:
             raise wrong_type(column)
+
+
+def _fits_operand(column: Operand, dtype: Any) -> bool:
+    import narwhals as nw
+
+    if column.kind == "text":
+        return dtype in (nw.String, nw.Categorical, nw.Enum)
+    if column.kind == "time":
+        return isinstance(dtype, nw.Date | nw.Datetime)
+    return column.kind == "any" or dtype == nw.Boolean or (column.kind == "number" and bool(dtype.is_numeric()))

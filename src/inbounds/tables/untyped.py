@@ -30,12 +30,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from inbounds.tables.schema import Column, DataError, Levels, Numeric
+from inbounds.tables.schema import Column, DataError, Levels, Numeric, Operand
 
 if TYPE_CHECKING:
     import polars as pl
 
-Kind: TypeAlias = Literal["number", "integer", "boolean", "text"]
+Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "time"]
 # A number that is no level: those are whole.
 _NO_NUMBER = 0.5
 _SPACES = " \t"
@@ -48,6 +48,9 @@ _WHOLE = 1 << 53
 
 def kind_of(column: Column) -> Kind:
     """What a column holds by its rule alone."""
+    if isinstance(column, Operand):
+        # Of one that is only asked whether it is there, text shows that.
+        return "text" if column.kind == "any" else column.kind
     if not isinstance(column, Levels):
         return "number"
     kinds: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
@@ -79,6 +82,9 @@ def wrong_type(column: Column) -> DataError:
         return DataError(
             f"column {column.name!r} must hold {kind}, as its levels are; convert it, or give other levels"
         )
+    if isinstance(column, Operand):
+        kind = {"text": "text", "number": "numbers", "boolean": "booleans", "time": "dates or times"}[column.kind]
+        return DataError(f"column {column.name!r} must hold {kind}, as it is used in an expression; convert it first")
     rule = "bounds" if isinstance(column, Numeric) else "edges"
     return DataError(f"column {column.name!r} must hold numbers to have {rule}; convert text or other objects first")
 

@@ -1,0 +1,315 @@
+"""Statistics of some records of a table: those for which a condition holds, or which have the values that are needed.
+
+How many records are selected is secret under both neighbour relations, since one record may enter the selection or
+leave it. So a statistic of a selection is drafted as if the number of rows were protected: of noisy sums and a noisy
+count. What one record can move these by under substitution is `inbounds.privacy.forms`' third case.
+
+A selection is made of one record at a time: a condition (``where``), and columns whose rule is to skip missing values.
+Columns may be derived from others by an expression, which is public and part of the record.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from inbounds import _check
+from inbounds._frozen import FrozenMap
+from inbounds.errors import DataError
+from inbounds.privacy.terms import Terms
+from inbounds.record.statistic import Statistic, Traits
+from inbounds.tables.answers import Cells, make_refusal
+from inbounds.tables.expressions import Expression, parse
+from inbounds.tables.request import Product, Request
+from inbounds.tables.schema import (
+    REFUSED,
+    Column,
+    Condition,
+    Edges,
+    Levels,
+    Numeric,
+    Operand,
+    Quantised,
+    Ruled,
+    list_read,
+)
+
+if TYPE_CHECKING:
+    from inbounds.inference.result import Interval
+    from inbounds.record.draft import Draft
+    from inbounds.record.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A statistic of the records for which ``where`` is true, with columns that are derived from others.
+
+    ``derive`` has an expression for each derived column; those that nothing reads are left out.
+    """
+
+    inner: Statistic
+    where: str | None = None
+    derive: Mapping[str, str] | None = None
+    _where: Expression | None = field(init=False, repr=False, compare=False)
+    _derived: Mapping[str, Expression] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.inner, Selected):
+            raise TypeError("a selection is made once: combine conditions with `and`")
+        rules = [column for column in self.inner.inputs if not isinstance(column, Operand)]
+        declared = {column.name: _kind_of(column) for column in rules}
+        derived = _parse_derived(self.derive, declared, rules)
+        where = None if self.where is None else _parse_condition(self.where, declared)
+        if where is not None and (names := [name for name in where.columns if name in (self.derive or {})]):
+            raise ValueError(f"where names the derived column {names[0]!r}; write its expression there instead")
+        texts = FrozenMap({name: one.text for name, one in derived.items()}) if derived else None
+        for name, value in {"derive": texts, "_where": where, "_derived": derived}.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "where", None if where is None else where.text)
+
+    @property
+    def name(self) -> str:
+        """The name of the statistic."""
+        return self.inner.name
+
+    @property
+    def traits(self) -> Traits:
+        """What kind of number it is."""
+        return self.inner.traits
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        """The columns of the table that it reads."""
+        rules = [_with_formula(column, self._derived) for column in self.inner.inputs]
+        return list_read([*rules, Condition(self._where)])
+
+    @property
+    def title(self) -> str:
+        """What is released, and of which records."""
+        return self.inner.title if self.where is None else f"{self.inner.title} where {self.where}"
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows that the table has."""
+        return 1 if self.where is not None else self.inner.least_rows
+
+    @property
+    def expression(self) -> Expression | None:
+        """The condition."""
+        return self._where
+
+    @property
+    def derived(self) -> Mapping[str, Expression]:
+        """The derived columns."""
+        return self._derived
+
+    def numbers(self, terms: Terms) -> int:
+        """How many noisy numbers it is made of."""
+        return self.inner.numbers(terms)
+
+    def draft(self, terms: Terms) -> "Draft":
+        """The release before the data."""
+        return draft_statistic(self, terms)
+
+    def interval(self, release: "Release", level: float, kind: str, variance: "Release | None") -> "Interval":
+        """Where the truth lies."""
+        return self.inner.interval(release, level, kind, variance)
+
+
+def select(statistic: Statistic, where: Any = None, derive: Any = None) -> Statistic:
+    """A statistic of the records for which ``where`` is true; the statistic itself where nothing is selected."""
+    if where is None and not derive:
+        return statistic
+    made = Selected(statistic, where, derive)
+    return statistic if made.where is None and not made.derived else made
+
+
+def plain_statistic(statistic: Statistic) -> Statistic:
+    """The statistic without its selection."""
+    return statistic.inner if isinstance(statistic, Selected) else statistic
+
+
+def is_selection(statistic: Statistic) -> bool:
+    """Whether a statistic is of a secret number of the table's records."""
+    if isinstance(statistic, Selected) and statistic.where is not None:
+        return True
+    return any(column.skips for column in plain_statistic(statistic).inputs if not isinstance(column, Operand))
+
+
+def terms_of(statistic: Statistic, terms: Terms) -> Terms:
+    """Terms that a statistic is drafted by: without a public number of rows where it is of a selection."""
+    return terms.with_rows(None) if is_selection(statistic) else terms
+
+
+def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
+    """claim:selection. The draft of a statistic of all records, or of those that it selects.
+
+    Every request gets a key of two cells, of records that count and of others, and the second is not looked at. So one
+    record changes the counted cells by what it adds to them, or takes away, or both.
+    """
+    inner = plain_statistic(statistic)
+    derived = statistic.derived if isinstance(statistic, Selected) else {}
+    if not is_selection(statistic):
+        draft = inner.draft(terms)
+        if not derived:
+            return draft
+        requests = tuple(_map_request(one, lambda rule: _with_formula(rule, derived)) for one in draft.requests)
+        return replace(draft, record=replace(draft.record, statistic=statistic), requests=requests)
+    draft = inner.draft(terms_of(statistic, terms))
+    where = statistic.expression if isinstance(statistic, Selected) else None
+    views = [_select_request(request, where, derived) for request in draft.requests]
+
+    def check(*tables: Cells) -> None:
+        for view, cells in zip(views, tables, strict=True):
+            view.check(cells)
+
+    def exact(*tables: Cells) -> Any:
+        return draft.exact(*(view.inside(cells) for view, cells in zip(views, tables, strict=True)))
+
+    return replace(
+        draft,
+        record=replace(draft.record, statistic=statistic, terms=terms),
+        requests=tuple(view.request for view in views),
+        exact=exact,
+        check=check,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A request for selected records: first the selection, then whether all numbers are there, then its own keys."""
+
+    request: Request
+    # Columns whose missing values are refused, in records that count.
+    required: tuple[Numeric, ...]
+
+    @property
+    def _before(self) -> int:
+        return 2 if self.required else 1
+
+    def inside(self, cells: Cells) -> Cells:
+        """The cells of the records that count."""
+        return {place[self._before :]: cell for place, cell in cells.items() if place[0] == 0}
+
+    def check(self, cells: Cells) -> None:
+        """Refuse a table in which a record that counts holds what a rule does not take."""
+        keys = self.request.by[self._before :]
+        for place in cells:
+            if place[0] != 0:
+                continue
+            if self.required and place[1] != 0:
+                raise _missing_numbers(self.required)
+            for key, number in zip(keys, place[self._before :], strict=True):
+                assert not isinstance(key, Condition)
+                if REFUSED in (key.missing, getattr(key, "other", None)) and number == key.refused:
+                    raise _unknown_level(key)
+
+
+def _unknown_level(key: Levels | Edges) -> DataError:
+    if isinstance(key, Levels) and key.other is REFUSED and key.missing is REFUSED:
+        other, missing = key.keywords
+        return DataError(
+            f"column {key.name!r} has missing values or values that are none of its levels; say where they belong with "
+            f"{missing}= and {other}=, or leave them out with 'skip'"
+        )
+    return make_refusal(key, "missing" if key.missing is REFUSED else "other")
+
+
+def _missing_numbers(columns: Sequence[Numeric]) -> DataError:
+    if len(columns) == 1:
+        return make_refusal(columns[0], "missing")
+    names = ", ".join(repr(column.name) for column in columns)
+    return DataError(
+        f"one of the columns {names} has missing values, or values that are no numbers; say what they count as with "
+        "missing=, or leave them out with missing='skip'"
+    )
+
+
+def _select_request(request: Request, where: Expression | None, derived: Mapping[str, Expression]) -> _View:
+    def treat(rule: Ruled) -> Ruled:
+        return _refuse_later(_with_formula(rule, derived))
+
+    made = _map_request(request, treat)
+    columns = tuple(dict.fromkeys(quantised.column for quantised in made.sums))
+    required = tuple(column for column in columns if column.missing is REFUSED)
+    condition = Condition(where, tuple(column for column in columns if column.skips))
+    keys = (condition, Condition(None, required)) if required else (condition,)
+    return _View(replace(made, by=(*keys, *made.by)), required)
+
+
+def _refuse_later(rule: Ruled) -> Ruled:
+    """A rule that sets aside what it refuses: records that do not count may hold anything."""
+    if isinstance(rule, Levels):
+        other = REFUSED if rule.other is None else rule.other
+        return replace(rule, other=other, missing=REFUSED if rule.missing is None else rule.missing)
+    return replace(rule, missing=REFUSED) if rule.missing is None else rule
+
+
+def _map_request(request: Request, treat: Any) -> Request:
+    """A request with other rules for its columns."""
+
+    def column(quantised: Quantised) -> Quantised:
+        return replace(quantised, column=treat(quantised.column))
+
+    some = request.some
+    return Request(
+        tuple(key if isinstance(key, Condition) else treat(key) for key in request.by),
+        tuple(column(one) for one in request.sums),
+        request.products,
+        None if some is None else tuple(Product(column(pair.first), column(pair.second)) for pair in some),
+    )
+
+
+def _with_formula(rule: Any, derived: Mapping[str, Expression]) -> Any:
+    formula = derived.get(rule.name)
+    return rule if formula is None else replace(rule, formula=formula)
+
+
+# Expressions as users write them
+
+
+def _kind_of(rule: Ruled) -> Any:
+    """What the values of a column are, by its rule."""
+    if not isinstance(rule, Levels):
+        return "number"
+    return {str: "text", int: "number", bool: "boolean"}[type(rule.levels[0])]
+
+
+def _parse_condition(where: Any, declared: Mapping[str, Any]) -> Expression:
+    if not isinstance(where, str):
+        raise TypeError(f"where must be a condition as text, as in where='age >= 18', got {_check.shown(where)}")
+    made = parse(where, declared)
+    if made.kind != "boolean":
+        raise ValueError("where must be a condition that is true or false, as in where='age >= 18'")
+    return made
+
+
+def _parse_derived(derive: Any, declared: Mapping[str, Any], rules: Sequence[Ruled]) -> dict[str, Expression]:
+    """The expressions of the columns that are read, checked against their rules."""
+    if derive is None:
+        return {}
+    if not isinstance(derive, Mapping) or not all(isinstance(text, str) for text in derive.values()):
+        raise TypeError(
+            "derive must be a dictionary from new columns to expressions, as in derive={'late': 'delay > 15'}"
+        )
+    others = {name: kind for name, kind in declared.items() if name not in derive}
+    made: dict[str, Expression] = {}
+    for rule in rules:
+        if rule.name not in derive:
+            continue
+        formula = parse(derive[rule.name], others)
+        if names := [name for name in formula.columns if name in derive]:
+            raise ValueError(
+                f"derive[{rule.name!r}] names {names[0]!r}, which is derived itself; write its expression out"
+            )
+        _check_formula(rule, formula)
+        made[rule.name] = formula
+    return made
+
+
+def _check_formula(rule: Ruled, formula: Expression) -> None:
+    if not isinstance(rule, Levels):
+        return
+    kind = type(rule.levels[0])
+    if kind is str or (kind is bool and formula.kind == "number"):
+        made, levels = ("true or false", "true and false") if formula.kind == "boolean" else ("a number", "integers")
+        raise ValueError(f"the derived column {rule.name!r} is {made}: its levels must be {levels}")

@@ -1,0 +1,42 @@
+"""How a statistic is written in a record, and read from it."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from fractions import Fraction
+from typing import Any
+
+from inbounds.record.selection import Selected, plain_statistic, select
+from inbounds.record.statistic import Statistic, find_statistic
+
+
+def describe(statistic: Statistic) -> dict[str, Any]:
+    """A statistic as JSON values: its name, the fields that are not at their defaults, and what it selects."""
+    body: dict[str, Any] = {"name": statistic.name}
+    inner = plain_statistic(statistic)
+    for field in fields(inner):  # type: ignore[arg-type]
+        value = getattr(inner, field.name)
+        if field.init and (field.default is MISSING or value != field.default):
+            body[field.name] = _plain(value)
+    if isinstance(statistic, Selected):
+        body |= {"where": statistic.where} if statistic.where is not None else {}
+        body |= {"derive": dict(statistic.derive)} if statistic.derive else {}
+    return body
+
+
+def parse_statistic(body: object) -> Statistic:
+    """What `describe` wrote; `ValueError` or `TypeError` for anything else."""
+    if not isinstance(body, dict):
+        raise TypeError("a statistic is written as its name and fields")
+    own = {key: value for key, value in body.items() if key not in ("name", "where", "derive")}
+    made = select(find_statistic(body.get("name"))(**own), body.get("where"), body.get("derive"))
+    if describe(made) != body:
+        raise ValueError("the statistic is not written the way inbounds writes it")
+    return made
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
