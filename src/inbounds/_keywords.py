@@ -21,15 +21,15 @@ _MEANINGS = {
     "bins": "The number of intervals of equal width between the bounds of a column.",
     "by": "The column that says which group a record belongs to, or a list of columns, whose levels are then given in "
     "a dictionary.",
-    "where": "A condition in the spelling of SQL, as in `\"age >= 18 and region <> 'north'\"`. Only records for which it "
-    "is true count. How many those are is secret.",
-    "derive": "Columns that are computed from other columns of the record, as in `{\"late\": \"delay > 15\"}`: conditions, "
-    "with the levels true and false, or numbers.",
+    "where": "A condition in the spelling of SQL, as in `\"age >= 18 and region <> 'north'\"`. Only records for which "
+    "it is true count. How many those are is secret.",
+    "derive": 'Columns that are computed from other columns of the record, as in `{"late": "delay > 15"}`: '
+    "conditions, with the levels true and false, or numbers.",
     "epsilon": "The privacy budget to spend. Decimals are taken as written: 0.1 is 1/10.",
     "missing": 'What a missing value counts as. `"skip"` leaves the record out, `"level"` makes missing values a level '
     "of their own. Without it, a table with missing values is refused.",
-    "other": "The level that values count as which are not a level, or `\"skip\"` to leave the record out. Without it, a "
-    "table with such values is refused.",
+    "other": 'The level that values count as which are not a level, or `"skip"` to leave the record out. Without it, '
+    "a table with such values is refused.",
     "by_missing": 'The group of records whose group is missing, or `"skip"` to leave them out.',
     "integer": "Whether the values are whole numbers, which are then counted in steps of one. The type of the column "
     "does not decide this, because a single record can change it.",

@@ -9,6 +9,7 @@ type raises a plain `TypeError`. No message shows a value of the data.
     └── InboundsError
         ├── DataError              a table that breaks the rules of its columns
         │   └── TooManyRows        more rows than the rules allow
+        ├── ExpressionError        a condition or formula that cannot be read
         ├── FileError              a file with mistakes; lists all of them
         │   ├── PlanError          a plan
         │   └── StudyError         a study
@@ -31,6 +32,7 @@ __all__ = [
     "CertificateError",
     "Contradiction",
     "DataError",
+    "ExpressionError",
     "FileError",
     "InboundsError",
     "LedgerError",
@@ -53,6 +55,10 @@ class DataError(InboundsError):
 
 class TooManyRows(DataError):
     """A table with more rows than the statistic was planned for."""
+
+
+class ExpressionError(InboundsError):
+    """A condition or formula over columns that cannot be read. One line: the place, the rule, and what to write."""
 
 
 class FileError(InboundsError):

@@ -71,8 +71,8 @@ class Column(Part):
     levels: list[Level] | None = Field(None, description="the possible values")
     missing: Level | Number | None = Field(
         None,
-        description="what a missing value counts as; 'skip' leaves the record out, 'level' makes missing values a level. "
-        "Without it tables with missing values are refused",
+        description="what a missing value counts as; 'skip' leaves the record out, 'level' makes missing values a "
+        "level. Without it tables with missing values are refused",
     )
     other: Level | None = Field(
         None, description="the level of values that are none of the levels; 'skip' leaves the record out"
@@ -92,7 +92,7 @@ class Item(Part):
     columns: list[str] = Field(default_factory=list, description="names of columns in [columns]")
     by: str | list[str] | None = Field(None, description="the column of groups, or several of them")
     where: str | None = Field(
-        None, description="a condition, as in \"age >= 18 and region <> 'north'\": only records for which it is true count"
+        None, description="a condition, as in \"age >= 18 and region <> 'north'\": only records for which it is true"
     )
     share: Number = Field(Decimal(1), gt=0, description="the share of the budget; equal shares by default")
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")

@@ -275,7 +275,8 @@ class Plan(Part):
     @property
     def unprovided(self) -> dict[str, list[str]]:
         """Columns without a rule for missing values (``"missing"``), or for values that are no level (``"other"``)."""
-        used = dict.fromkeys(name for item in self.release for name in (*item.columns, *item.groups) if name in self.columns)
+        named = (name for item in self.release for name in (*item.columns, *item.groups))
+        used = dict.fromkeys(name for name in named if name in self.columns)
         sorted_out = {
             name
             for item in self.release
