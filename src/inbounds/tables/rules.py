@@ -168,10 +168,11 @@ def seconds_of(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
     """A date or a time as seconds since 1970, by the numbers that a calendar has for it: engines agree on those."""
     import narwhals as nw
 
-    parts = [value.dt.year(), value.dt.month(), value.dt.day()]
+    date = value.dt.year(), value.dt.month(), value.dt.day()
     if isinstance(dtype, nw.Datetime):
-        parts += [value.dt.hour(), value.dt.minute(), value.dt.second()]
-    return seconds_from_parts(*(part.cast(nw.Float64) for part in parts))
+        return seconds_from_parts(*date, value.dt.hour(), value.dt.minute(), value.dt.second())
+    midnight = nw.lit(0.0)
+    return seconds_from_parts(*date, midnight, midnight, midnight)
 
 
 def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":

@@ -15,6 +15,10 @@ text                the number or boolean   the number or boolean it    the numb
 anything else       missing                 no level                    no level              no level
 ==================  ======================  ==========================  ====================  =======================
 
+Where a date or a time is asked for, dates and times are themselves, text is the one that it is in the form of ISO 8601
+(``2013-06-01``, ``2013-06-01 12:30:00``), and anything else is missing. Times are whole seconds on the clock of their
+own zone.
+
 Numbers are doubles: an integer beyond 2^53 is rounded to one, by whatever way it comes. Text is a number if it is one
 in decimal digits, with a point and an exponent if need be and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``; it
 is a boolean if it is ``true``, ``True``, ``TRUE`` or the like of ``false``. Where a number is asked for, text that is
@@ -25,6 +29,7 @@ import math
 import numbers
 import re
 from collections.abc import Container, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -72,7 +77,7 @@ def polars_type(column: Column) -> Any:
     """The type of a column that has none of its own. Booleans are words, so that there are others than two."""
     import polars as pl
 
-    return pl.Float64 if kind_of(column) in ("number", "integer") else pl.String
+    return pl.Float64 if kind_of(column) in ("number", "integer", "time") else pl.String
 
 
 def wrong_type(column: Column) -> DataError:
@@ -100,6 +105,8 @@ def fit(series: "pl.Series", column: Column) -> "pl.Series":
         return series.cast(polars_type(column))
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
+    if kind == "time":
+        return _fit_times(series, column)
     if series.dtype == pl.String:
         made = text_as(value, column, blank=False)
     elif series.dtype == pl.Boolean:
@@ -121,6 +128,8 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
     kind = kind_of(column)
     if kind == "text":
         return text
+    if kind == "time":
+        return _text_as_time(text)
     trimmed = text.str.strip_chars(_SPACES)
     truth = pl.when(trimmed.is_in(_TRUE)).then(pl.lit(1.0)).when(trimmed.is_in(_FALSE)).then(pl.lit(0.0))
     number = truth.otherwise(trimmed.cast(pl.Float64, strict=False).fill_nan(None))
@@ -128,6 +137,54 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
         return number
     no_level = number.is_null() & trimmed.is_not_null() & ~trimmed.str.to_lowercase().is_in(_NOTHING)
     return _numbers_as(pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number), kind)
+
+
+def _fit_times(series: "pl.Series", column: Column) -> "pl.Series":
+    """A column of dates, times, text or whatever else, as seconds."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        made = _text_as_time(pl.col(series.name))
+    elif series.dtype == pl.Date:
+        made = _seconds_of(pl.col(series.name).cast(pl.Datetime("ms")))
+    elif isinstance(series.dtype, pl.Datetime):
+        made = _seconds_of(pl.col(series.name))
+    elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
+        made = pl.lit(None, dtype=pl.Float64)
+    else:
+        return from_objects(series.to_list(), column)
+    return series.to_frame().with_columns(made.alias(series.name)).to_series()
+
+
+def _seconds_of(value: "pl.Expr") -> "pl.Expr":
+    """Whole seconds since 1970 by the clock of the column's zone; null outside the years 1 to 9999."""
+    import polars as pl
+
+    days = value.dt.date().cast(pl.Int32).cast(pl.Float64)
+    clock = pl.sum_horizontal(
+        value.dt.hour().cast(pl.Float64) * 3600.0, value.dt.minute() * 60.0, value.dt.second().cast(pl.Float64)
+    )
+    year = value.dt.year()
+    return pl.when((year >= 1) & (year <= 9999)).then(days * 86_400.0 + clock)
+
+
+_DATE_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_TIME_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?$"
+
+
+def _text_as_time(text: "pl.Expr") -> "pl.Expr":
+    """Text in the form of ISO 8601 as seconds; anything else is missing."""
+    import polars as pl
+
+    trimmed = text.str.strip_chars(_SPACES)
+    date = pl.when(trimmed.str.contains(_DATE_FORM)).then(trimmed.str.slice(0, 10))
+    clock = pl.when(trimmed.str.contains(_TIME_FORM)).then(trimmed)
+    day = pl.coalesce(date, clock.str.slice(0, 10)).str.to_date("%Y-%m-%d", strict=False)
+    parts = [clock.str.slice(start, 2).cast(pl.Float64, strict=False) for start in (11, 14, 17)]
+    hour, minute, second = (part.fill_null(0.0) for part in parts)
+    known = (hour <= 23) & (minute <= 59) & (second <= 59)
+    days = day.cast(pl.Int32).cast(pl.Float64)
+    return pl.when(known & (day.dt.year() >= 1)).then(days * 86_400.0 + hour * 3600.0 + minute * 60.0 + second)
 
 
 def _booleans_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
@@ -157,7 +214,9 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
     import polars as pl
 
     _require_short_numbers(column)
-    convert = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}[kind_of(column)]
+    convert: Any = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text, "time": _time}[
+        kind_of(column)
+    ]
     unfit = convert(None)
 
     def one(value: Any) -> Any:
@@ -218,6 +277,31 @@ def _number(value: Any) -> float | None:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
     except (ValueError, TypeError, ArithmeticError):
         return None
+
+
+_WRITTEN_TIME = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]{1,9})?)?)?"
+)
+
+
+def _time(value: Any) -> float | None:
+    """A date or a time as whole seconds since 1970, by its own clock."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[s]").item()
+    if isinstance(value, str):
+        found = _WRITTEN_TIME.fullmatch(str.strip(value, _SPACES))
+        if found is None or not value.isascii():
+            return None
+        value = datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
+    if not isinstance(value, date):
+        return None
+    days = value.toordinal() - _FIRST_DAY
+    if not isinstance(value, datetime):
+        return days * 86_400.0
+    return days * 86_400.0 + value.hour * 3600.0 + value.minute * 60.0 + value.second
+
+
+_FIRST_DAY = date(1970, 1, 1).toordinal()
 
 
 def _integer(value: Any) -> float | None:
