@@ -21,7 +21,15 @@ APART = {
 COINCIDENCES = {
     "_types.py": ["Literal['moments', 'direct']", "Literal['mean', 'sd']"],
     "plan/model.py": ["Literal['joint', 'elements', 'split', 'moments', 'direct']"],
-    "privacy/certificate.py": ["text.startswith('moments')"],
+    "privacy/certificate.py": ["text.startswith(('moments', 'selected'))"],
+    "privacy/forms.py": [
+        "Literal['moments', 'counted moments', 'selected moments', 'selected sums']",
+        "{'moments': MOST_COLUMNS, 'counted moments': 5, 'selected moments': 4, 'selected",
+        "moves == 'moments'",
+    ],
+    "privacy/norms.py": ["self.kind not in ('box', 'moments')"],
+    # A level of the grammar.
+    "tables/expressions/parser.py": ["level == 'sum'", "level == 'sum'"],
     "record/codec.py": ["{'all': _plain(values[0]), 'count': len(values)}"],
 }
 

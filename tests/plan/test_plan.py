@@ -275,5 +275,5 @@ def test_advice_names_the_better_way(tmp_path):
 
 def test_the_schema_for_editors():
     schema = Plan.model_json_schema()
-    assert set(schema["properties"]) == {"data", "budget", "columns", "release"}
+    assert set(schema["properties"]) == {"data", "budget", "derive", "columns", "release"}
     assert "mean" in json.dumps(schema)

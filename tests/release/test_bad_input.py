@@ -202,12 +202,12 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]),
             TypeError,
-            "levels cannot be combined with a single mean",
+            "levels cannot be combined with a single number",
         ),
         (
-            lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=["g"], levels=[1]),
+            lambda: ib.mean(X, "x", bounds=(0, 1), epsilon=1, by=[3], levels=[1]),
             TypeError,
-            "name of a column must be text",
+            "by must be a column or a list of columns",
         ),
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1], denominator=3),
@@ -243,7 +243,7 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (
             lambda: ib.count(X, level=1, levels=[1], epsilon=1),
             TypeError,
-            "levels cannot be combined with a single count",
+            "levels cannot be combined with a single number",
         ),
         (lambda: ib.count({"x": 3}, epsilon=1, neighbours="add-remove"), TypeError, "must be lists, arrays or Series"),
         (

@@ -139,7 +139,7 @@ def test_what_cannot_be_asked_for():
         ib.statistics.Moments(bounds=BOTH).draft(_terms("truncated"))
     with pytest.raises(ValueError, match="bounding='truncated' needs method='direct'"):
         ib.variance(t, "age", bounds=(0, 100), epsilon=1, method="moments", bounding="truncated")
-    with pytest.raises(ValueError, match="method='direct' needs a public number of rows"):
+    with pytest.raises(ValueError, match="method='direct' needs a public number of records"):
         ib.variance(t, "age", bounds=(0, 100), epsilon=1, method="direct", neighbours="add-remove")
     with pytest.raises(ValueError, match="method must be one of"):
         ib.variance(t, "age", bounds=(0, 100), epsilon=1, method="joint")

@@ -204,7 +204,7 @@ def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tup
             problems.append(f"derive.{name}: {error}")
             continue
         if kind == "boolean":
-            made.setdefault(name, Column(levels=[False, True]))
+            made.setdefault(name, Column.model_validate({"levels": [False, True]}))
         elif name not in made:
             problems.append(f"columns.{name}: the derived column is a number; declare bounds, edges or levels for it")
     return made, problems

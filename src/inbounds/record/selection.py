@@ -10,7 +10,7 @@ Columns may be derived from others by an expression, which is public and part of
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
@@ -108,7 +108,7 @@ class Selected:
 
     def draft(self, terms: Terms) -> "Draft":
         """The release before the data."""
-        return draft_statistic(self, terms)
+        return draft_statistic(cast(Statistic, self), terms)
 
     def interval(self, release: "Release", level: float, kind: str, variance: "Release | None") -> "Interval":
         """Where the truth lies."""
@@ -120,7 +120,8 @@ def select(statistic: Statistic, where: Any = None, derive: Any = None) -> Stati
     if where is None and not derive:
         return statistic
     made = Selected(statistic, where, derive)
-    return statistic if made.where is None and not made.derived else made
+    # A statistic in all but that its name is its inner one's.
+    return statistic if made.where is None and not made.derived else cast(Statistic, made)
 
 
 def plain_statistic(statistic: Statistic) -> Statistic:
