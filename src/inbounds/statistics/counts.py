@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 
+from inbounds._keywords import explain_fields
 from inbounds._types import Level
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import Direct, MeanOfSums
@@ -33,9 +34,10 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many records have a level, how many each group has, or how many there are where that is protected.
+    """The number of records with a level, in each group, or in all; see `inbounds.count`.
 
     >>> Count("smoker", level="yes").title
     'count of smoker = yes'
@@ -70,11 +72,11 @@ class Count:
         )
         if self.level is None:
             if self.column is not None:
-                raise TypeError("name the level to count in the column, as in count(table, 'smoker', level='yes', ...)")
+                raise TypeError("level must be given with a column, as in count(table, 'smoker', level='yes', ...)")
             keep(self, _key=None)
             return
         if self.column is None:
-            raise TypeError("name the column of the level, as in count(table, 'smoker', level='yes', ...)")
+            raise TypeError("column must be given with a level, as in count(table, 'smoker', level='yes', ...)")
         key = indicator(self.column, self.level, self.missing)
         keep(self, level=key.levels[0], _key=key)
 
@@ -96,7 +98,7 @@ class Count:
         if self._key is None:
             if not terms.protects_rows:
                 raise TypeError(
-                    "under neighbours='substitute' the number of rows is public; name a level to count, or use "
+                    "with neighbours='substitute' the number of rows is public; give a level to count, or use "
                     "neighbours='add-remove'"
                 )
             return draft_single(self, terms, coordinates.count((), terms.unit, None), Request(), [])
@@ -106,7 +108,7 @@ class Count:
         return draft_single(self, terms, number, Request((self._key,)), [self._key])
 
     def share(self, terms: Terms) -> Share | None:
-        """One level of a public number of records can be drawn with other numbers."""
+        """The part in a joint draw. The count of one level can be drawn together with other numbers."""
         if self._key is None or self.by is not None:
             return None
         return Number(coordinates.count((0,), terms.unit, terms.rows), Request((self._key,)), (self._key,))
@@ -117,9 +119,10 @@ class Count:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
+    """The share of records with a level; see `inbounds.proportion`.
 
     >>> Proportion("smoker", level="yes").title
     'proportion of smoker = yes'
@@ -157,7 +160,7 @@ class Proportion:
         over = terms.rows if self.denominator is None else self.denominator
         if over is not None:
             return draft_single(self, terms, coordinates.share((place,), terms.unit, over), request, [self._key])
-        # Where n is protected: the mean of a column of 0 and 1.
+        # If n is protected, it is the mean of a column of 0 and 1.
         zero_one = Quantised(Numeric.of(self.column, (0, 1), integer=True), 1)
         moments = MomentSums((zero_one,))
 
@@ -178,7 +181,7 @@ class Proportion:
         )
 
     def share(self, terms: Terms) -> Share | None:
-        """One level of a public number of records can be drawn with other numbers."""
+        """The part in a joint draw. The share of one level can be drawn together with other numbers."""
         assert terms.rows is not None
         refuse_denominator(self.denominator, terms)
         number = coordinates.share((len(self._key.levels) - 1,), terms.unit, terms.rows)

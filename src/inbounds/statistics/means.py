@@ -1,9 +1,10 @@
 """Mean and sum of a column."""
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from inbounds._types import Bounds, Level
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, Level, Number
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import MeanOfMoments, MeanOfSums
 from inbounds.inference import intervals
@@ -23,7 +24,8 @@ from inbounds.statistics.base import (
     refuse_with,
 )
 from inbounds.statistics.drafts import draft_of_sums, draft_single
-from inbounds.statistics.share import Number, OfMoments, Share
+from inbounds.statistics.share import Number as OneNumber
+from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
@@ -31,13 +33,14 @@ from inbounds.tables.schema import Column, Levels, Numeric
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean of a column within its bounds, of all records or of each group.
+    """The mean of a column within its bounds, of all records or of each group; see `inbounds.mean`.
 
-    With a public number of rows it is Σx/n, which one record moves by (upper - lower)/n. Where that is protected, and
-    for groups, it is a noisy sum over a noisy count, drawn together; or, with a fixed public ``denominator`` N,
-    c + Σ(x - c)/N with c the middle of the bounds.
+    If the number of rows is public, it is Σx/n, which one record moves by at most (upper - lower)/n. If it is
+    protected, and for groups, it is a noisy sum divided by a noisy count. With a fixed public ``denominator`` N it is
+    c + Σ(x - c)/N, where c is the middle of the bounds.
 
     >>> Mean("age", bounds=(0, 100)).title
     'mean of age'
@@ -45,7 +48,7 @@ class Mean:
 
     column: str
     bounds: Bounds
-    missing: Any = None
+    missing: Number | None = None
     integer: bool = False
     by: str | None = None
     levels: LevelList | None = None
@@ -112,13 +115,13 @@ class Mean:
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
     def share(self, terms: Terms) -> Share | None:
-        """The mean of a public number of records follows from its sum, which others of a draw may have anyway."""
+        """The part in a joint draw. A mean follows from its sum, which other statistics of the draw may need too."""
         if self._key is not None:
             return None
         refuse_denominator(self.denominator, terms)
         assert terms.rows is not None
         column = quantise(self._column, terms)
-        number = Number(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
+        number = OneNumber(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
         return OfMoments((self._column,), MeanOfMoments(terms.rows), (_bound(self._column),), number=number)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -129,13 +132,18 @@ class Mean:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of a column, within n times its bounds where n is public."""
+    """The sum of a column; see `inbounds.sum`.
+
+    >>> Sum("income", bounds=(0, 1000)).title
+    'sum of income'
+    """
 
     column: str
     bounds: Bounds
-    missing: Any = None
+    missing: Number | None = None
     integer: bool = False
     _column: Numeric = field(init=False, repr=False, compare=False)
 
@@ -164,9 +172,9 @@ class Sum:
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
     def share(self, terms: Terms) -> Share | None:
-        """The sum of a public number of records can be drawn with other numbers."""
+        """The part in a joint draw. A sum can be drawn together with other numbers."""
         column = quantise(self._column, terms)
-        return Number(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
+        return OneNumber(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(intervals.averaged, release, level, kind, variance)
