@@ -163,7 +163,7 @@ def test_names_that_come_twice(record):
     text = record_with(record)
     twice = text.replace('"value": ', '"value": 12345, "value": ')
     assert twice != text
-    with pytest.raises(RecordError, match="names a field twice"):
+    with pytest.raises(RecordError, match="has a field twice"):
         ib.Release.from_json(twice)
 
 

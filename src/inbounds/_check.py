@@ -17,6 +17,8 @@ import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Bounds: TypeAlias = tuple[float, float]
+# One figure, or an array of them in the shape of a value.
+Figures: TypeAlias = float | Array
 
 
 def shown(value: object) -> str:

@@ -3,11 +3,13 @@
 import inspect
 import textwrap
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, TypeVar, get_args
 
 from inbounds import _types
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+_Class = TypeVar("_Class", bound=type)
 
 _MEANINGS = {
     "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, for a "
@@ -114,6 +116,14 @@ BudgetRefused
 """
 
 
+_REFUSED = """
+Raises
+------
+TypeError, ValueError
+    If a parameter is missing, has the wrong type or value, or cannot be combined with another.
+"""
+
+
 def explain(function: _Function) -> _Function:
     """Add the parameters, the result and the errors to the docstring of a release function."""
     lines = ["Parameters", "----------"]
@@ -126,6 +136,21 @@ def explain(function: _Function) -> _Function:
         parts.append(f"Examples\n--------\n>>> {example}")
     function.__doc__ = "\n\n".join(parts) + "\n"
     return function
+
+
+def explain_fields(kind: _Class) -> _Class:
+    """Add the parameters and the errors to the docstring of a statistic, which has the name of its release function."""
+    lines = ["Parameters", "----------"]
+    for field in fields(kind):
+        if field.init:
+            meaning = _MEANINGS[field.name].replace("see above", f"see `inbounds.{kind.name}`")  # type: ignore[attr-defined]
+            lines += [field.name, *textwrap.wrap(meaning, 112, initial_indent="    ", subsequent_indent="    ")]
+    summary, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")
+    parts = [summary.rstrip(), "\n".join(lines), _REFUSED.strip()]
+    if example:
+        parts.append(f"Examples\n--------\n>>> {example}")
+    kind.__doc__ = "\n\n".join(parts) + "\n"
+    return kind
 
 
 def _describe_type(keyword: inspect.Parameter) -> str:

@@ -1,4 +1,4 @@
-"""The inverse questions: how much ε, or how many records, for a wanted error; and how to share a budget."""
+"""Find the ε or the number of records that a given error needs, and share a budget among statistics."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ import scipy
 from inbounds import _check
 from inbounds._check import Array
 from inbounds._text import visible
+from inbounds._types import Number
 from inbounds.derivations import Direct
 from inbounds.forecasts.forecast import forecast_errors, typical_error
 from inbounds.forecasts.preview import Option
@@ -29,10 +30,24 @@ _PARTS = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is wanted of a release: an RMSE or a half-width, typical or worst.
+    """The error that a release should have: an RMSE or a half-width, typical or worst.
 
-    ``kind="noise"`` is for the statistic of the table, ``"population"`` (half-widths only, typical) with its sampling
-    error.
+    Parameters
+    ----------
+    rmse
+        The root mean squared error. Give either this or ``half_width``.
+    half_width
+        The half-width.
+    worst
+        Whether the error is the worst case over the plausible range.
+    kind
+        ``"noise"`` for the statistic of the table, ``"population"`` to include the sampling error. The latter needs
+        ``half_width``, and cannot be combined with ``worst``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If not exactly one of ``rmse`` and ``half_width`` is given, or arguments cannot be combined.
     """
 
     rmse: float | None = None
@@ -42,7 +57,7 @@ class Target:
 
     def __post_init__(self) -> None:
         if (self.rmse is None) == (self.half_width is None):
-            raise TypeError("state either rmse= or half_width=, the error that is wanted")
+            raise TypeError("give either rmse= or half_width=, the error to reach")
         for name in ("rmse", "half_width"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.positive(getattr(self, name), name))
@@ -58,11 +73,11 @@ class Target:
         return float(self.rmse if self.rmse is not None else self.half_width or 0.0)
 
     def meets(self, error: float) -> bool:
-        """Whether an error is small enough; one that is equal but for rounding is, on every processor."""
+        """Whether an error is small enough. A tiny tolerance makes the answer the same on every processor."""
         return error <= self.wanted * (1 + 1e-9)
 
     def reached(self, wanted: Wanted) -> float:
-        """The same figure of a release."""
+        """The error of a release, in the same figure as the target."""
         if self.kind == "population":
             record = wanted.draft().record
             return float(np.max(Option(wanted, record, forecast_errors(wanted, record)).half_width()))
@@ -73,8 +88,27 @@ class Target:
 
 
 def least_epsilon(wanted: Wanted, target: Target) -> float:
-    """claim:least-epsilon. The least ε, rounded up to three digits, with which a release reaches a target.
+    """claim:least-epsilon. The smallest ε with which a release reaches a target, rounded up to three digits.
 
+    Parameters
+    ----------
+    wanted
+        The statistic and its keywords. Its ``epsilon`` is replaced.
+    target
+        The error to reach.
+
+    Returns
+    -------
+    float
+        The smallest ε.
+
+    Raises
+    ------
+    ValueError
+        If no ε reaches the target.
+
+    Examples
+    --------
     >>> wanted = Wanted("proportion", {"rows": 1000, "epsilon": 1})
     >>> least_epsilon(wanted, Target(half_width=0.01))
     0.285
@@ -89,9 +123,9 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     if not enough(_MOST_EPSILON):
         limit = target.reached(wanted.but(epsilon=_MOST_EPSILON))
         raise ValueError(
-            f"no epsilon reaches {target.wanted:g}: without noise {limit:.4g} is left; more rows would help"
+            f"no epsilon reaches {target.wanted:g}: the error is {limit:.4g} even without noise; use more rows"
             if target.kind == "population"
-            else f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}; {limit:.4g} is left"
+            else f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}: the error is still {limit:.4g}"
         )
     low, high = math.log(_LEAST_EPSILON), math.log(_MOST_EPSILON)
     if enough(_LEAST_EPSILON):
@@ -103,7 +137,7 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
 
 
 def _round_up(epsilon: float, enough: Callable[[float], bool]) -> float:
-    """Three digits; one more of the last where a simulated error wavers."""
+    """Round ε up to three digits, and further if a simulated error is not monotone."""
     digit = 10.0 ** (math.floor(math.log10(epsilon)) - 2)
     steps = math.ceil(epsilon / digit - 1e-9)
     while not enough(float(f"{steps * digit:.6g}")):
@@ -112,14 +146,35 @@ def _round_up(epsilon: float, enough: Callable[[float], bool]) -> float:
 
 
 def least_rows(wanted: Wanted, target: Target) -> int:
-    """The least number of rows with which a release reaches a target, at its ε.
+    """The smallest number of rows with which a release reaches a target at its ε.
 
-    Under ``neighbours="add-remove"`` it is the number of records that there should be about.
+    Parameters
+    ----------
+    wanted
+        The statistic and its keywords. Its ``rows`` or ``expected_rows`` are replaced.
+    target
+        The error to reach.
+
+    Returns
+    -------
+    int
+        The smallest number of rows.
+
+    Raises
+    ------
+    ValueError
+        If no number of rows up to 2^31 reaches the target, or ``sizes`` is given.
+
+    Examples
+    --------
+    >>> wanted = Wanted("proportion", {"epsilon": 1})
+    >>> 100 < least_rows(wanted, Target(half_width=0.01)) < 1000
+    True
     """
     require_wanted(wanted)
     _require_target(target)
     if wanted.keywords.get("sizes") is not None:
-        raise ValueError("sizes= fixes the number of rows; leave it out to ask how many there should be")
+        raise ValueError("sizes= fixes the number of rows; leave it out to find how many rows are needed")
 
     def reached(rows: int) -> float:
         try:
@@ -132,8 +187,9 @@ def least_rows(wanted: Wanted, target: Target) -> int:
     while not target.meets(reached(high)):
         if high >= _MOST_ROWS:
             raise ValueError(
-                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: {reached(high):.4g} is the "
-                "best. Where an error does not fall with rows (counts, sums, fixed denominators), use a larger epsilon"
+                f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: the error is still "
+                f"{reached(high):.4g}. The error of counts, sums and fixed denominators does not depend on the number "
+                "of rows; use a larger epsilon"
             )
         low, high = high, min(4 * high, _MOST_ROWS)
     while high - low > 1:
@@ -149,9 +205,20 @@ def _require_target(value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A budget shared among statistics: ε of each, the typical RMSE it gives, and the weighted totals.
+    """A budget shared among statistics. Print it for a table.
 
-    ``equal_total`` is what equal shares would give; ``total`` is never above it.
+    Attributes
+    ----------
+    wanted
+        The statistics.
+    epsilons
+        The ε of each. They add up to the budget.
+    rmse
+        The typical RMSE of each.
+    equal_rmse
+        The typical RMSE of each with equal shares.
+    weights
+        The weight of each.
     """
 
     wanted: tuple[Wanted, ...]
@@ -162,10 +229,12 @@ class Shared:
 
     @property
     def total(self) -> float:
+        """The weighted sum of the RMSEs. It is at most `equal_total`."""
         return float(np.dot(self.weights, self.rmse))
 
     @property
     def equal_total(self) -> float:
+        """The weighted sum of the RMSEs with equal shares."""
         return float(np.dot(self.weights, self.equal_rmse))
 
     def __str__(self) -> str:
@@ -182,15 +251,40 @@ class Shared:
         )
 
 
-def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float] | None = None) -> Shared:
+def share_budget(wanted: Sequence[Wanted], epsilon: Number, weights: Sequence[float] | None = None) -> Shared:
     """claim:share-budget. The shares of ε that make the weighted sum of typical RMSEs as small as possible.
 
-    Without ``weights`` every error counts as a fraction of the width of its statistic's bounds. Errors flatten out
-    where noise fills the bounds, so that the best way may be to give some statistic next to nothing: all ways to deal
-    out ε in equal pieces are tried first (dynamic programming), and the best is refined.
+    Errors stop growing once noise fills the bounds, so the best split may give some statistic almost nothing. All
+    splits of ε into equal pieces are tried first (by dynamic programming), and the best is refined.
+
+    Parameters
+    ----------
+    wanted
+        The statistics and their keywords. Their ``epsilon`` is replaced.
+    epsilon
+        The budget.
+    weights
+        The weight of the error of each statistic. By default errors are relative to the width of the bounds.
+
+    Returns
+    -------
+    Shared
+        The ε of each statistic and the errors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid, or the statistics differ in ``neighbours`` or ``contributions``.
+
+    Examples
+    --------
+    >>> wanted = [Wanted("proportion", {"rows": 1000}), Wanted("mean", {"rows": 1000, "bounds": (0, 100)})]
+    >>> shared = share_budget(wanted, 1)
+    >>> sum(shared.epsilons), shared.total <= shared.equal_total
+    (Fraction(1, 1), True)
     """
     if isinstance(wanted, Wanted | str) or not isinstance(wanted, Sequence):
-        raise TypeError("wanted must be a list of Wanted, the statistics to share the budget among")
+        raise TypeError("wanted must be a list of Wanted, the statistics that share the budget")
     requests = tuple(require_wanted(one, f"wanted[{i}]") for i, one in enumerate(wanted))
     budget = _check.fraction(epsilon, "epsilon")
     if not requests:
@@ -201,14 +295,14 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float
     worth = _weights([one.but(epsilon=budget) for one in requests], weights)
     grid = np.geomspace(1e-4, 1.0, 33)
     curves = np.array([[_typical(one, budget * Fraction(float(x))) for x in grid] for one in requests])
-    # Where no noise is left, differences of nothing decide nothing.
+    # Errors that are zero apart from rounding must not decide anything.
     costs = np.maximum(curves * worth[:, None], 1e-12 * (curves * worth[:, None]).max() + 1e-300)
     best = _best_shares(costs, grid)
     size = len(requests)
     equal = [budget / size] * size
     equal_rmse = [_typical(one, budget / size) for one in requests]
     chosen = [budget * Fraction(int(x * _PARTS), _PARTS) for x in best]
-    # What rounding left over goes to the largest share.
+    # The remainder of rounding is added to the largest share.
     chosen[int(np.argmax(best))] += budget - sum(chosen, start=Fraction(0))
     rmse = [_typical(one, share) for one, share in zip(requests, chosen, strict=True)]
     if worth @ rmse > worth @ equal_rmse:
@@ -217,13 +311,13 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Any, weights: Sequence[float
 
 
 def _require_one_guarantee(requests: Sequence[Wanted]) -> None:
-    """Refuse to add up ε of different promises."""
+    """Refuse to add up the ε of different guarantees."""
     records = [one.draft().record for one in requests]
     for name in ("neighbours", "contributions"):
         if len({getattr(record, name) for record in records}) > 1:
             raise ValueError(
-                f"the statistics differ in {name}=, so that their epsilons do not add up to one guarantee; give all of "
-                "them the same"
+                f"the statistics differ in {name}=, so their epsilons do not add up to one guarantee; give all of them "
+                "the same"
             )
 
 
@@ -241,7 +335,7 @@ def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Arr
 
 
 def _width(one: Wanted) -> float:
-    """The width of what is published: of the bounds, of correlations and shares, or the number of records."""
+    """The width of the range of a statistic: that of its bounds, or the number of records if it has none."""
     record = one.draft().record
     if record.statistic.traits.unit_diagonal:
         return 2.0
@@ -255,7 +349,7 @@ def _width(one: Wanted) -> float:
 
 
 def _best_shares(costs: Array, grid: Array) -> Array:
-    """Shares that sum to one with the least total of costs that are known at points of a grid, by interpolation."""
+    """Shares that sum to one and minimise the total cost. Costs are interpolated between the points of a grid."""
     size = len(costs)
 
     def cost(i: int, share: Any) -> Any:
@@ -272,7 +366,7 @@ def _best_shares(costs: Array, grid: Array) -> Array:
 
 
 def _dealt_out(cost: Callable[[int, Any], Any], size: int) -> Array:
-    """The best of all ways to deal out equal pieces, at least one to each: dynamic programming."""
+    """The best split into equal pieces, with at least one for each statistic, by dynamic programming."""
     pieces = max(200, 6 * size)
     single = np.array([cost(i, np.arange(1, pieces + 1) / pieces) for i in range(size)])
     best = np.full(pieces + 1, math.inf)
@@ -291,7 +385,7 @@ def _dealt_out(cost: Callable[[int, Any], Any], size: int) -> Array:
 
 
 def _refine(total: Callable[[Array], float], start: Array) -> Array:
-    """A local search from a start, in logarithms of shares."""
+    """Improve a split by a local search in the logarithms of shares."""
     if len(start) == 1:
         return start
 

@@ -438,7 +438,7 @@ def test_a_dry_run_says_what_the_command_would_do(monkeypatch, capsys, folder):
     for words in (dry, [*dry, "--new"], dry[:-1]):
         status, _, err = called(monkeypatch, capsys, *words)
         assert status != 0
-        assert "it was put back, and charges are missing" in err
+        assert "it was set back, and charges are missing" in err
 
 
 @pytest.mark.parametrize("address", ["postgresql://ann:s3cret@db/x", "postgresql://db/x?password=s3cret"])

@@ -92,7 +92,7 @@ def test_covariances_truncated_in_turn_are_read(hostile):
         ("a deep tree", "nested more than 50 deep|malformed"),
         ("a wide tree", "every level exactly once"),
         ("a tree of its levels", "not as many as its statistic has"),
-        ("unknown fields of a statistic", "no statistic that can be released"),
+        ("unknown fields of a statistic", "its statistic cannot be released"),
         ("a name of 1 MB", "its name is empty or too long"),
         ("releases that are none", "more than 300 releases"),
         ("deep lists", "not JSON"),

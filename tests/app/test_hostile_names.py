@@ -292,7 +292,7 @@ def test_errors_of_plans_are_a_line_each():
         Plan.of({"data": {"rows": 4}, "budget": {"epsilon": 1}, "release": [{"name": "a\nb", "statistic": "x"}]})
     assert "\n" not in str(refused.value)
     assert "release.a\\nb.statistic" in str(refused.value)
-    with pytest.raises(PlanError, match=r"budget\.dataset: dataset must be a name of characters that can be seen"):
+    with pytest.raises(PlanError, match=r"budget\.dataset: dataset must be in one line without invisible characters"):
         Plan.of(
             {
                 "data": {"rows": 4},
@@ -336,7 +336,7 @@ def test_results_of_all_statistics_are_shorter_than_they_may_be(tmp_path):
     for ask in asks:
         release = ask(ledger=account)
         assert len(release.to_json().encode()) < longest_text(release) / 2
-        with pytest.warns(UserWarning, match="is shown again"):
+        with pytest.warns(UserWarning, match="this is the stored result"):
             assert ask(ledger=account) == release
 
 
@@ -363,7 +363,7 @@ def test_the_command_announces_a_dataset_that_looks_like_another(monkeypatch, ca
     status, _, err = called(monkeypatch, capsys, "release", small(tmp_path, " survey "), "--out", out, "--new")
     assert (status, "looks like" in err) == (3, False)
     file = small(tmp_path, "surv\u0435y")
-    told = "inbounds: the dataset 'surv\u0435y' ('surv\\u0435y') has a limit of its own; it looks like 'survey', which"
+    told = "inbounds: the dataset 'surv\u0435y' ('surv\\u0435y') has its own limit, and its name looks like"
     status, said, err = called(monkeypatch, capsys, "release", file, "--out", out, "--dry-run")
     assert (status, said) == (0, "")
     assert err.startswith(told)
@@ -421,4 +421,4 @@ def test_the_warning_reaches_whoever_runs_the_library(tmp_path):
         "    ib.mean({'x': [1.0, 2.0]}, 'x', bounds=(0, 9), epsilon=1, ledger=Account(sys.argv[1], name, 1))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "l"], capture_output=True, text=True, check=True)
-    assert "LookAlike: the dataset 'Survey l' has a limit of its own; it looks like 'survey-1'" in done.stderr
+    assert "LookAlike: the dataset 'Survey l' has its own limit, and its name looks like 'survey-1'" in done.stderr

@@ -108,7 +108,7 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
             lambda t: t.drop("age", "region"),
             "no columns 'age', 'region'; the first line of a CSV",
         ),
-        (lambda t: t[:-1], "rows=20000 was stated, but the table has another number of rows"),
+        (lambda t: t[:-1], "rows=20000 was given, but the table has another number of rows"),
         (lambda t: pl.concat([t, t[:1]]), "another number of rows"),
         (lambda t: t[:0], "another number of rows"),
     ],
@@ -328,7 +328,7 @@ def test_what_was_paid_for_can_be_proved_and_comes_back(tmp_path, rule, words, e
     made = release(plan, {"x": [1, 0, 1, 1]})
     assert Releases.from_json(made.to_json()).to_json() == made.to_json()
     # Another table has the same answer, and whoever hands one over is told that it was not read.
-    with pytest.warns(UserWarning, match="is shown again; the table was not read"):
+    with pytest.warns(UserWarning, match="this is the stored result, no table was read"):
         again = release(plan, {"x": [0, 0, 0, 0]})
     assert again.stored
     assert {name: one.noisy for name, one in again.items()} == {name: one.noisy for name, one in made.items()}

@@ -135,7 +135,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
     ("call", "message"),
     [
         ({"statistic": "median", "epsilon": 1}, "statistic must be one of 'correlation'"),
-        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1)}, "state it, as in rows=1000"),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1)}, "give it, as in rows=1000"),
         ({"statistic": "mean", "epsilon": 0, "bounds": (0, 1), "rows": 9}, "epsilon must be > 0"),
         ({"statistic": "mean", "epsilon": 1, "rows": 9}, "bounds"),
         ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9.5}, "rows must be an integer"),
@@ -160,7 +160,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
         ({"statistic": "mean", "data": [1], "bounds": (0, 1), "epsilon": 1}, "reads no data"),
         ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": (0.4, 0.2)}, "0.4 before 0.2"),
         ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "plausible": [1, 2, 3]}, "got 3 numbers"),
-        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "expected_rows": 3}, "state rows="),
+        ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1), "rows": 9, "expected_rows": 3}, "give rows="),
     ],
 )
 def test_bad_previews_say_what_is_wrong(call, message):

@@ -35,7 +35,7 @@ def test_worst_cases_and_populations_are_targets_too():
     assert typical <= worst
     wide = least_epsilon(one, Target(half_width=0.05, kind="population"))
     assert wide < least_epsilon(one, Target(half_width=0.04, kind="population"))
-    with pytest.raises(ValueError, match=r"without noise 0\.031\d* is left; more rows"):
+    with pytest.raises(ValueError, match=r"the error is 0\.031\d* even without noise; use more rows"):
         least_epsilon(one, Target(half_width=0.02, kind="population"))
     rows = least_rows(one.but(epsilon=1), Target(half_width=0.02, kind="population"))
     assert 2400 < rows < 2600

@@ -76,7 +76,7 @@ def test_an_interval_says_what_it_is():
     assert noise.assumption == "nothing beyond the certified law of the noise"
     several = str(ib.proportions(list("abcd") * 9, levels=list("abcd"), epsilon=1).interval())
     assert several.startswith(
-        "each 95% for the proportions of x in the population, one by one, not all together:\n  a  "
+        "each 95% for the proportions of x in the population, each by itself, not all together:\n  a  "
     )
     assert several.count("\n") == 5
     persons = ib.mean([1.0, 0.0] * 50, bounds=(0, 1), epsilon=1, contributions=2)
@@ -127,7 +127,7 @@ def test_without_noise_a_variance_has_the_chi_squared_interval():
 def test_simulated_intervals_go_as_far_as_their_draws():
     release = ib.mean([0.0, 1.0], bounds=(0, 1), epsilon=1, neighbours="add-remove")
     assert release.interval(0.995).width > 0
-    with pytest.raises(ValueError, match=r"simulated, up to level 0\.995"):
+    with pytest.raises(ValueError, match=r"simulated, for levels up to 0\.995"):
         release.interval(0.999)
 
 
@@ -369,7 +369,7 @@ def test_only_like_is_compared_with_like():
         difference(*(ib.proportion(["a", "b"], level=level, epsilon=1) for level in "ab"))
     with pytest.raises(ValueError, match="different bounds"):
         difference(mean, ib.mean([1.0, 0.0], bounds=(0, 2), epsilon=1))
-    with pytest.raises(ValueError, match="one and the same"):
+    with pytest.raises(ValueError, match="are the same release"):
         difference(share, share)
     assert np.shape(difference(shares, shares, method="guaranteed").lower) == (2,)
     other = ib.proportion([1, 0, 0], epsilon=1)
@@ -424,7 +424,7 @@ def test_p_values_are_tails_of_the_exact_law():
         p_value(ib.mean([1.0], bounds=(0, 1), epsilon=1), 0.5)
     with pytest.raises(ValueError, match="alternative must be"):
         p_value(template, 0.5, "larger")
-    with pytest.raises(ValueError, match="no law of its own"):
+    with pytest.raises(ValueError, match="has no p-value"):
         p_value(ib.proportions(list("ab"), levels=list("ab"), epsilon=1, repair="all-but-one", derived="a"), 0.5)
 
 

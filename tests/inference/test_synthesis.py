@@ -54,11 +54,11 @@ def test_shares_of_several_levels_are_combined_each():
 def test_what_does_not_belong_together_is_refused():
     with pytest.raises(ValueError, match="two releases or more"):
         combine(copies(0.1))
-    with pytest.raises(ValueError, match="one and the same share"):
+    with pytest.raises(ValueError, match="releases of the same share"):
         combine([*copies(0.1), ib.proportion([1] * 7, epsilon=1)])
-    with pytest.raises(ValueError, match="one and the same share"):
+    with pytest.raises(ValueError, match="releases of the same share"):
         combine([ib.mean([1.0], bounds=(0, 1), epsilon=1) for _ in range(2)])
-    with pytest.raises(ValueError, match="one and the same share"):
+    with pytest.raises(ValueError, match="releases of the same share"):
         combine([ib.proportion(["a", "b"], level=level, epsilon=1) for level in "ab"])
     with pytest.raises(ValueError, match="at the same epsilon"):
         combine([ib.proportion([1] * N, epsilon=e) for e in (1, 2)])
@@ -98,5 +98,5 @@ def test_coverage_in_the_papers_study(epsilon, n, bounding, reference):
 def test_copies_over_other_denominators_are_not_alike():
     how = {"levels": list("ab"), "epsilon": 1, "neighbours": "add-remove"}
     copies = [ib.proportions(list("aab"), denominator=d, **how) for d in (3, 30)]
-    with pytest.raises(ValueError, match="one and the same share"):
+    with pytest.raises(ValueError, match="releases of the same share"):
         combine(copies)

@@ -35,7 +35,7 @@ def test_names_are_composed(path):
 def test_characters_that_are_not_seen_are_refused(path, character):
     for place in (path, path.with_name("none")):
         with pytest.raises(
-            ValueError, match=rf"characters that can be seen.* has U\+{ord(character):04X}\. Leave them"
+            ValueError, match=rf"without invisible characters.* has U\+{ord(character):04X}\. Leave them"
         ):
             Account(place, f"sur{character}vey", Fraction(1))
     assert len(ledger.read(path)) == 3
@@ -64,7 +64,7 @@ ALIKE = [
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_new_dataset_that_looks_like_another_is_announced(path, name):
     account = Account(path, name, Fraction(1))
-    with pytest.warns(LookAlike, match=r"has a limit of its own; it looks like 'survey', which the ledger has, too"):
+    with pytest.warns(LookAlike, match=r"has its own limit, and its name looks like 'survey', which is also in"):
         assert ledger.affordable(account, request()) == Pure("9/10")
     # Whoever takes it for an error has spent nothing.
     before = ledger.read(path)
@@ -98,7 +98,7 @@ def test_thousands_of_datasets_are_compared_in_one_pass(monkeypatch):
     many = [f"wave {i}" for i in range(2, 3000)]
     told = names.describe_all([*many, "Wave_7"])
     assert len(told) == 1
-    assert told[0].startswith("the dataset 'Wave_7' has a limit of its own; it looks like 'wave 7', which")
+    assert told[0].startswith("the dataset 'Wave_7' has its own limit, and its name looks like 'wave 7', which")
     assert len(calls) == len(many) + 1
 
 

@@ -86,13 +86,13 @@ def test_charges_stop_at_the_limit(account):
 def test_nothing_begins_with_a_refusal(account, tmp_path):
     with pytest.raises(BudgetRefused):
         ledger.charge(account, request(epsilon="2"))
-    with pytest.raises(BudgetRefused, match="smaller than the least amount that a ledger counts"):
+    with pytest.raises(BudgetRefused, match="below the smallest amount that a ledger can hold"):
         ledger.charge(replace(account, limit=Pure("1/10000000000")), request(epsilon="1/10000000000"))
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.verify(account.ledger)
     with pytest.raises(LedgerError, match="there is no ledger"):
         ledger.raise_limit(account, "more")
-    with pytest.raises(LedgerError, match="does not hold exactly one dataset"):
+    with pytest.raises(LedgerError, match="does not have exactly one dataset"):
         ledger.find_account(account.ledger)
     assert list(tmp_path.iterdir()) == []
 
@@ -103,7 +103,7 @@ def test_the_same_request_gets_its_stored_result(account):
     ledger.keep(account, receipt, '{"value": 1}')
     for again in (ledger.charge(account, request()), ledger.find_stored(account, request())):
         assert (again.entry, again.left, again.stored) == (receipt.entry, receipt.left, '{"value": 1}')
-    with pytest.raises(LedgerError, match="has a result already"):
+    with pytest.raises(LedgerError, match="already has a result"):
         ledger.keep(account, receipt, '{"value": 2}')
     assert ledger.read_results(account.ledger) == {receipt.entry.sequence: '{"value": 1}'}
     assert ledger.read_result(account.ledger, receipt.entry.sequence) == '{"value": 1}'
@@ -146,7 +146,7 @@ def test_limits_change_with_a_reason(account):
     standing = ledger.raise_limit(replace(account, limit=Pure(2)), "second wave")
     assert (standing.limit, standing.left) == (Pure(2), Pure("7/4"))
     for less in ("1/5", "1/10000000000"):
-        with pytest.raises(LedgerError, match=r"0\.25 is spent already; a limit cannot be below it"):
+        with pytest.raises(LedgerError, match=r"the limit cannot be below 0\.25, which is already spent"):
             ledger.raise_limit(replace(account, limit=Pure(less)), "less")
     assert ledger.raise_limit(replace(account, limit=Pure("1/4")), "no more").left is None
 
@@ -224,5 +224,5 @@ def test_a_ledger_that_was_put_back_is_found_by_a_record(place, account):
     # Together with the note that a file has beside it.
     Path(f"{account.ledger}.head").unlink(missing_ok=True)
     ledger.verify(account.ledger, [(receipt.entry.sequence, receipt.entry.hash)])
-    with pytest.raises(LedgerError, match="it was put back to an earlier state"):
+    with pytest.raises(LedgerError, match="it was set back to an earlier state"):
         ledger.verify(account.ledger, [anchor])

@@ -250,12 +250,12 @@ def test_decimals_are_exact(tmp_path):
 def test_the_preview_of_a_plan(tmp_path):
     made = Plan.load(written(tmp_path)).preview()
     text = str(made)
-    assert "nothing was read and nothing was spent" in text
+    assert "No data were read and nothing was spent" in text
     assert text.count("\n") == len(made.prospects) + 1 + len(made.notes)
-    assert "correlations: the error depends on the truth" in text
+    assert "correlations: the error depends on the true value" in text
     assert "No missing = ... is given for smoker, age, pressure, sleep, health, region" in text
     # What is no level goes with the others where one level is counted, and is refused where all are.
-    assert "No other = ... is given for smoker, health, region: a value that is no level there is found after" in text
+    assert "No other = ... is given for smoker, health, region: a value that is not a level is only found after" in text
     alone = ib.preview("proportion", column="smoker", level="yes", epsilon=0.1, rows=20_000)
     assert made.prospects[0].preview.forecast.typical == pytest.approx(alone.forecast.typical)
     # Twice the budget halves the error of a mean.

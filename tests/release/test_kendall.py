@@ -181,7 +181,7 @@ def test_plans_that_are_wrong(name):
 
 def test_add_remove_is_refused_before_a_charge(tmp_path):
     account = Account(tmp_path / "l.ledger", "d", 1)
-    words = "kendall needs a public number of rows: a record that comes or goes is in as many pairs.* or correlation"
+    words = "kendall needs a public number of rows, because a record is part of as many pairs.* or correlation"
     with pytest.raises(ValueError, match=words):
         ib.kendall(normal(50, 2), bounds=within(2), epsilon=1, neighbours="add-remove", ledger=account)
     with pytest.raises(ValueError, match=words):
@@ -195,23 +195,31 @@ def test_add_remove_is_refused_before_a_charge(tmp_path):
 BAD = {
     "none": ({}, ValueError, "kendall needs two or more columns"),
     "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall needs two or more columns"),
-    "twice": ({"bounds": BOTH, "edges": {"age": [0, 1, 2]}}, TypeError, "either bounds, edges or levels"),
+    "twice": ({"bounds": BOTH, "edges": {"age": [0, 1, 2]}}, TypeError, "only one of bounds, edges and levels"),
     "no width": ({"bounds": {"x": (1, 1), "y": (0, 1)}}, ValueError, "bounds of 'x' must satisfy lower < upper"),
     "one interval": ({"edges": {"x": [0, 1], "y": [0, 1, 2]}}, ValueError, "'x' needs two intervals or more"),
-    "one level": ({"levels": {"x": ["a"], "y": ["a", "b"]}}, ValueError, "'x' needs two levels or more"),
-    "a list": ({"bounds": [(0, 1), (0, 1)]}, TypeError, "bounds must be a dictionary from columns"),
+    "one level": ({"levels": {"x": ["a"], "y": ["a", "b"]}}, ValueError, "'x' needs two or more levels"),
+    "a list": ({"bounds": [(0, 1), (0, 1)]}, TypeError, "bounds must be a dictionary by column"),
     "too many bins": ({"bounds": BOTH, "bins": 4000}, ValueError, "more than 10,000,000 cells; take fewer columns or"),
     "too many edges": (
         {"edges": {"x": np.linspace(0, 1, 4001), "y": np.linspace(0, 1, 4001)}},
         ValueError,
         "more than 10,000,000 cells",
     ),
-    "too many columns": ({"bounds": within(201)}, ValueError, "kendall is of at most 200 columns, got 201"),
+    "too many columns": ({"bounds": within(201)}, ValueError, "kendall takes at most 200 columns, got 201"),
     "half a bin": ({"bounds": BOTH, "bins": 2.5}, TypeError, "bins must be an integer, got 2.5"),
-    "bins of edges": ({"edges": {"x": [0, 1, 2], "y": [0, 1, 2]}, "bins": 9}, TypeError, "bins belongs to bounds"),
-    "missing": ({"bounds": BOTH, "missing": {"z": 1}}, ValueError, "missing names 'z', which is none of the columns"),
+    "bins of edges": (
+        {"edges": {"x": [0, 1, 2], "y": [0, 1, 2]}, "bins": 9},
+        TypeError,
+        "bins= is only for columns with bounds",
+    ),
+    "missing": (
+        {"bounds": BOTH, "missing": {"z": 1}},
+        ValueError,
+        "missing has the column 'z', which has no bounds, edges or levels",
+    ),
     "missing beyond": ({"bounds": BOTH, "missing": {"age": 101}}, ValueError, "missing of 'age' must lie within"),
-    "other": ({"bounds": BOTH, "other": {"age": 1}}, ValueError, "other names 'age', which has no levels"),
+    "other": ({"bounds": BOTH, "other": {"age": 1}}, ValueError, "other has the column 'age', which has no levels"),
     "repair": ({"bounds": BOTH, "repair": "project"}, ValueError, "repair must be"),
 }
 
@@ -268,7 +276,7 @@ def test_targets_and_posteriors():
     # Half of the four elements have an error, of √2 · 4/(1000 ε) each.
     assert ib.targets.least_epsilon(wanted, ib.targets.Target(rmse=0.01)) == pytest.approx(0.4, rel=0.05)
     made = ib.kendall(normal(50, 2), bounds=within(2), epsilon=1)
-    with pytest.raises(ValueError, match="has no posterior here"):
+    with pytest.raises(ValueError, match="has no posterior"):
         ib.inference.posterior(made)
 
 

@@ -118,8 +118,8 @@ def test_a_record_of_moments_is_proved():
 @pytest.mark.parametrize(
     ("bounds", "words"),
     [
-        ({}, "bounds must be a dictionary from columns"),
-        (None, "bounds must be a dictionary from columns"),
+        ({}, "bounds must be a dictionary by column"),
+        (None, "bounds must be a dictionary by column"),
         ({"age": (5, 5)}, "lower < upper"),
         ({"age": (100, 0)}, "lower < upper"),
         ({"age": (0, float("inf"))}, "finite"),
@@ -221,9 +221,9 @@ def test_what_is_plausible_chooses():
 @pytest.mark.parametrize(
     ("stated", "words"),
     [
-        ({}, "plausible must say where mean and sd may lie"),
-        ({"median": 3}, "plausible must say where mean and sd may lie"),
-        (3, "plausible must say where mean and sd may lie"),
+        ({}, "plausible must be a dictionary with mean or sd"),
+        ({"median": 3}, "plausible must be a dictionary with mean or sd"),
+        (3, "plausible must be a dictionary with mean or sd"),
         ({"mean": (1, 2, 3)}, "a number or a pair"),
         ({"mean": (60, 40)}, "the smaller number first"),
         ({"mean": 300}, "within the bounds"),

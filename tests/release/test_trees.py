@@ -121,7 +121,7 @@ def test_intervals_have_the_law_of_the_leaves():
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: shares(level_shares=(1,)), ValueError, "a share for each of the 2 levels of the tree"),
+        (lambda: shares(level_shares=(1,)), ValueError, "one number for each of the 2 depths of the tree"),
         (lambda: shares(level_shares=(1, 0)), ValueError, "level_shares must be > 0"),
         (lambda: shares(level_shares=(1, float("nan"))), ValueError, "level_shares"),
         (lambda: shares(level_shares="11"), TypeError, "level_shares must be a list of numbers"),

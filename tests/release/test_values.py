@@ -264,15 +264,15 @@ def test_releases_that_are_accounted_for(tmp_path):
 
     book = tmp_path / "l"
     ask = {"bounds": (0, 10), "epsilon": 0.4}
-    with pytest.raises(ledger.LedgerError, match=r"does not hold exactly one dataset \(none\)"):
+    with pytest.raises(ledger.LedgerError, match=r"does not have exactly one dataset \(none\)"):
         ib.mean([1, 2, 3], "age", **ask, ledger=book)
     assert not book.exists()
     account = ledger.Account(book, "d", 1)
     # Ages and heights that nobody named would be the same request.
-    with pytest.raises(TypeError, match="name the column of plain values"):
+    with pytest.raises(TypeError, match="a column of plain values needs a name"):
         ib.mean([1, 2, 3], **ask, ledger=account)
     first = ib.mean([1, 2, 3], "age", **ask, ledger=account)
-    with pytest.warns(UserWarning, match="mean of age was released from 'd' before and is shown again"):
+    with pytest.warns(UserWarning, match="mean of age was released from 'd' before; this is the stored"):
         assert ib.mean([1, 2, 3], "age", **ask, ledger=book) == first
     assert ledger.standings(ledger.verify(book))[0].spent == ledger.Pure("4/10")
     # Anything else is another request: a charge of its own.

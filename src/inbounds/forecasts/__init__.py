@@ -1,1 +1,1 @@
-"""How far off releases will be, before anything is spent: no data, only drafts."""
+"""Forecast the errors of releases before anything is spent. No data are read."""

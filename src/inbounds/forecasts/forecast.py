@@ -1,4 +1,4 @@
-"""How far off a release will be: exact for one noisy number, simulated where several are combined."""
+"""Forecast the error of a release: exactly for one noisy number, by simulation if several are combined."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from inbounds._check import Array
+from inbounds._check import Array, Figures
 from inbounds.derivations import Direct, Matrix, plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
@@ -20,72 +20,84 @@ from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 from inbounds.repairs.moments import beside_diagonal, symmetric
 
-# Draws at each end of what is plausible: a quarter of those at the typical truth, between these.
+# The number of draws at each end of the plausible range: a quarter of those at the typical value, within these limits.
 _LEAST_DRAWS, _DRAWS = 20, 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """How far off a release will be: root mean squared error, bias and half-width.
+    """The expected error of a release. Figures are arrays if the release has several numbers.
 
-    The half-width is what the distance between released and true value exceeds with probability 1 - confidence. Without
-    ``worst_`` they are those of a plausible truth: averaged over its range for one number (the bias in size), at it for
-    several. ``worst_`` are the largest over the range, which is that of the bounds if none was stated. Arrays for
-    several numbers. ``simulated`` marks what was found by drawing from the certified law.
+    claim:forecast-range. The ranges are over plausible true values: those that were stated, or those that ``assumed``
+    describes (see `inbounds.derivations.truths`).
 
-    claim:forecast-range. ``rmse_range`` and ``half_width_range`` are the least and the largest over plausible truths:
-    those that were stated, or those that ``assumed`` names, see `inbounds.derivations.truths`.
+    Attributes
+    ----------
+    rmse, bias, half_width
+        Root mean squared error, absolute bias, and the distance from the true value that a release exceeds with
+        probability 1 - ``confidence``. For one number they are averaged over the plausible range; for several they are
+        those at a plausible value.
+    worst_rmse, worst_bias, worst_half_width
+        The largest of these over the plausible range, which is that of the bounds if none was stated.
+    confidence
+        The confidence of the half-widths.
+    simulated
+        Whether the figures were found by drawing from the certified law.
+    rmse_range, half_width_range
+        The smallest and the largest figure over the plausible range.
+    assumed
+        What the ranges assume; empty if nothing.
     """
 
-    rmse: Any
-    bias: Any
-    half_width: Any
-    worst_rmse: Any
-    worst_bias: Any
-    worst_half_width: Any
+    rmse: Figures
+    bias: Figures
+    half_width: Figures
+    worst_rmse: Figures
+    worst_bias: Figures
+    worst_half_width: Figures
     confidence: float
     simulated: bool
-    rmse_range: tuple[Any, Any]
-    half_width_range: tuple[Any, Any]
+    rmse_range: tuple[Figures, Figures]
+    half_width_range: tuple[Figures, Figures]
     assumed: str = ""
 
     @property
     def typical(self) -> float:
-        """One figure for all numbers: the root of their mean squared errors."""
+        """One figure for all numbers: the root of the mean of their squared errors."""
         return _one_figure(self.rmse)
 
     @property
     def typical_range(self) -> tuple[float, float]:
-        """The like for the least and the largest errors."""
+        """The same figure for the smallest and for the largest errors."""
         return _one_figure(self.rmse_range[0]), _one_figure(self.rmse_range[1])
 
     @property
     def reach_range(self) -> tuple[float, float]:
-        """The largest half-width, at least and at most."""
+        """The largest half-width of all numbers: its smallest and its largest plausible value."""
         return float(np.max(self.half_width_range[0])), float(np.max(self.half_width_range[1]))
 
     @property
     def depends(self) -> bool:
-        """Whether the error depends on the truth: some plausible one has an error above the typical one by 5%."""
+        """Whether the error depends on the true value: it can be more than 5% above the typical one."""
         return self.typical_range[1] > 1.05 * self.typical
 
     @property
     def worst(self) -> float:
-        """The like for worst cases."""
+        """The same figure as `typical` for the worst case."""
         return _one_figure(self.worst_rmse)
 
     @property
     def reach(self) -> float:
-        """The largest half-width."""
+        """The largest half-width of all numbers."""
         return float(np.max(self.half_width))
 
 
-def _one_figure(rmse: Any) -> float:
+def _one_figure(rmse: Figures) -> float:
     return float(np.sqrt(np.mean(np.square(rmse))))
 
 
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
-    """The errors of one way to make a release."""
+    """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
     if not isinstance(record.derivation, Direct):
         return _several(wanted, record)
@@ -93,7 +105,7 @@ def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
 
 
 def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
-    """The record that a release would have if it came out at the plausible truth."""
+    """The record that a release would have if its noisy numbers were equal to the plausible true value."""
     way = record.derivation
     if isinstance(way, Direct) and not record.axes:
         low, high = _span(wanted, record, way)
@@ -105,7 +117,7 @@ def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
 
 
 def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
-    """Where one number plausibly lies, as it is published; an open side ends where noise does not reach the other."""
+    """The plausible range of one released number. An open side ends where noise from the other end does not reach."""
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
     ends = record.numeric_ends()
@@ -116,7 +128,7 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
 
 
 def typical_error(wanted: Wanted, record: Release | None = None) -> float:
-    """The typical RMSE alone, which is faster."""
+    """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
     if not isinstance(way, Direct):
@@ -153,9 +165,9 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
 
 
 def _spread_out(low: float, high: float, scale: float) -> tuple[Array, Array]:
-    """Points of a range and their weights in an average over it: closer together within a few scales of its ends.
+    """Points of a range, and their weights in an average over it. They are closer together near the ends.
 
-    The ends and the middle are among them, with no weight, for the largest values.
+    The ends and the middle are included with weight zero, since the largest values may be there.
     """
     if not high > low:
         return np.array([low]), np.ones(1)
@@ -169,7 +181,7 @@ def _spread_out(low: float, high: float, scale: float) -> tuple[Array, Array]:
 
 
 def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
-    """RMSE, bias and half-width of one number with noise of its own, for each of several true values."""
+    """RMSE, bias and half-width of one noisy number, at each of several true values."""
     rmse, bias = _moments_at(part, points)
     if not is_coarse(part):
         return rmse, bias, _half_widths(law_of(part, continuous(part).bounds), points, level)
@@ -180,14 +192,14 @@ def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, A
 
 
 def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
-    """RMSE and bias at true values: on a coarse grid in its own steps."""
+    """RMSE and bias at several true values. On a coarse grid the steps of the grid are taken into account."""
     if not is_coarse(part):
         found = continuous(part).moments(points)
         return np.sqrt(found.mse), found.bias
     law, step = part.mechanism, float(part.step)
     at = [law.locate(Fraction(float(x))) for x in points]
     if law.scale.steps >= 512 and law.first is not None and law.last is not None:
-        # Few points and a wide noise: all of them, since sums of powers next to one lose their digits.
+        # With wide noise on few points, closed forms in powers close to one lose digits. So sum over all points.
         y, k = np.arange(law.first, law.last + 1.0), np.array(at, float)
         exact = law_of(part, (float(law.first), float(law.last)), counts=True)
         errors, chances = y[:, None] - k, np.array([exact.likelihood(float(x), k) for x in y])
@@ -198,7 +210,7 @@ def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
 
 
 def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Array, Array]:
-    """The like for the root of a noisy variance."""
+    """The same as `_of_points` for the root of a noisy variance."""
     wide = continuous(part)
     errors = np.array([root_error(wide, float(x) ** 2) for x in points])
     law = law_of(part, wide.bounds)
@@ -212,7 +224,7 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
 
 
 def _half_widths(law: Law, at: Array, level: float) -> Array:
-    """claim:half-width. The t that |released - true| exceeds with probability 1 - level, for each true value."""
+    """claim:half-width. The distance that |released - true| exceeds with probability 1 - level, at each true value."""
     alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
     if law.cut is not None:
 
@@ -223,7 +235,7 @@ def _half_widths(law: Law, at: Array, level: float) -> Array:
 
         found = _solve(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
     else:
-        # Tails of both sides, or of the one that is left where the other bound is nearer than that.
+        # Both tails, or only one if the bound on the other side is closer than that.
         tails = np.array([alpha / 2, alpha])
         both, one = _solve(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
         near, far = np.minimum(at - law.lower, law.upper - at), np.maximum(at - law.lower, law.upper - at)
@@ -232,7 +244,7 @@ def _half_widths(law: Law, at: Array, level: float) -> Array:
 
 
 def _solve(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
-    """Where falling functions come down to alpha, by halving."""
+    """Find by bisection where decreasing functions reach alpha."""
     low, high = np.zeros_like(most), most.copy()
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -242,7 +254,7 @@ def _solve(missed: Callable[[Array], Array], most: Array, alpha: float, halvings
 
 
 def _many_alike(wanted: Wanted, record: Release) -> Forecast:
-    """Counts, each with noise of its own."""
+    """The forecast for counts with independent noise."""
     part = record.certificate
     assert isinstance(part, Certificate)
     size = wanted.size if wanted.size is not None else record.denominator
@@ -257,19 +269,19 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     worst = [float(x[len(different) :].max()) for x in found]
     ranges: list[tuple[Any, Any]] = [(x, x) for x in (rmse, half)]
     if wanted.plausible is None:
-        # A cell may have any number of records.
+        # Without a guess, a cell may have any number of records.
         ranges = [(np.full(shape, x.min()), np.full(shape, x.max())) for x in (found[0], found[2])]
     return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, False, ranges[0], ranges[1])
 
 
 def _figures(errors: Array, level: float) -> list[Array]:
-    """RMSE, bias and half-width of each number, of simulated errors."""
+    """RMSE, bias and half-width of each number, from simulated errors."""
     half = np.quantile(np.abs(errors), level, axis=0)
     return [np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0)), half]
 
 
 def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: int) -> list[Array]:
-    """Simulated errors at each of several plausible truths; noise that does not depend on them is drawn once."""
+    """Simulated errors at each of several plausible values. Noise that does not depend on them is drawn once."""
     if not truths:
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
@@ -287,10 +299,10 @@ def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: in
 
 
 def _several(wanted: Wanted, record: Release) -> Forecast:
-    """Numbers made of several noisy ones: simulated at a typical truth, and at the ends of what is plausible.
+    """The forecast for values computed from several noisy numbers: simulated at a typical value and at plausible ones.
 
-    Worst half-widths of matrices are those of their noise; of a projection what a worst error allows (Chebyshev); of
-    others the width of the bounds, which their worst error is.
+    The worst half-widths of matrices are those of their noise. Those of a projection follow from the worst error by
+    Chebyshev's inequality. For all others the worst error is the width of the bounds, and so is the worst half-width.
     """
     others, assumed = record.derivation.assume(record.situation(wanted.plausible, wanted.size))
     errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
@@ -305,7 +317,7 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
         worst_half = np.minimum(worst_rmse / math.sqrt(1 - wanted.confidence), top)
     if record.derivation.tail == "noise":
         widths, size = _noise_widths(record, wanted.confidence), len(record.axes[0])
-        # Elements on and above the diagonal, or above it alone.
+        # The widths are for the elements on and above the diagonal, or only for those above it.
         worst_half = symmetric(widths) if len(widths) > size * (size - 1) // 2 else beside_diagonal(widths, 0.0)
     worst = [np.broadcast_to(x, figures[0].shape) for x in (worst_rmse, np.abs(worst_bias), worst_half)]
     shape = [len(axis) for axis in record.axes]
@@ -327,6 +339,6 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
 
 
 def _noise_widths(record: Release, level: float) -> Array:
-    """Half-widths of each coordinate's noise."""
+    """The half-width of the noise of each coordinate."""
     laws = [Law(noise_of(part, float(unit))) for part, unit in zip(record.parts, record.units, strict=True)]
     return np.array([_half_widths(law, np.zeros(1), level)[0] for law in laws])

@@ -1,4 +1,4 @@
-"""What a whole plan would cost and how far off its releases would be: no data are read and nothing is spent."""
+"""The preview of a whole plan: its cost and its expected errors. No data are read and nothing is spent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,29 +19,42 @@ if TYPE_CHECKING:
 
     from inbounds.plan.plan import Plan
 
-# How errors change with the budget is shown for these multiples of it.
+# Errors are shown for the budget times each of these.
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """One release of a plan: its preview, and its typical error if the whole budget were a multiple of what it is."""
+    """One release of a plan: its preview, and its typical error at each of `MULTIPLES` of the budget.
+
+    Attributes
+    ----------
+    name
+        The name of the release.
+    epsilon
+        Its share of the budget.
+    preview
+        The preview of the release if it is drawn alone.
+    errors
+        The typical RMSE at each of `MULTIPLES` of the budget.
+    joint
+        The forecast if it is drawn together with others; None if it is drawn alone.
+    """
 
     name: str
     epsilon: Fraction
     preview: Preview
     errors: tuple[float, ...]
-    # Where it is drawn together with others; the preview is of what it would be by itself.
     joint: Forecast | None = None
 
     @property
     def forecast(self) -> Forecast:
-        """The errors of the release as the plan makes it."""
+        """The errors of the release as it is drawn in the plan."""
         return self.preview.forecast if self.joint is None else self.joint
 
     @property
     def advice(self) -> str:
-        """What would make the error smaller at the same cost; empty where nothing would."""
+        """What would make the error smaller at the same cost. Empty if nothing would."""
         if self.joint is not None:
             return ""
         best, asked = self.preview.recommended, self.preview.asked
@@ -52,7 +65,7 @@ class Prospect:
         return f"{', '.join(words)} would give {_figure(best.forecast.typical)}" if words else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain figures."""
+        """The figures as plain values, for JSON."""
         seen = self.forecast
         return {
             "name": self.name,
@@ -73,7 +86,7 @@ class Prospect:
 
 
 _METHODS = ("joint", "split")
-# Beyond this ε a preview says so.
+# Above this ε a preview has a warning.
 _LARGE = 5
 
 
@@ -82,18 +95,26 @@ _HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The preview of a plan. Printed it is a table; `plot` draws errors over the budget."""
+    """The preview of a plan. Print it for a table; `plot` draws the errors over the budget.
+
+    Attributes
+    ----------
+    plan
+        The plan.
+    prospects
+        The releases of the plan, each with its expected errors.
+    """
 
     plan: "Plan"
     prospects: tuple[Prospect, ...]
 
     @property
     def epsilon(self) -> Fraction:
-        """ε of the whole plan."""
+        """The ε of the whole plan."""
         return Fraction(self.plan.budget.epsilon)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain figures."""
+        """The figures as plain values, for JSON."""
         return {
             "epsilon": str(self.epsilon),
             "neighbours": self.plan.data.neighbours,
@@ -102,7 +123,7 @@ class Outlook:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table as text, without its head."""
+        """The lines of the table as text, without its head."""
         half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
         return [
             (
@@ -118,6 +139,7 @@ class Outlook:
 
     @property
     def summary(self) -> str:
+        """What the plan promises, in one line."""
         data = self.plan.data
         size = "" if data.rows is None else f", {data.rows:,} rows"
         unit = "one record" if data.contributions == 1 else f"one person with up to {data.contributions} records"
@@ -132,40 +154,42 @@ class Outlook:
 
     @property
     def notes(self) -> list[str]:
-        """What would be better, what is assumed, and what may go wrong."""
+        """Notes on what would be better, what is assumed, and what may go wrong."""
         found = [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
         joint = [one for one in self.prospects if one.joint is not None]
         if joint:
             gains = [one.preview.forecast.typical / one.forecast.typical for one in joint if one.forecast.typical > 0]
             least, most = (_figure(end(gains, default=1.0)) for end in (min, max))
             span = least if least == most else f"{least} to {most}"
-            found.append(f"{', '.join(one.name for one in joint)}: drawn together, errors {span} times smaller for it.")
+            found.append(
+                f"{', '.join(one.name for one in joint)}: drawn together, which makes errors {span} times smaller."
+            )
         found += self._assumptions()
         if self.epsilon > _LARGE:
             found.append(
-                f"An epsilon above {_LARGE} promises little: probabilities may change by a factor of e^{_LARGE}."
+                f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more."
             )
-        what = {"missing": "a missing value", "other": "a value that is no level"}
-        late = "there is found after the charge, which stands"
+        what = {"missing": "a missing value", "other": "a value that is not a level"}
+        late = "is only found after the charge, which stands"
         found += [
             f"No {word} = ... is given for {', '.join(names)}: {what[word]} {late}."
             for word, names in self.plan.unprovided.items()
             if names
         ]
-        return [*found, "Expected errors of the noise; nothing was read and nothing was spent."]
+        return [*found, "Errors are those of the noise. No data were read and nothing was spent."]
 
     def _assumptions(self) -> list[str]:
-        """Which truths the ranges are over."""
+        """Notes on the true values that the ranges are over."""
         depend: dict[str, list[str]] = {}
         for one in self.prospects:
             if one.forecast.depends and one.forecast.assumed:
                 depend.setdefault(one.forecast.assumed, []).append(one.name)
         if not depend:
             return []
-        found = [f"{', '.join(names)}: the error depends on the truth: {text}." for text, names in depend.items()]
-        hint = "RMSE at ½ ε and at 2 ε are those of the typical truth."
+        found = [f"{', '.join(names)}: the error depends on the true value: {text}." for text, names in depend.items()]
+        hint = "RMSE at ½ ε and at 2 ε are for a typical value."
         if any(one.preview.wanted.plausible is None for one in self.prospects if one.forecast.assumed):
-            hint += " Say where sd, mean or sizes of groups lie with plausible = { sd = [...], ... }"
+            hint += " If you know more about sd, mean or sizes of groups, write plausible = { sd = [...], ... }"
         return [*found, hint]
 
     def __repr__(self) -> str:
@@ -176,7 +200,7 @@ class Outlook:
         return render("list", caption=self.summary, heads=_HEADS, rows=rows, rest="")
 
     def plot(self) -> "altair.Chart":
-        """Typical errors over the budget, each as a multiple of what it is at the budget asked for."""
+        """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
         import altair as alt
         import polars as pl
 
@@ -187,11 +211,11 @@ class Outlook:
             for at in [one.errors[MULTIPLES.index(1.0)]]
         ]
         chart: alt.Chart = (
-            alt.Chart(pl.DataFrame(points), title="What another budget would buy", width=420, height=260)
+            alt.Chart(pl.DataFrame(points), title="Errors at other budgets", width=420, height=260)
             .mark_line(point=True)
             .encode(
                 x=alt.X("epsilon:Q", title="ε of the whole plan").scale(type="log"),
-                y=alt.Y("error:Q", title="typical error, 1 = at the budget asked for").scale(type="log"),
+                y=alt.Y("error:Q", title="typical error, 1 = at the plan's budget").scale(type="log"),
                 color=alt.Color("release:N", title=None),
             )
         )
@@ -199,7 +223,7 @@ class Outlook:
 
 
 def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) -> Outlook:
-    """The preview of a plan."""
+    """Preview a plan. ``progress`` is called with the number of releases that are done, and of all."""
     wanted, drafts = plan.wanted(), plan.drafts()
     together = _Together({name: draft.record for name, draft in drafts.items()})
     made = []
@@ -223,14 +247,14 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
 
 
 class _Together:
-    """Records of releases that are drawn together, at multiples of the budget; each draw is drafted once."""
+    """Records of releases that are drawn together, at multiples of the budget. Each draw is drafted once."""
 
     def __init__(self, records: Mapping[str, Release]) -> None:
         self._records = records
         self._drafted: dict[tuple[Group, float], list[Draft]] = {}
 
     def at(self, name: str, times: float) -> Release:
-        """The record of a release as it would be drafted."""
+        """The record of a release, drafted at that multiple of the budget."""
         record = self._records[name]
         group = record.group
         if times == 1 or group is None:
@@ -246,7 +270,7 @@ def _figure(x: float) -> str:
 
 
 def _span(typical: float, ends: tuple[float, float], depends: bool) -> str:
-    """An error: least and largest, or the typical one where next to all truths have it."""
+    """Write an error: its range if it depends on the true value, otherwise the typical one."""
     return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in ends) if depends else _figure(typical)
 
 

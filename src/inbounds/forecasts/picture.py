@@ -1,4 +1,4 @@
-"""Errors as curves over ε and over the number of records: a picture of a preview."""
+"""The plot of a preview: errors over ε and over the number of records."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from inbounds.forecasts.preview import Preview
 
-# Okabe and Ito's blue, vermilion and green, with dashes: apart for the colour-blind and in grey.
+# Blue, vermilion and green of Okabe and Ito, with dashes: they differ for colour-blind readers and in grey.
 _COLOURS = ["#0072B2", "#D55E00", "#009E73"]
 _DASHES = [[1, 0], [6, 3], [2, 2]]
 
@@ -23,12 +23,23 @@ _DASHES = [[1, 0], [6, 3], [2, 2]]
 def curves(
     preview: "Preview", *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """Typical and worst RMSE and half-width of every option, over ε and over the number of records, as tidy rows.
+    """Compute the typical and worst RMSE and the half-width of every option, over ε and over the number of records.
 
-    By default from a twentieth to twenty times what was asked for.
+    Parameters
+    ----------
+    preview
+        The result of `inbounds.preview`.
+    epsilons, rows
+        The values of ε and the numbers of records. By default they go from a twentieth to twenty times the value that
+        was asked for.
+
+    Returns
+    -------
+    list of dict
+        One row for each option and value.
     """
     if not hasattr(preview, "options"):
-        raise TypeError("preview must be what preview(...) gives")
+        raise TypeError("preview must be the result of preview(...)")
     around = np.geomspace(1 / 20, 20, 17)
     size = preview.wanted.size
     shown = [float(x) for x in preview.asked.epsilon * around]
@@ -55,7 +66,7 @@ def _several(values: Any, name: str) -> Sequence[Any]:
 
 
 def _figures(wanted: Wanted) -> dict[str, float]:
-    """The errors of one point; none where a table has fewer records than the statistic needs."""
+    """The errors at one point. Empty if the table has fewer records than the statistic needs."""
     try:
         seen = forecast_errors(wanted)
     except DataError:
@@ -66,7 +77,7 @@ def _figures(wanted: Wanted) -> dict[str, float]:
 def plot(
     preview: "Preview", *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
 ) -> "altair.HConcatChart":
-    """Typical RMSE over ε and over the number of records, one line for each option; both axes logarithmic."""
+    """Plot the typical RMSE over ε and over the number of records, one line for each option, on logarithmic axes."""
     import altair as alt
 
     data = curves(preview, epsilons=epsilons, rows=rows)
@@ -76,7 +87,7 @@ def plot(
     dash = alt.StrokeDash("option:N", legend=legend, scale=alt.Scale(domain=options, range=_DASHES))
     asked = {"epsilon": preview.asked.epsilon, "rows": preview.wanted.size}
     titles = {"epsilon": "ε", "rows": "number of records"}
-    # Powers of ten and their thirds: more would run into each other.
+    # More ticks would overlap.
     ticks = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=8)
     panels = []
     for over, title in titles.items():
@@ -102,5 +113,5 @@ def plot(
         rule = here.mark_rule(color="#666").encode(x="value:Q")
         text = here.mark_text(align="left", dx=4, y=8, color="#444").encode(x="value:Q", text=alt.value("asked for"))
         panels.append((lines + rule + text).properties(width=300, height=220))
-    title = f"{preview.asked.record.title}: how far off, by ε and by size"
+    title = f"{preview.asked.record.title}: error by ε and by number of records"
     return alt.hconcat(*panels).properties(title=title)

@@ -1,15 +1,17 @@
-"""What a release would cost and how far off it would be, before anything is spent and without any data.
+"""The preview of a release: its cost and its expected error. No data are read and nothing is spent.
 
-A preview is the first step of the road: the draft, which has the very law, certificate and repair that the release will
-have. Errors are exact for one noisy number, and simulated where several are combined.
+A preview is made from the draft, which has the same law, certificate and repair as the release. Errors are exact for
+one noisy number, and simulated if several are combined.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from inbounds import _check
+from inbounds._check import Figures
 from inbounds._html import render
 from inbounds._text import visible
 from inbounds.forecasts import picture
@@ -26,7 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One way to make a release: its bounding and method, the record it would have, and its errors."""
+    """One way to make a release.
+
+    Attributes
+    ----------
+    wanted
+        The statistic and its keywords.
+    record
+        The record of the release, without its numbers.
+    forecast
+        Its expected errors.
+    """
 
     wanted: Wanted
     record: Release
@@ -34,6 +46,7 @@ class Option:
 
     @property
     def bounding(self) -> str:
+        """How noisy values are kept in their bounds: ``"bit"`` or ``"truncated"``."""
         return self.record.bounding
 
     @property
@@ -44,10 +57,11 @@ class Option:
 
     @property
     def epsilon(self) -> float:
+        """What the release would cost."""
         return self.record.epsilon
 
     def figures(self) -> list[str]:
-        """Its errors as text: typical RMSE, bias, half-width, and the worst of the first and the last."""
+        """The errors as text: typical RMSE, bias and half-width, worst RMSE and worst half-width."""
         seen = self.forecast
         rmse, half = (
             " to ".join(_short(x, 2 if x < 100 else 3) for x in ends) if seen.depends else _short(typical)
@@ -55,17 +69,22 @@ class Option:
         )
         return [rmse, _short(np.max(seen.bias)), half, _short(seen.worst), _short(np.max(seen.worst_half_width))]
 
-    def half_width(self) -> Any:
-        """Half of the interval for the population, if the release came out at the plausible truth."""
+    def half_width(self) -> Figures:
+        """Half of the width of the population interval, if the noisy numbers equal the plausible true value."""
         made = at_plausible_truth(self.record, self.wanted).interval(self.wanted.confidence)
         return made.width / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The ways to make a release, the one asked for first, and the one with the smallest typical error.
+    """The ways to make a release, with their expected errors. Print it for a table.
 
-    Printed it is a table. It has no numbers of any data: ``asked.record`` is a record before its release.
+    Attributes
+    ----------
+    wanted
+        The statistic and its keywords.
+    options
+        The ways to make the release. The first is the one that was asked for.
     """
 
     wanted: Wanted
@@ -73,22 +92,36 @@ class Preview:
 
     @property
     def asked(self) -> Option:
-        """The one asked for."""
+        """The option that was asked for."""
         return self.options[0]
 
     @property
     def recommended(self) -> Option:
-        """The one with the smallest typical RMSE, and of several alike the first."""
+        """The option with the smallest typical RMSE. If several have it, the first."""
         return min(self.options, key=lambda option: round(option.forecast.typical, 12))
 
     @property
     def forecast(self) -> Forecast:
-        """Errors of the one asked for."""
+        """The errors of the option that was asked for."""
         return self.asked.forecast
 
-    def plot(self, **spans: Any) -> "altair.HConcatChart":
-        """Typical errors over ε and over the number of records, as an Altair chart."""
-        return picture.plot(self, **spans)
+    def plot(
+        self, *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None
+    ) -> "altair.HConcatChart":
+        """Plot typical errors over ε and over the number of records. Needs Altair.
+
+        Parameters
+        ----------
+        epsilons, rows
+            The values of ε and the numbers of records. By default they go from a twentieth to twenty times the value
+            that was asked for.
+
+        Returns
+        -------
+        altair.HConcatChart
+            The chart.
+        """
+        return picture.plot(self, epsilons=epsilons, rows=rows)
 
     def __repr__(self) -> str:
         best, title = self.recommended, visible(self.asked.record.title)
@@ -99,7 +132,7 @@ class Preview:
 
     @property
     def summary(self) -> str:
-        """What it is a preview of, and what that would cost."""
+        """The title of the release and what it would cost, in one line."""
         record = self.asked.record
         unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
         size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
@@ -138,7 +171,7 @@ class Preview:
 
 
 def _has_methods(record: Release) -> bool:
-    """Whether its numbers can be drawn together or one by one."""
+    """Whether the statistic has several methods."""
     return hasattr(record.statistic, "method")
 
 
@@ -146,8 +179,8 @@ def _line(cells: list[str], wide: list[int]) -> str:
     return "".join(f" {cell:>{width}s}" for cell, width in zip(cells, wide, strict=True))
 
 
-def _short(x: Any, digits: int = 3) -> str:
-    """Three digits; what is next to nothing is shown so."""
+def _short(x: float, digits: int = 3) -> str:
+    """Write a number with a few digits. Tiny numbers are written as ``<0.0001``."""
     return f"{float(x):.{digits}g}" if x == 0 or abs(x) >= 1e-4 else "<0.0001" if abs(x) > 1e-12 else "0"
 
 
@@ -159,36 +192,40 @@ def preview(
     confidence: float = 0.95,
     **keywords: Any,
 ) -> Preview:
-    """What releasing a statistic would cost and how far off it would be; no data are read and nothing is spent.
-
-    ``keywords`` are those of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (public under
-    ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
+    """Show what the release of a statistic would cost, and its expected error. Reads no data and spends nothing.
 
     Parameters
     ----------
+    statistic
+        The name of a release function, such as ``"mean"``.
     plausible
-        Where the truth may lie. ``{"sd": (5, 20), "mean": (40, 60), "size": (50, 5000)}`` says it of a column's values
-        and of the size of a group, each a number or a range, any of them left out; for several columns one such
-        dictionary for all or one by name of each. Or what the statistic itself may be: a number or a pair (low, high)
-        for one number (its bounds by default), shares for several cells (all alike), a covariance matrix, a matrix of
-        Kendall's taus (no association). Where errors depend on what is not stated they are a range over what
-        `inbounds.derivations.truths` assumes.
+        A guess of the true values. It only changes the expected errors. It is one of:
+
+        - ``{"sd": (5, 20), "mean": (40, 60), "size": (50, 5000)}`` for the values of a column and the size of a group.
+          Each is a number or a range, and any of them can be left out. For several columns, give one such dictionary
+          for all, or one for each column by name.
+        - The value of the statistic: a number or a pair (low, high), shares for several cells, a covariance matrix, or
+          a matrix of Kendall's taus.
+
+        If errors depend on something that is not given, they are a range over what `inbounds.derivations.truths`
+        assumes.
     expected_rows
-        About how many records there are, where that is protected (``neighbours="add-remove"``).
+        About how many records there are, if that is protected (``neighbours="add-remove"``).
     confidence
-        Of half-widths: 0.95 for what 95% of releases keep.
-    statistic, keywords
-        The name of a release function, and what it takes.
+        The confidence of half-widths: 0.95 for the error that 95% of releases stay below.
+    **keywords
+        The keywords of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (needed with
+        ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
 
     Returns
     -------
     Preview
-        A table when printed: the way asked for, and the others that there are.
+        The option that was asked for, and the others that there are. Print it for a table.
 
     Raises
     ------
     TypeError, ValueError
-        What the release would raise.
+        If the release would raise this error.
 
     Examples
     --------
@@ -203,13 +240,13 @@ def preview(
 
 
 def preview_wanted(wanted: Wanted) -> Preview:
-    """The preview of a statistic that is wanted."""
+    """Preview the release of a statistic."""
     require_wanted(wanted)
     return Preview(wanted, tuple(Option(one, record, forecast_errors(one, record)) for one, record in _ways(wanted)))
 
 
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
-    """What was asked for, then the same with the other boundings and methods that there are."""
+    """The option that was asked for, then those with the other boundings and methods."""
     ways = [(wanted, wanted.draft().record)]
     methods = _has_methods(ways[0][1])
     asked = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
@@ -223,6 +260,6 @@ def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
         try:
             ways.append((other, other.draft().record))
         except ValueError:
-            # Not every release has this way.
+            # Not every statistic has this option.
             continue
     return ways

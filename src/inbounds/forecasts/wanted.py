@@ -1,4 +1,4 @@
-"""A statistic as it would be asked for, without data: what previews, targets and budgets are about."""
+"""A statistic with its keywords, but without data: for previews and targets."""
 
 import difflib
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from inbounds.record.selection import draft_statistic, select
 from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.tables.request import MOST_ROWS
 
-# Keywords of terms, which all statistics have.
+# The keywords of the terms of a release, which all statistics have.
 TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
 # And those that say which records it is of.
 SELECTION = ("where", "derive")
@@ -20,10 +20,30 @@ SELECTION = ("where", "derive")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
-    """A statistic as it would be asked for: the keywords of its function, but no data.
+    """A statistic with the keywords of its release function, but without data.
 
-    ``plausible`` is where the truth may lie: a number or a range (low, high), shares for several cells, a covariance
-    matrix for several columns. ``expected_rows`` says about how many records there are where that is protected.
+    Parameters
+    ----------
+    statistic
+        The name of a release function, such as ``"mean"``.
+    keywords
+        The keywords of that function, without its data.
+    plausible
+        A guess of the true values; see `inbounds.preview`.
+    expected_rows
+        About how many records there are, if that is protected (``neighbours="add-remove"``).
+    confidence
+        The confidence of half-widths.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such statistic, or it has no such keyword.
+
+    Examples
+    --------
+    >>> Wanted("mean", {"bounds": (0, 100), "epsilon": 1, "rows": 1000}).size
+    1000
     """
 
     statistic: str
@@ -36,14 +56,15 @@ class Wanted:
         find_statistic(self.statistic)
         if not isinstance(self.keywords, Mapping):
             raise TypeError(
-                f"keywords must be a dictionary of what {self.statistic} takes, got {_check.shown(self.keywords)}"
+                f"keywords must be a dictionary of keywords of {self.statistic}, got {_check.shown(self.keywords)}"
             )
         object.__setattr__(self, "keywords", dict(self.keywords))
         _check_keywords(self.statistic, self.keywords)
         if self.expected_rows is not None:
             if self.keywords.get("neighbours", "substitute") == "substitute":
                 raise ValueError(
-                    "expected_rows= is for neighbours='add-remove'; under 'substitute' rows are public: state rows="
+                    "expected_rows= is for neighbours='add-remove'; with 'substitute' the number of rows is public: "
+                    "give rows="
                 )
             if _check.integer(self.expected_rows, "expected_rows", least=1) > MOST_ROWS:
                 raise ValueError("expected_rows must not exceed 2^31, the limit of a release")
@@ -51,16 +72,16 @@ class Wanted:
 
     @property
     def size(self) -> int | None:
-        """The number of records that errors are for."""
+        """The number of records, public or expected; None if it is not known."""
         rows = self.keywords.get("rows")
         return self.expected_rows if rows is None else rows
 
     def but(self, **keywords: Any) -> "Wanted":
-        """The same with other keywords."""
+        """The same statistic with some keywords replaced."""
         return replace(self, keywords={**self.keywords, **keywords})
 
     def value(self) -> Statistic:
-        """The statistic; raises what the release would raise."""
+        """The statistic. Raises the errors that the release would raise."""
         made = find_statistic(self.statistic)
         given = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *SELECTION)}
         # Where a single column may have no name, one is only needed for a level of it.
@@ -70,32 +91,32 @@ class Wanted:
         return select(made(**given), *(self.keywords.get(name) for name in SELECTION))
 
     def terms(self) -> Terms:
-        """What it would promise; raises what the release would raise."""
+        """The terms of the release. Raises the errors that the release would raise."""
         if "epsilon" not in self.keywords:
-            raise TypeError(f"{self.statistic} needs epsilon=, what is to be spent")
+            raise TypeError(f"{self.statistic} needs epsilon=, the privacy budget to spend")
         given = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
         return Terms.of(**given)
 
     def ask(self) -> tuple[Statistic, Terms]:
-        """The statistic and the terms of its release; raises what the release would raise."""
+        """The statistic and the terms of its release. Raises the errors that the release would raise."""
         terms, rows = self.terms(), self.keywords.get("rows")
         if terms.protects_rows and rows is not None:
             raise ValueError(
-                "rows= cannot be combined with neighbours='add-remove'; say about how many with expected_rows="
+                "rows= cannot be combined with neighbours='add-remove'; give expected_rows=, about how many there are"
             )
         statistic = self.value()
         return statistic, size_terms(statistic, terms, check_rows(rows, terms))
 
     def draft(self) -> Draft:
-        """The release before the data; raises what the release would raise."""
+        """The draft of the release. Raises the errors that the release would raise."""
         statistic, terms = self.ask()
         return draft_statistic(statistic, terms)
 
 
 def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
-    """Refuse data, and names that the statistic does not have."""
+    """Refuse data, and keywords that the statistic does not have."""
     if "data" in keywords:
-        raise TypeError("a preview reads no data: give rows=, bounds= and so on, but no data=")
+        raise TypeError("a preview reads no data: give rows=, bounds= and so on, but not data=")
     own = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
     known = [*own, *TERMS, *SELECTION]
     for name in keywords:
@@ -106,14 +127,14 @@ def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
 
 
 def require_wanted(value: Any, name: str = "wanted") -> Wanted:
-    """A `Wanted`, or how to make one."""
+    """Refuse a value that is not a `Wanted`, and say how to make one."""
     if not isinstance(value, Wanted):
         raise TypeError(f"{name} must be Wanted('mean', {{'bounds': ..., 'rows': ...}}), got {_check.shown(value)}")
     return value
 
 
 def resize(wanted: Wanted, rows: int) -> Wanted:
-    """The same for another number of records, public or expected."""
+    """The same statistic for another number of records, public or expected."""
     if wanted.keywords.get("neighbours") == "add-remove":
         return replace(wanted, expected_rows=rows)
     return wanted.but(rows=rows)

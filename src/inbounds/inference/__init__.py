@@ -1,7 +1,7 @@
-"""What a release says about the truth, from its record alone: the public side.
+"""Inference from the record of a release: intervals, tests and posteriors. No data are read and nothing is spent.
 
-`interval` (also ``release.interval``), `difference` and `p_value`; `posterior` and `unbiased`; `combine` for multiple
-synthesis and `naive_wald`, the interval that ignores the noise.
+`interval` (also ``release.interval``), `difference` and `p_value`; `posterior` and `unbiased`; `combine` for several
+synthetic tables; and `naive_wald`, the interval that ignores the noise, for comparison.
 """
 
 from inbounds.inference.compare import difference, p_value

@@ -1,10 +1,9 @@
 """Differences of two releases, and tests of a released share."""
 
-from typing import Any
-
 import numpy as np
 
 from inbounds import _check
+from inbounds._check import Figures
 from inbounds.derivations import AllButOne
 from inbounds.inference.counts import Binomial, Sampled
 from inbounds.inference.laws import law_of
@@ -17,11 +16,38 @@ METHODS = ("mover", "guaranteed")
 def difference(
     first: Release, second: Release, level: float = 0.95, *, kind: Kind = "population", method: str = "mover"
 ) -> Interval:
-    """The interval of the first value minus the second.
+    """The interval for the difference of two releases, the first minus the second.
 
-    ``"mover"`` squares and adds the distances from values to the ends of their own intervals (Zou and Donner 2008); it
-    is for two tables without records in common. ``"guaranteed"`` takes each interval at the level 1 - (1 - level)/2 and
-    the largest and smallest difference of them: wider, and good for two releases of one table, too.
+    Parameters
+    ----------
+    first, second
+        Releases of the same statistic with the same cells and bounds.
+    level
+        The confidence level.
+    kind
+        ``"population"`` for the populations, ``"noise"`` for the two tables themselves.
+    method
+        ``"mover"`` adds the squares of the distances from the values to the ends of their intervals (Zou and Donner
+        2008). It is for two tables without common records. ``"guaranteed"`` takes both intervals at the level
+        1 - (1 - level)/2, and their largest and smallest difference. It is wider, but also right for two releases from
+        one table.
+
+    Returns
+    -------
+    Interval
+        The limits, with the method and what it assumes.
+
+    Raises
+    ------
+    ValueError
+        If the releases differ in statistic, cells or bounds, or have no interval of that kind.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> first, second = (ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1) for _ in range(2))
+    >>> difference(first, second).kind
+    'population'
     """
     require_release(first, "first")
     require_release(second, "second")
@@ -30,14 +56,14 @@ def difference(
     if type(first.statistic) is not type(second.statistic) or first.title != second.title or first.axes != second.axes:
         raise ValueError(
             "only releases of the same statistic with the same cells can be compared: the first is the "
-            f"{first.title}, the second the {second.title}"
+            f"{first.title}, the second is the {second.title}"
         )
     if [(rule.lower, rule.upper) for rule in first.columns] != [(rule.lower, rule.upper) for rule in second.columns]:
         raise ValueError(
             "the two releases have different bounds: their values were clipped differently and cannot be compared"
         )
     if method == "mover" and first is second:
-        raise ValueError("method='mover' is for two independent releases; these are one and the same")
+        raise ValueError("method='mover' is for two independent releases, but first and second are the same release")
     inner = level if method == "mover" else 1 - (1 - level) / 2
     one, two = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
     clauses = list(dict.fromkeys([one.assumption, two.assumption]))
@@ -49,7 +75,7 @@ def difference(
     a, b = (np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
     lower = a - b - np.hypot(a - one.lower, two.upper - b)
     upper = a - b + np.hypot(one.upper - a, b - two.lower)
-    # Of what is not available nothing is known but the ends.
+    # For a value that is not available, only the limits are known.
     lower = np.where(np.isnan(a - b), one.lower - two.upper, lower)
     upper = np.where(np.isnan(a - b), one.upper - two.lower, upper)
     if not first.axes:
@@ -63,12 +89,36 @@ def difference(
 ALTERNATIVES = ("greater", "less", "two-sided")
 
 
-def p_value(release: Release, value: float, alternative: str = "greater") -> Any:
-    """claim:p-value. How far a released share, or count, speaks against a share in the population of ``value``.
+def p_value(release: Release, value: float, alternative: str = "greater") -> Figures:
+    """claim:p-value. The p-value of a test of a share in the population, from a released share or count.
 
-    ``"greater"``: P(released ≥ what was | share = value), which no share below ``value`` exceeds: a test of "at most
-    ``value``", exact in noise and sampling. ``"less"`` is its mirror; ``"two-sided"`` twice the smaller of both. One
-    for each cell where there are several.
+    Parameters
+    ----------
+    release
+        A released count or share, of a public number of records.
+    value
+        The share under the null hypothesis.
+    alternative
+        ``"greater"`` tests "the share is at most ``value``" with P(S ≥ released | share = value), where S is the noisy
+        count. It takes noise and sampling into account exactly. ``"less"`` tests "at least ``value``" in the same way.
+        ``"two-sided"`` is twice the smaller of the two, at most 1.
+
+    Returns
+    -------
+    float or array
+        The p-value. An array with one for each cell if there are several.
+
+    Raises
+    ------
+    ValueError
+        If the release is not a count or share of a public number of records, or the share was derived from others.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> share = ib.proportion(["yes", "no"] * 500, level="yes", epsilon=1)
+    >>> p_value(share, 0.2) < 0.001
+    True
     """
     require_release(release, "release")
     _check.choice(alternative, "alternative", ALTERNATIVES)
@@ -80,7 +130,7 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Any
         raise ValueError("p-values are for counts and shares of a public number of records")
     if isinstance(release.derivation, AllButOne):
         raise ValueError(
-            "a share that is derived from the others has no law of its own; test the others, or use repair="
+            "a share that is derived from the others has no p-value; test the others, or release with another repair="
         )
     found = []
     parts, cells = noisy_counts(release)

@@ -1,13 +1,13 @@
-"""Counts and shares: sampled records, then noise.
+"""The law of a noisy count of sampled records.
 
-P(S ≤ y | θ) = Σ_k P(K = k | θ) F(y; k), with K binomial (n records, each with the level with probability θ) or Poisson
-(records that come at a rate θ), and F the law of the noisy count. It is found as
+P(S ≤ y | θ) = Σ_k P(K = k | θ) F(y; k), where K is binomial (n records, each with the level with probability θ) or
+Poisson (θ records are expected), and F is the law of the noisy count. It is computed as
 
     P(K ≤ y | θ) + Σ_k P(K = k | θ) [F(y; k) - 1{k ≤ y}]
 
-where the brackets die out within the reach of the noise: a sum over a window around y, whatever n is. Laplace noise
-that is wide against the sampling error needs no sum: each side of it is an exponential, which tilts a binomial into
-another binomial.
+The brackets vanish beyond the reach of the noise, so this is a sum over a window around y, whatever n is. Laplace noise
+that is wide compared to the sampling error needs no sum: each side of it is an exponential, and a binomial law times an
+exponential is another binomial law.
 """
 
 import math
@@ -23,14 +23,14 @@ from inbounds.inference.laws import DiscreteLaplace, Laplace, Law
 from inbounds.laws import Staircase
 from inbounds.laws.noise import unit_legendre
 
-# From this standard deviation on, in records, steps of one record are too small to shorten an interval by 0.3%.
+# Above this standard deviation, in records, taking steps of one record into account shortens an interval by < 0.3%.
 _SMOOTH = 50.0
-# Up to this many standard deviations a tilted tail keeps its digits.
+# Up to this many standard deviations the tail of a tilted law loses no digits.
 _MILD = 8.0
 
 
 class Sampling(Protocol):
-    """How many records have a level, as a function of θ."""
+    """The law of the number of records that have a level, as a function of θ."""
 
     def cdf(self, k: float, theta: float) -> float: ...
     def above(self, k: float, theta: float) -> float: ...
@@ -80,7 +80,7 @@ class Binomial:
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Records that come independently of each other; θ is their expected number."""
+    """Independent records without a fixed number; θ is the expected number."""
 
     def cdf(self, k: float, theta: float) -> float:
         return 0.0 if k < 0 else float(scipy.special.gammaincc(k + 1, theta))
@@ -107,7 +107,7 @@ class Poisson:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """claim:sampled-count. The noisy count of sampled records, as a family in θ; in records throughout."""
+    """claim:sampled-count. The noisy count of sampled records, as a family in θ. All figures are in records."""
 
     sampling: Binomial | Poisson
     law: Law
@@ -149,7 +149,7 @@ class Sampled:
         return self.sampling.mean(theta)
 
     def at_least_exactly(self, y: float, theta: float) -> float:
-        """P(S ≥ y) as a sum of positive terms, so that the smallest keep their digits; clamped binomial counts only."""
+        """P(S ≥ y) as a sum of positive terms, so that small values lose no digits. For clamped binomial counts."""
         if y <= self.law.lower or self.law.cut is not None or not isinstance(self.sampling, Binomial):
             return 1 - self.below(y, theta)
         if self.sampling.size > _MANY:
@@ -159,13 +159,13 @@ class Sampled:
             return float(np.exp(self.sampling.log_pmf(self.sampling.log_base(k), k, theta)) @ self.law.noise.cdf(k - y))
 
     def inside(self, y: float, theta: float) -> float:
-        """P(S ≤ y) for a y between the bounds, but for an atom at the upper one."""
+        """P(S ≤ y) for a y between the bounds, without the atom at the upper bound."""
         floor = math.floor(y)
         sampled = self.sampling.cdf(floor, theta)
         if self._wide(y):
             return min(max(sampled + self._tilted(y, floor, theta), 0.0), 1.0)
         k, base, gain = _window(self.sampling, self.law, y)
-        # Further off than this there are fewer than 1e-15 of the counts, binomial or Poisson.
+        # A binomial or Poisson count is farther away than this with probability below 1e-15.
         centre = self.sampling.mean(theta)
         far = 9.5 * self.sampling.deviation(centre) + 45
         near = slice(max(0, int(centre - far - k[0])), max(0, int(centre + far - k[0]) + 2))
@@ -177,13 +177,13 @@ class Sampled:
         noise = self.law.noise
         if not isinstance(noise, Laplace | DiscreteLaplace) or noise.scale < 4:
             return False
-        # So far from the bounds that truncation takes nothing away from any count within reach.
+        # The formula ignores truncation, so y must be so far from the cut that it does not matter.
         if self.law.cut is not None and min(y - self.law.cut[0], self.law.cut[1] - y) < 2 * noise.reach:
             return False
         return self.sampling.deviation(max(y, 1.0)) < _MILD * noise.scale
 
     def _tilted(self, y: float, floor: int, theta: float) -> float:
-        """What the noise adds to P(K ≤ y): carried down from above, less what is carried up from below."""
+        """What the noise adds to P(K ≤ y): counts above y that it moves down, minus counts below that it moves up."""
         rate = 1 / self.law.noise.scale
         share = 1 / (1 + math.exp(-rate)) if self.law.noise.step else 0.5
         up, down = self.sampling.tilted(rate, theta), self.sampling.tilted(-rate, theta)
@@ -195,17 +195,17 @@ class Sampled:
 
 
 def _product(exponent: float, probability: float) -> float:
-    """e^exponent · probability, which is at most 1: where the first overflows the second is nothing."""
+    """e^exponent · probability, which is at most 1. Where the first factor overflows, the second is zero."""
     return 0.0 if probability <= 0 else math.exp(min(exponent + math.log(probability), 0.0))
 
 
-# Beyond so many records a sum over all counts takes more memory than digits of the smallest probabilities are worth.
+# With more records than this, a sum over all counts takes too much memory.
 _MANY = 10**7
 
 
 @lru_cache(maxsize=256)
 def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Array, Array]:
-    """The counts within reach of y, the part of log P(K = k) that θ leaves alone, and F(y; k) - 1{k ≤ y}."""
+    """The counts within reach of y, the part of log P(K = k) that does not depend on θ, and F(y; k) - 1{k ≤ y}."""
     reach = math.ceil(law.noise.reach)
     top = sampling.size if isinstance(sampling, Binomial) else math.inf
     k = np.arange(max(0, math.floor(y) - reach), min(top, math.floor(y) + reach + 1) + 1, dtype=float)
@@ -213,20 +213,20 @@ def _window(sampling: Binomial | Poisson, law: Law, y: float) -> tuple[Array, Ar
 
 
 def without_cut(law: Law, y: float, sampling: float) -> Law:
-    """The law without truncation where y lies so far within the cut that it makes no difference to any tail of y."""
+    """The law without truncation, if y is so far within the cut that truncation does not change the tails of y."""
     if law.cut is None or min(y - law.cut[0], law.cut[1] - y) < 2 * law.noise.reach + sampling:
         return law
     return Law(law.noise, law.lower, law.upper)
 
 
 def choose_family(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
-    """The family for a released y; its steps are looked at where they matter."""
+    """The family for a released y. Steps of one record are taken into account where they matter."""
     law = without_cut(law, y, 10 * sampling.deviation(y))
     spread = math.hypot(sampling.deviation(y), math.sqrt(2) * law.noise.scale)
     step = 1 if law.noise.step and spread < _SMOOTH else 0
     if isinstance(sampling, Binomial):
         return Sampled(sampling, law, step)
-    # Rates from which neither noise nor sampling comes down to y.
+    # For a larger θ, neither noise nor sampling would have brought the count down to y.
     far = y + law.noise.reach
     return Sampled(sampling, law, step, highest=far + 10 * math.sqrt(far) + 60)
 
@@ -235,10 +235,10 @@ def choose_family(sampling: Binomial | Poisson, law: Law, y: float) -> Sampled:
 class Averaged:
     """A noisy mean of values within bounds, whatever their law, as a family in the mean of the population.
 
-    claim:largest-variance. In units of one record at the upper bound, with 0 the lower bound. Of all laws with a mean,
-    that on the two bounds has the largest variance, and the sum is binomial. Between whole records its tails are taken
-    as straight lines, which no other law of the values was found to exceed by more than a hair: with little noise a
-    jump at the next record would speak against means that are all right.
+    claim:largest-variance. The unit is one record at the upper bound, and 0 is the lower bound. Of all laws with one
+    mean, the one on the two bounds has the largest variance; then the sum is binomial. Between whole records its tails
+    are interpolated linearly. No other law of the values was found to exceed that noticeably. Without it, if there is
+    little noise, the jump at the next record would exclude means that are right.
     """
 
     records: Sampled
@@ -287,7 +287,7 @@ class Averaged:
         if isinstance(noise, Staircase):
             nodes, weights = _between_kinks(noise, y, sign)
         else:
-            # With little noise the integrand has a step, and takes more nodes.
+            # With little noise the integrand has a step, which needs more nodes.
             nodes, weights = _unit_nodes(3 if noise.scale >= 2 else 6 if noise.scale >= 0.5 else 48)
         return float(np.dot(weights, [self.records.inside(y - sign * u, theta) for u in nodes]))
 
@@ -300,7 +300,7 @@ def _unit_nodes(count: int) -> tuple[list[float], Array]:
 
 @lru_cache(maxsize=64)
 def _between_kinks(noise: Staircase, y: float, sign: float) -> tuple[list[float], Array]:
-    """Nodes in [0, 1] for P(records + sign · u + noise ≤ y), which is a straight line between ends of levels."""
+    """Nodes in [0, 1] for P(records + sign · u + noise ≤ y), which is linear in u between the ends of stairs."""
     levels = noise.breaks[:16]
     kinks = np.round(sign * (y - np.concatenate([-levels, levels])) % 1.0, 12)
     ends = np.unique(np.concatenate([[0.0, 1.0], kinks]))

@@ -1,8 +1,8 @@
 """Intervals of a release, from its record alone.
 
-Two kinds, kept apart. ``"noise"``: for the statistic of the table that was read; noise is all that is uncertain.
-``"population"``: for what the table is a sample of; sampling error and noise together. Each says how it was made and
-what it assumes.
+There are two kinds. ``"noise"`` is for the statistic of the table that was read, where only the noise is uncertain.
+``"population"`` is for the population that the table is a sample of, and takes sampling error and noise into account.
+Each interval says how it was made and what it assumes.
 """
 
 import math
@@ -41,7 +41,36 @@ _SUMS = ("sums of records are near to normal", _AT_THE_BOUNDS)
 def interval(
     release: Release, level: float = 0.95, *, kind: Kind = "population", variance: Release | None = None
 ) -> Interval:
-    """Where the truth lies; see `Release.interval`."""
+    """The confidence interval of a release; see `inbounds.Release.interval`.
+
+    Parameters
+    ----------
+    release
+        The release.
+    level
+        The confidence level.
+    kind
+        ``"population"`` for the population, ``"noise"`` for the table itself.
+    variance
+        A released variance of the same column, for a shorter interval of a mean.
+
+    Returns
+    -------
+    Interval
+        The limits, with the method and what it assumes.
+
+    Raises
+    ------
+    ValueError
+        If the release has no interval of that kind, or ``variance`` does not fit.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> release = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
+    >>> release.value in interval(release)
+    True
+    """
     return require_release(release, "release").interval(level, kind=kind, variance=variance)
 
 
@@ -52,9 +81,9 @@ def interval_by(
     kind: str,
     variance: Release | None = None,
 ) -> Interval:
-    """The interval of a release by one way to make it.
+    """The interval of a release, made by ``maker``.
 
-    claim:interval-record. Post-processing of public records: it costs nothing, needs no data and can be done anywhere.
+    claim:interval-record. This is post-processing of a public record. It costs nothing and needs no data.
     """
     level, population = _check_asked(release, level, kind)
     if variance is not None:
@@ -63,7 +92,7 @@ def interval_by(
 
 
 def interval_with_variance(release: Release, level: float, kind: str, variance: Release) -> Interval:
-    """The interval of a mean with a variance of the same column and table, which makes it shorter."""
+    """The interval of a mean with a released variance of the same column and table, which makes it shorter."""
     level, population = _check_asked(release, level, kind)
     require_release(variance, "variance")
     return _finish(release, level, kind, _mean_with_variance(release, variance, 1 - level, population))
@@ -80,9 +109,9 @@ def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
     if kind == "population" and _POISSON not in clauses:
         clauses = (_independent(release), *clauses)
     flat = np.array(release.flat_values(), float)
-    # What is published lies in its own interval, which can only make it cover more.
+    # The released value is always in the interval. This can only widen it.
     low, high = np.fmin(np.ravel(lower), flat), np.fmax(np.ravel(upper), flat)
-    # A correlation that is not available may be any.
+    # A correlation that is not available may be anything.
     hidden = np.isnan(flat)
     low, high = np.where(hidden, -1.0, low), np.where(hidden, 1.0, high)
     shape = release.shape
@@ -107,7 +136,7 @@ def _sized(release: Release) -> tuple[str, ...]:
 
 
 def counted(release: Release, alpha: float, population: bool) -> Made:
-    """Every cell from its own noisy count, whatever the repair made of it: then the law is exact."""
+    """The interval of each cell from its noisy count before the repair, whose law is known exactly."""
     size = release.size
     top = math.inf if size is None else float(size)
     shares = release.statistic.traits.shares
@@ -143,10 +172,11 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
 
 
 def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
+    """The intervals of noisy counts divided by their sum."""
     law = law_of(release.parts[0], (0.0, math.inf), counts=True)
     counts = np.array([float(x) for x in release.noisy])
     if len(counts) == 1:
-        # All there is.
+        # A single cell has the share one.
         return np.ones(1), np.ones(1), INVERTED, ()
     ends = [simulated.share_limits(counts, i, law, None, alpha, sampled=population) for i in range(len(counts))]
     return *np.array(ends).T, SIMULATED, ("the other counts are to each other as released",)
@@ -156,6 +186,7 @@ def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
 
 
 def averaged(release: Release, alpha: float, population: bool) -> Made:
+    """The interval of a mean or a sum of values within bounds."""
     (bound,) = release.limits_of_coordinates()
     part = release.parts[0]
     released, unit, place = _number_in_draw(release)
@@ -166,9 +197,9 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     if size is None:
         raise ValueError(
             f"a {release.statistic.name} without a public number of records has no interval for the population; "
-            "ask for kind='noise', or release the mean"
+            "use kind='noise', or release the mean"
         )
-    # In records that lie at the upper bound, as if all of them lay at one or the other.
+    # The unit is one record at the upper bound, as if all records were at one of the bounds.
     worth = (bound[1] - bound[0]) / size
     cut = (0.0, float(size)) if part.bounding == "truncated" else None
     y, sampling = (released - bound[0]) / worth, Binomial(size)
@@ -196,7 +227,7 @@ def summed(release: Release, alpha: float, population: bool) -> Made:
 
 
 def _number_in_draw(release: Release) -> tuple[float, float, int]:
-    """One number as it was released, what one unit of its coordinate is worth, and the place of that in its vector."""
+    """The released number, the value of one unit of its coordinate, and the index of the coordinate in its vector."""
     if release.group is None:
         return float(release.noisy[0]), 1.0, 0
     unit, (place, *_), middle = float(release.units[0]), release.places, 0.0
@@ -204,15 +235,16 @@ def _number_in_draw(release: Release) -> tuple[float, float, int]:
     if isinstance(way, MeanOfMoments):
         ((low, high),) = release.numeric_ends().tolist()
         unit, middle = unit * (high - low) / 2 / way.rows, (low + high) / 2
-    # What was drawn with others is clamped afterwards.
+    # A number that was drawn together with others is clamped afterwards.
     ((lowest, highest),) = release.limits_of_coordinates()
     return min(max(middle + float(release.noisy[0]) * unit, lowest), highest), unit, place
 
 
 def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> Made:
-    """The mean's interval by the normal law, with the variance that was released with it.
+    """The interval of a mean by the normal law, with a released variance.
 
-    A released variance is uncertain too: the standard error is averaged over what it may be, given the noise.
+    The released variance is noisy too, so the standard error is averaged over the variances that are possible given the
+    noise.
     """
     if not population or release.derivation.of_sums or release.rows is None:
         raise ValueError(_FOR_MEANS)
@@ -233,7 +265,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
 
 
 def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
-    """The law of a released variance; one that is made of moments has about the noise h² (z_2/2 - 2m z_1)/n."""
+    """The law of a released variance. If it was computed from moments, its noise is about h² (z_2/2 - 2m z_1)/n."""
     part, rows = variance.parts[0], getattr(variance.derivation, "rows", None)
     if rows is None:
         return law_of(part, reach)
@@ -246,13 +278,16 @@ def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
 
 
 def _treated(rule: ColumnRule) -> tuple[Any, ...]:
-    """What was done to a column, but for its step, which follows ε."""
+    """The rule of a column without its step, which depends on ε."""
     return rule.name, rule.lower, rule.upper, rule.missing
 
 
 def standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Standard errors of a mean and their weights: over the sample variances that a released one may stand for, and
-    over the population's that a sample's may (chi-squared, which makes a normal law Student's)."""
+    """Standard errors of a mean and their weights, given a noisy variance.
+
+    They are spread over the sample variances that are possible given the noise, and over the population variances that
+    are possible given the sample variance (chi-squared, which turns a normal law into Student's).
+    """
     ends = np.unique(np.clip(released + bends_of(law.noise, _AROUND), law.lower, law.upper))
     ends = ends if len(ends) > 1 else np.array([law.lower, law.upper])
     nodes, node_weights = unit_legendre(6)
@@ -262,7 +297,8 @@ def standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple
     inflated = (rows - 1) / (2 * scipy.special.gammaincinv((rows - 1) / 2, levels))
     squares = np.outer(variances, inflated).ravel() / rows
     weights = np.outer(weights / weights.sum(), level_weights).ravel()
-    # Errors far below that of the noise do not show, and would only need finer panels; equal parts stand for the rest.
+    # Standard errors far below the scale of the noise make no difference, but would need finer panels. The others are
+    # summarised by parts of equal weight.
     deviations = np.maximum(np.sqrt(squares), 0.05 * scale)
     order = np.argsort(deviations)
     part = np.minimum((np.cumsum(weights[order]) * _PARTS).astype(int), _PARTS - 1)
@@ -277,6 +313,7 @@ _PARTS = 32
 
 
 def mean_of_sums(release: Release, alpha: float, population: bool) -> Made:
+    """The intervals of noisy sums divided by noisy counts."""
     noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)

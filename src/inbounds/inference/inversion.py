@@ -1,15 +1,16 @@
 """Intervals by inverting exact tests.
 
-A family is the law of a released number as a function of one parameter θ, and moves up with it. For a released y write
-L(θ) = P(S ≤ y | θ) and U(θ) = P(S ≥ y | θ). The equal-tailed interval (Clopper and Pearson) is where both exceed α/2.
-Blaker (2000) adds to the smaller tail the largest *attainable* opposite tail that does not exceed it, and keeps θ where
-the sum exceeds α. That set covers with probability at least 1 - α for every θ too, lies inside the other, and is much
-shorter where bounds hold atoms: there the opposite tail cannot be attained, so that all of α goes to one side.
+A family is the law of a released number S as a function of one parameter θ, and increases with it. For a released y
+let L(θ) = P(S ≤ y | θ) and U(θ) = P(S ≥ y | θ). The equal-tailed interval (Clopper and Pearson) has the θ for which
+both exceed α/2. Blaker (2000) adds to the smaller tail the largest *attainable* opposite tail that does not exceed it,
+and keeps the θ for which the sum exceeds α. This set also covers with probability at least 1 - α for every θ, lies
+inside the other, and is much shorter if there are atoms at the bounds: there the opposite tail cannot be attained, so
+all of α goes to one side.
 
-Truncation has no atoms, and once a released value is close to a bound equal tails speak against every θ and leave
-nothing. There θ is kept where the released value is not among the α farthest from it: where P(|S - centre(θ)| ≥
-|y - centre(θ)| | θ) > α. That covers as well, has the same tails away from the bounds, and is never empty, since no
-value is farther from θ than nothing (Awan and Slavković 2020 use it for unbounded noise).
+Truncated noise has no atoms. If a released value is close to a bound, equal tails would exclude every θ and leave an
+empty set. So for truncated noise θ is kept if P(|S - centre(θ)| ≥ |y - centre(θ)| | θ) > α, that is, if the released
+value is not among the α farthest from θ. This covers as well, has the same tails away from the bounds, and is never
+empty, because the distance of y from its own θ is zero (Awan and Slavković 2020 use it for unbounded noise).
 
 H. Blaker, Confidence curves and improved exact confidence intervals for discrete distributions,
 Can. J. Stat. 28 (2000).
@@ -24,11 +25,11 @@ from inbounds.inference.roots import bracket_root
 
 
 class Family(Protocol):
-    """Laws that move up with θ in [lowest, highest], both finite.
+    """Laws that increase with θ in [lowest, highest], both finite.
 
-    ``first`` is the least value that can be released (-inf if there is none), ``last`` the largest. ``step`` is 1 for
-    integers and 0 for numbers without gaps; a family of integers may say 0 where its steps are too small to matter:
-    then its intervals are a little wider, never too short.
+    ``first`` is the smallest value that can be released (-inf if there is none), ``last`` the largest. ``step`` is 1
+    for integers and 0 for real numbers. A family of integers may also have step 0 if its steps are too small to matter.
+    Then its intervals are slightly wider, never too short.
     """
 
     @property
@@ -46,15 +47,15 @@ class Family(Protocol):
     def at_most(self, y: float, theta: float) -> float: ...
     def below(self, y: float, theta: float) -> float: ...
     def atoms(self, theta: float) -> tuple[float, float]:
-        """No more than P(S = first) and P(S = last)."""
+        """Lower bounds of P(S = first) and P(S = last)."""
 
     def centre(self, theta: float) -> float:
-        """The value that θ stands for."""
+        """The value of S that corresponds to θ."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Mirrored:
-    """A family seen from the other side."""
+    """The family of -S as a function of -θ."""
 
     family: Family
 
@@ -97,9 +98,9 @@ class _Mirrored:
 
 
 def interval(family: Family, y: float, alpha: float) -> tuple[float, float]:
-    """claim:exact-inversion. The parameters that y does not speak against, at level 1 - alpha.
+    """claim:exact-inversion. The interval of θ that is consistent with y at level 1 - alpha.
 
-    Covers with at least that probability at every θ; ends are moved outwards by about 1e-12 of the range searched.
+    It covers every θ with at least that probability. The ends are moved outwards by about 1e-12 of the searched range.
     """
     limit = _nearest_limit if family.truncated else _lower_limit
     lower = limit(family, y, alpha)
@@ -108,22 +109,22 @@ def interval(family: Family, y: float, alpha: float) -> tuple[float, float]:
 
 
 def lower_bound(family: Family, y: float, alpha: float) -> float:
-    """The one-sided limit: θ below it have P(S ≥ y | θ) ≤ alpha."""
+    """The one-sided limit below which P(S ≥ y | θ) ≤ alpha."""
     return _tail_root(family, y, alpha)
 
 
 def upper_bound(family: Family, y: float, alpha: float) -> float:
-    """The one-sided limit: θ above it have P(S ≤ y | θ) ≤ alpha."""
+    """The one-sided limit above which P(S ≤ y | θ) ≤ alpha."""
     return -_tail_root(_Mirrored(family), -y, alpha)
 
 
 def _tail_root(family: Family, y: float, tail: float) -> float:
-    """The least θ with P(S ≥ y | θ) ≥ tail."""
+    """The smallest θ with P(S ≥ y | θ) ≥ tail."""
     return _crossing(lambda theta: 1 - family.below(y, theta) - tail, family.lowest, family.highest)
 
 
 def _nearest_limit(family: Family, y: float, alpha: float) -> float:
-    """The least θ from which y is not among the alpha farthest values."""
+    """The smallest θ for which y is not among the alpha farthest values."""
 
     def excess(theta: float) -> float:
         opposite = 2 * family.centre(theta) - y
@@ -134,7 +135,7 @@ def _nearest_limit(family: Family, y: float, alpha: float) -> float:
 
 
 def _between(family: Family, x: float, theta: float) -> float:
-    """P(S ≤ x), for integers a straight line between them: without jumps, and no smaller."""
+    """P(S ≤ x), interpolated linearly between integers. It has no jumps and is never smaller."""
     if not family.step:
         return family.at_most(x, theta)
     floor = math.floor(x)
@@ -151,21 +152,21 @@ def _lower_limit(family: Family, y: float, alpha: float) -> float:
         return start
     stop = _crossing(lambda theta: upper_tail(theta) - alpha, start, family.highest)
     if not family.step:
-        # Any opposite tail can be attained but those smaller than an atom at the lower bound.
+        # Any opposite tail can be attained, except those smaller than an atom at the lower bound.
         if not math.isfinite(family.first):
             return start
         return _crossing(lambda theta: upper_tail(theta) - family.atoms(theta)[0], start, stop)
     smaller = _last_not_above(family, start, tail)
     if smaller is not None and family.at_most(smaller, start) + tail > alpha:
         return start
-    # The next value joins the opposite tail where this is no larger than the tail of y; both exceed alpha/2 then.
+    # The next value joins the opposite tail once that tail is at most the tail of y. Then both exceed alpha/2.
     following = family.first if smaller is None else smaller + 1
     joined = _crossing(lambda theta: upper_tail(theta) - family.at_most(following, theta), start, stop)
     if smaller is None:
         return joined
     last = smaller
 
-    # Until then the sum of both tails is convex and not above alpha at the start: it exceeds it at the end or never.
+    # Until then the sum of both tails is convex, and at most alpha at the start: it exceeds alpha at the end or never.
     def excess(theta: float) -> float:
         return upper_tail(theta) + family.at_most(last, theta) - alpha
 
@@ -192,7 +193,7 @@ def _last_not_above(family: Family, theta: float, tail: float) -> float | None:
 
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """A hair below where a function becomes positive; ``low`` if it is so everywhere, ``high`` if nowhere."""
+    """A point just below where a function becomes positive: ``low`` if it always is, ``high`` if it never is."""
     if function(low) > 0:
         return low
     if function(high) <= 0:

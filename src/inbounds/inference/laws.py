@@ -1,7 +1,7 @@
-"""The law of one released coordinate, in double precision: what intervals, tests and posteriors are made of.
+"""The law of one released coordinate, in double precision, for intervals, tests and posteriors.
 
 A noise has a distribution function on the real line; a `Law` puts it between bounds. Counts are measured in records and
-released on the integers (``step`` 1); everything else lies on a grid so fine that it counts as continuous (``step`` 0).
+are integers (``step`` 1). Everything else is on a grid so fine that it is treated as continuous (``step`` 0).
 """
 
 import math
@@ -18,16 +18,16 @@ from inbounds.laws import Staircase
 from inbounds.laws.vectors import Part, combination_sizes
 from inbounds.privacy.certificate import Certificate
 
-# Tails beyond a reach are smaller than this.
+# The tail beyond the reach of a noise is smaller than this.
 _NEGLIGIBLE = 1e-17
-# A discrete noise that is wider than this many steps is looked up on a coarser lattice.
+# A discrete noise that is wider than this many steps is tabulated on a coarser lattice.
 _FINEST = 2000.0
 
 
 class Noise(Protocol):
-    """Symmetric noise: ``cdf(t)`` is P(noise ≤ t), for integer t where ``step`` is 1.
+    """Symmetric noise: ``cdf(t)`` is P(noise ≤ t), for integer t if ``step`` is 1.
 
-    ``density`` is that of numbers, or the probability of an integer; beyond ``reach`` there is next to nothing.
+    ``density`` is the density, or the probability of an integer. Beyond ``reach`` the probability is negligible.
     """
 
     @property
@@ -64,8 +64,8 @@ class Laplace:
 class DiscreteLaplace:
     """P(k) ∝ q^|k| on the integers, q = e^(-1/scale).
 
-    Between integers the same formulas go on without a jump, so that a noisy count has a law for every real true count,
-    too: a family to solve in.
+    The formulas also hold between integers, without jumps, so that a noisy count has a law for every real true count,
+    and equations in it can be solved.
     """
 
     scale: float
@@ -88,8 +88,8 @@ class DiscreteLaplace:
 class SupNorm:
     """claim:sup-norm-marginal. One coordinate of noise with density ∝ e^(-‖t‖∞/scale) in d dimensions.
 
-    Its radius is gamma distributed with shape d + 1 and it is uniform given the radius, so that its density is
-    Q(d, |t|)/(2d) and its upper tail [d Q(d+1, t) - t Q(d, t)]/(2d), with Q the regularised upper gamma function.
+    The radius is gamma distributed with shape d + 1, and the coordinate is uniform given the radius. So its density is
+    Q(d, |t|)/(2d) and its upper tail [d Q(d+1, t) - t Q(d, t)]/(2d), where Q is the regularised upper gamma function.
     """
 
     scale: float
@@ -117,8 +117,8 @@ class SupNorm:
 class InNorm:
     """claim:norm-marginal. A combination Σ w t of coordinates of noise with density ∝ e^(-N(t)/scale) in d dimensions.
 
-    It is R c with R gamma distributed (shape d + 1) and c that combination of a uniform point of the unit ball, so that
-    its upper tail is the mean of Q(d + 1, t/|c|)/2. ``weights`` are pairs of a coordinate's place and w.
+    It is R c, where R is gamma distributed (shape d + 1) and c is that combination of a uniform point of the unit ball.
+    So its upper tail is the mean of Q(d + 1, t/|c|)/2. ``weights`` are pairs of the index of a coordinate and w.
     """
 
     scale: float
@@ -146,14 +146,14 @@ class InNorm:
 def _norm_table(
     dimension: int, parts: tuple[Part, ...], weights: tuple[tuple[int, float], ...]
 ) -> tuple[Array, Array, Array]:
-    """Points that lie close where there is much, and upper tails and densities there, at unit scale.
+    """Points, and the upper tails and densities at them, at unit scale. Points are dense where most of the noise is.
 
-    |c| counts as uniform between quantiles a < b of its sample. Then its part of the density is [Q(d, t/b) -
-    Q(d, t/a)]/(2d(b - a)), and that of the tail follows by parts; for the cube, where |c| is uniform from 0 to 1, these
-    are those of `SupNorm`.
+    |c| is taken as uniform between neighbouring quantiles a < b of a sample. Then its part of the density is [Q(d, t/b)
+    - Q(d, t/a)]/(2d(b - a)), and that of the tail follows by integration by parts. For the cube, where |c| is uniform
+    from 0 to 1, these are the formulas of `SupNorm`.
     """
     ends = np.quantile(combination_sizes(parts, weights), np.linspace(0, 1, _QUANTILES + 1))
-    # From 0 on, and none twice.
+    # The first end is 0, and no two ends are equal.
     ends = np.concatenate([[0.0], ends[1:]]) + np.arange(_QUANTILES + 1) * 1e-12 * max(float(ends[-1]), 1e-300)
     last = float(scipy.special.gammainccinv(dimension + 1, _NEGLIGIBLE))
     points = np.concatenate([[1e-12], np.linspace(0, last / 4, 800)[1:], np.linspace(last / 4, last, 201)[1:]])
@@ -169,15 +169,15 @@ def _norm_table(
     return points, np.clip(tails, 0.0, 0.5), (parted / gaps).mean(axis=1) / 2
 
 
-# Of the sizes of a combination: they stand for all of them.
+# The number of quantiles by which the sizes of a combination are summarised.
 _QUANTILES = 128
 
 
 @dataclass(frozen=True, slots=True)
 class ZeroSum:
-    """claim:zero-sum-marginal. One of ``cells`` discrete Laplace variables, given that they add up to nothing.
+    """claim:zero-sum-marginal. One of ``cells`` discrete Laplace variables, given that they add up to zero.
 
-    P(z) ∝ q^|z| P(sum of the others = -z); the law of the sum is found from its characteristic function.
+    P(z) ∝ q^|z| P(sum of the others = -z). The law of the sum is computed from its characteristic function.
     """
 
     scale: float
@@ -215,9 +215,9 @@ def _zero_sum_table(scale: float, cells: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A noise kept within bounds (±inf where open), given a true value ``at``.
+    """The law of a released value within bounds (±inf if open), given the true value ``at``.
 
-    Truncated noise is renormalised to ``cut``; then, or without a cut, values beyond [lower, upper] are clamped.
+    Truncated noise is renormalised within ``cut``. Then values outside [lower, upper] are clamped.
     """
 
     noise: Noise
@@ -242,7 +242,7 @@ class Law:
         return np.zeros_like(at) if y <= self.lower else self.inside(y, at)
 
     def inside(self, y: Any, at: Any) -> Array:
-        """P(released ≤ y) for y between the bounds, but for an atom at the upper one."""
+        """P(released ≤ y) for y between the bounds, without the atom at the upper bound."""
         at = np.asarray(at, float)
         if self.cut is None:
             return self.noise.cdf(y - at)
@@ -250,7 +250,7 @@ class Law:
         return np.clip((self.noise.cdf(y - at) - start) / total, 0.0, 1.0)
 
     def _kept(self, at: Array) -> tuple[Array, Array, Array]:
-        """For truncation: the probability below the cut, that within it, and the true value moved into it."""
+        """For truncation: the probability below the cut and within it, and the true value clipped to it."""
         low, high = self.cut or (-math.inf, math.inf)
         at = np.clip(at, low, high)
         start = self.noise.cdf(low - self.noise.step - at) if math.isfinite(low) else np.zeros_like(at)
@@ -258,12 +258,12 @@ class Law:
         return start, end - start, at
 
     def mirrored(self, about: float) -> "Law":
-        """The law of ``about`` minus what is released."""
+        """The law of ``about`` minus the released value."""
         cut = None if self.cut is None else (about - self.cut[1], about - self.cut[0])
         return Law(self.noise, about - self.upper, about - self.lower, cut)
 
     def likelihood(self, y: float, at: Any) -> Array:
-        """Density of y, or its probability where it is an integer or an atom."""
+        """The density of y, or its probability if it is an integer or an atom."""
         at = np.asarray(at, float)
         low, high = self.cut or (-math.inf, math.inf)
         if y <= self.lower and (self.noise.step or low < self.lower):
@@ -276,7 +276,7 @@ class Law:
         return np.asarray(self.noise.density(y - at) / total)
 
     def log_likelihood(self, y: float, at: Any) -> Array:
-        """The logarithm of `likelihood`; where that is too small for a number, falling on with the noise's scale."""
+        """The logarithm of `likelihood`. Where that underflows, it decreases linearly, by the noise's scale."""
         at = np.asarray(at, float)
         found = np.maximum(self.likelihood(y, at), 0.0)
         with np.errstate(divide="ignore"):
@@ -288,10 +288,10 @@ class Law:
 
 
 def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, place: int = 0) -> Noise:
-    """The noise of one coordinate of a certified draw; with ``unit`` the worth of one of the coordinate.
+    """The noise of one coordinate of a certified draw, multiplied by ``unit``.
 
-    ``counts`` gives it in steps of the certificate's own grid. ``place`` is that of the coordinate in its vector, where
-    coordinates differ.
+    With ``counts`` it is in steps of the certificate's grid. ``place`` is the index of the coordinate in its vector,
+    for noise whose coordinates differ.
     """
     scale = float(part.spread / part.step) if counts else float(part.spread) * unit
     if part.noise == "zero-sum":
@@ -306,11 +306,11 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, plac
 
 
 def bends_of(noise: Noise, near: Array) -> Array:
-    """Distances from a released value at which to part an integral: some scales, and the ends of levels of stairs."""
+    """Distances from a released value at which to split an integral: multiples of the scale, and the ends of stairs."""
     bends = near * noise.scale
     if not isinstance(noise, Staircase):
         return np.asarray(bends)
-    # Beyond sixteen levels at most e^-24 of the noise is left.
+    # The probability beyond sixteen stairs is at most e^-24.
     ends = noise.breaks[:16]
     return np.unique(np.concatenate([-ends, bends, ends]))
 
@@ -318,7 +318,7 @@ def bends_of(noise: Noise, near: Array) -> Array:
 def law_of(part: Certificate, bounds: tuple[float, float], unit: float = 1.0, *, counts: bool = False) -> Law:
     """The law of one released coordinate within its bounds.
 
-    Truncation is to the ends of the certificate's own grid; bounds that lie closer clamp what was released.
+    Noise is truncated at the ends of the certificate's grid. If the bounds are narrower, the released value is clamped.
     """
     noise = noise_of(part, unit, counts=counts)
     if part.bounding != "truncated":

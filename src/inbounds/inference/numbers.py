@@ -1,7 +1,7 @@
-"""Numbers without gaps: means and variances of samples, then noise.
+"""The law of a noisy mean or variance of a sample.
 
-P(S ≤ y | θ) = ∫ g(s; θ) F(y; s) ds, with g the density of the sample's statistic and F the law of its release. g is
-narrow where the sample is large, F steep where the noise is small, so the panels of the quadrature follow both.
+P(S ≤ y | θ) = ∫ g(s; θ) F(y; s) ds, where g is the density of the sample's statistic and F the law of its release. g is
+narrow if the sample is large, and F is steep if the noise is small, so the panels of the quadrature follow both.
 """
 
 import math
@@ -24,7 +24,7 @@ _NODES = 12
 
 @dataclass(frozen=True, slots=True)
 class NoiseOnly:
-    """The released value of one table, as a family in the table's own statistic."""
+    """The released value of one table, as a family in the statistic of the table."""
 
     law: Law
     lowest: float
@@ -60,7 +60,7 @@ class NoiseOnly:
 
 
 def noise_only(law: Law, y: float, lowest: float, highest: float) -> NoiseOnly:
-    """The family for a released y; an open side ends where noise does not reach y from."""
+    """The family for a released y. An open side ends where the noise no longer reaches y."""
     reach = law.noise.reach
     return NoiseOnly(law, max(lowest, y - reach), min(highest, y + reach))
 
@@ -69,12 +69,12 @@ class Sampling(Protocol):
     """The law of a sample's statistic, as a function of θ > 0, in a coordinate v in which it is smooth."""
 
     def panels(self, theta: float) -> Array:
-        """Ends of panels in v that hold all of it."""
+        """The ends of panels in v that cover the whole law."""
 
     def density(self, v: Array, theta: float) -> Array: ...
     def value(self, v: Array) -> Array: ...
     def place(self, s: Array) -> Array:
-        """The coordinates of values."""
+        """The coordinates v of values s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ChiSquare:
 
     def panels(self, theta: float) -> Array:
         spread = math.sqrt(2 / self.freedom)
-        # The logarithm of χ²/df has a long lower tail when df is small: e^(v df/2) is gone after 80/df.
+        # The logarithm of χ²/df has a long lower tail if df is small: e^(v df/2) is negligible below -80/df.
         low = -max(9 * spread, 80 / self.freedom)
         ends = np.concatenate([[low, low / 2], np.clip(_NEAR_MEAN * spread, low, math.log1p(12 * spread) + 3 * spread)])
         return np.asarray(math.log(theta) + ends / self._power)
@@ -133,7 +133,7 @@ class NormalMixture:
 
 @dataclass(frozen=True, slots=True)
 class Integrated:
-    """The released statistic of a sample, as a family in the population's."""
+    """The released statistic of a sample, as a family in the statistic of the population."""
 
     sampling: ChiSquare | NormalMixture
     law: Law

@@ -1,7 +1,7 @@
-"""What a release says under a prior, and without its bias: post-processing, free of budget.
+"""Posteriors of released numbers, and estimates without bias. This is post-processing and costs nothing.
 
-The noise law is known, so the released number has a likelihood. Under a prior on the bounds (uniform, or a beta law
-stated by whoever asks) it gives a posterior for the statistic of the table, or for the share in the population.
+The law of the noise is known, so the released number has a likelihood. With a prior on the bounds (uniform, or another
+beta law) it gives a posterior for the statistic of the table, or for the share in the population.
 """
 
 import math
@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from inbounds import _check
-from inbounds._check import Array
+from inbounds._check import Array, Figures
 from inbounds.derivations import AllButOne, Direct, NearestCounts, Projected, Rescaled
 from inbounds.expected import Doubles, continuous, is_coarse
 from inbounds.grid.law import moments
@@ -26,12 +26,26 @@ from inbounds.record.release import Release
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """Mean and median of a posterior, and the middle ``level`` of it; arrays where there are several numbers."""
+    """The posterior of a released number. Figures are arrays if there are several numbers.
 
-    mean: Any
-    median: Any
-    lower: Any
-    upper: Any
+    Attributes
+    ----------
+    mean, median
+        The mean and the median of the posterior.
+    lower, upper
+        The limits of the equal-tailed credible interval.
+    level
+        The probability of that interval.
+    kind
+        ``"noise"`` for the table itself, ``"population"`` for the population.
+    prior
+        The exponents of the beta prior.
+    """
+
+    mean: Figures
+    median: Figures
+    lower: Figures
+    upper: Figures
     level: float
     kind: str
     prior: tuple[float, float]
@@ -50,10 +64,38 @@ class Posterior:
 def posterior(
     release: Release, prior: tuple[float, float] = (1.0, 1.0), *, kind: str = "noise", level: float = 0.95
 ) -> Posterior:
-    """claim:posterior. The posterior of a released number under a beta prior on its bounds; (1, 1) is uniform.
+    """claim:posterior. The posterior of a released number under a beta prior on its bounds.
 
-    ``kind="noise"``: of the statistic of this table. ``kind="population"``: of the share in the population (counts and
-    shares only), where the prior is that of the share. Each number of several has a posterior of its own.
+    Parameters
+    ----------
+    release
+        The release. If it has several numbers, each has its own posterior.
+    prior
+        The exponents (a, b) of the beta law; (1, 1) is uniform. Each is from 0.001 to 1e6.
+    kind
+        ``"noise"`` for the statistic of the table, ``"population"`` for the share in the population (counts and shares
+        only). In the latter case the prior is that of the share.
+    level
+        The probability of the credible interval.
+
+    Returns
+    -------
+    Posterior
+        Mean, median and credible interval.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid, or the release is neither one noisy number with two bounds nor a count or share of
+        a public number of records.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> release = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
+    >>> found = posterior(release)
+    >>> 0 <= found.lower <= found.mean <= found.upper <= 100
+    True
     """
     require_release(release, "release")
     a, b = (_exponent(x) for x in _pair(prior))
@@ -63,7 +105,9 @@ def posterior(
         found = _of_counts(release, a, b, kind == "population", level)
     else:
         if kind == "population":
-            raise ValueError("kind='population' is offered for counts and shares, whose sampling law is known")
+            raise ValueError(
+                "kind='population' is only for counts and shares, whose sampling law is known; use 'noise'"
+            )
         found = [_of_number(release, a, b, level)]
     columns = np.array(found).T
     if not release.axes:
@@ -75,7 +119,7 @@ def posterior(
 
 def _pair(prior: Any) -> tuple[Any, Any]:
     if not isinstance(prior, tuple | list) or len(prior) != 2:
-        raise TypeError("prior must be a pair (a, b), the exponents of a beta law on the bounds; (1, 1) is uniform")
+        raise TypeError("prior must be a pair (a, b) of exponents of a beta law on the bounds; (1, 1) is uniform")
     return prior[0], prior[1]
 
 
@@ -90,13 +134,13 @@ def _is_counted(release: Release) -> bool:
     way, counted = release.derivation, release.statistic.traits.counted
     if counted and not (way.of_sums or isinstance(way, AllButOne) or way == Rescaled(counts=True)):
         if release.size is None:
-            raise ValueError("a count without a public number of records has no upper bound to put a prior on")
+            raise ValueError("a count without a public number of records has no upper bound, so it has no prior here")
         return True
     if not counted and way.single and way.plain and None not in release.bounds[0]:
         return False
     raise ValueError(
-        f"{release.title}, by {release.method!r}, has no posterior here: it takes one noisy number with bounds on both "
-        "sides, or counts of a public number of records"
+        f"{release.title}, by {release.method!r}, has no posterior: only one noisy number with bounds on both sides, "
+        "or counts and shares of a public number of records, have one"
     )
 
 
@@ -121,7 +165,7 @@ def _count_posterior(
     k = np.arange(max(0, int(y) - reach), min(size, int(y) + reach) + 1, dtype=float)
     logs = log_prior(k) + law.log_likelihood(y, k)
     if max(logs[0] if k[0] > 0 else -math.inf, logs[-1] if k[-1] < size else -math.inf) > logs.max() - 40:
-        # A prior that disagrees with what was released: nothing may be left out.
+        # The prior disagrees with the released count, so no count can be left out.
         k = np.arange(size + 1, dtype=float)
         logs = log_prior(k) + law.log_likelihood(y, k)
     weights = np.exp(logs - logs.max())
@@ -130,7 +174,7 @@ def _count_posterior(
     if not population:
         low, middle, high = k[np.minimum(np.searchsorted(np.cumsum(weights), tails), len(k) - 1)]
         return float(weights @ k), float(middle), float(low), float(high)
-    # Given the count, the share is beta distributed: a mixture of those.
+    # Given the count, the share has a beta law. So the posterior is a mixture of beta laws.
     kept = weights > 1e-15
     first, second, mixed = k[kept] + a, size - k[kept] + b, weights[kept]
 
@@ -152,7 +196,7 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
     ends = np.unique(np.clip(np.concatenate(places), *bound))
     nodes, node_weights = unit_legendre(16)
     if min(a, b) < 1:
-        # A prior without limit at a bound is smooth in its own quantiles.
+        # A prior whose density is unbounded at a bound is smooth as a function of its quantiles.
         ends = np.unique(np.concatenate([scipy.special.betainc(a, b, (ends - bound[0]) / width), _TAILS, 1 - _TAILS]))
         quantiles = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
         s = bound[0] + width * scipy.special.betaincinv(a, b, quantiles)
@@ -160,7 +204,7 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
     else:
         s = (ends[:-1, None] + np.diff(ends)[:, None] * nodes).ravel()
         share = (s - bound[0]) / width
-        # Where the bounds are narrow beside their place, shares next to one are rounded to 0 or 1.
+        # If the bounds are narrow compared to their size, shares close to 0 or 1 are rounded to them.
         prior_logs = scipy.special.xlogy(a - 1, share) + scipy.special.xlog1py(b - 1, -share)
         logs = prior_logs + law.log_likelihood(y, s)
     weights = (np.diff(ends)[:, None] * node_weights).ravel() * np.exp(logs - logs.max())
@@ -172,17 +216,40 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
 _TAILS = np.array([0.0, 1e-6, 1e-4, 1e-2, 0.1])
 
 
-def unbiased(release: Release) -> Any:
-    """claim:unbiased. The true value whose release would be, on average, what was released: moment inversion.
+def unbiased(release: Release) -> Figures:
+    """claim:unbiased. The true value for which the expected release is the released value (moment inversion).
 
-    Clamping and truncation pull towards the middle of the bounds; this pulls back, at the price of more variance, and
-    keeps the result within the bounds. Where the noise was drawn without bounds it is the noisy number itself.
+    Clamping and truncation move values towards the middle of the bounds on average. This corrects for it, at the price
+    of more variance. The result is within the bounds. If the noise was drawn without bounds, it is the noisy number.
+
+    Parameters
+    ----------
+    release
+        A release each of whose values has its own noisy number.
+
+    Returns
+    -------
+    float or array
+        The estimate. An array in the shape of the value if there are several.
+
+    Raises
+    ------
+    ValueError
+        If the values are computed from several noisy numbers each.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> release = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
+    >>> 0 <= unbiased(release) <= 100
+    True
     """
     require_release(release, "release")
     parts = release.parts
     if not isinstance(release.derivation, Direct | Projected | Rescaled | NearestCounts) or not _is_own(release):
         raise ValueError(
-            f"a {release.statistic.name} by {release.method!r} is made of several noisy numbers, and has no inverse"
+            f"a {release.statistic.name} by {release.method!r} is computed from several noisy numbers, so its bias "
+            "cannot be inverted"
         )
     values = [
         float(x) * float(unit) if part.bounding == "unbounded" else _invert_mean(part, float(x), float(unit))
@@ -192,7 +259,7 @@ def unbiased(release: Release) -> Any:
 
 
 def _is_own(release: Release) -> bool:
-    """Whether each value has a noisy number of its own: none is a root, or a share of a noisy sum."""
+    """Whether each value is its noisy number, and not a root or a share of a noisy sum."""
     return release.derivation not in (Direct(root=True), Rescaled(counts=True))
 
 

@@ -1,10 +1,10 @@
 """Intervals of Kendall's tau, whatever the law of the records.
 
-The tau-a of n records is a mean of h(x, x') in {-1, 0, 1} over all pairs of records, with the population's τ as its
-expectation: a U-statistic. It is also an average of averages over ⌊n/2⌋ pairs that have no record in common, which are
-independent (Hoeffding 1963, section 5). So for every convex function its expectation is at most that of a mean of
-⌊n/2⌋ independent values in [-1, 1], and that of ±1 is the largest of these. Its variance is at most 2(1 - τ²)/n for an
-even n (Daniels and Kendall 1947), ties included: the interval is that of a share of ⌊n/2⌋ records, (1 + τ)/2.
+The tau-a of n records is the mean of h(x, x') in {-1, 0, 1} over all pairs of records, a U-statistic whose expectation
+is the population's τ. It is also an average of means over ⌊n/2⌋ pairs without common records, which are independent
+(Hoeffding 1963, section 5). So for every convex function its expectation is at most that of a mean of ⌊n/2⌋ independent
+values in [-1, 1], which is largest if they are ±1. Its variance is at most 2(1 - τ²)/n for an even n (Daniels and
+Kendall 1947), also with ties. So the interval is that of the share (1 + τ)/2 of ⌊n/2⌋ records.
 
 W. Hoeffding, Probability inequalities for sums of bounded random variables, J. Amer. Stat. Assoc. 58 (1963).
 H. E. Daniels and M. G. Kendall, The significance of rank correlations where parental correlation exists,
@@ -26,7 +26,7 @@ _LARGEST = "tau may vary as much from sample to sample as any law of the records
 
 
 def taus(release: Release, alpha: float, population: bool) -> Made:
-    """claim:interval-kendall. Limits of each pair's tau from its own noisy number, whatever the repair made of it."""
+    """claim:interval-kendall. The limits of the tau of each pair, from its noisy number before the repair."""
     assert release.rows is not None
     limits = []
     for number, unit, part in zip(release.noisy, release.units, release.parts, strict=True):
@@ -41,12 +41,12 @@ def taus(release: Release, alpha: float, population: bool) -> Made:
 
 
 def _true(released: float, worth: float, part: Certificate, alpha: float) -> tuple[float, float]:
-    """Limits of the table's own tau."""
+    """Limits of the tau of the table."""
     return inverted(noise_only(law_of(part, (-1.0, 1.0), worth), released, -1.0, 1.0), released, alpha)
 
 
 def _sampled(released: float, worth: float, part: Certificate, rows: int, alpha: float) -> tuple[float, float]:
-    """Limits of the population's tau, in pairs of records that are in the same order."""
+    """Limits of the tau of the population, computed in pairs of records that are in the same order."""
     sampling = Binomial(rows // 2)
     top, y = float(sampling.size), (1 + released) / 2 * sampling.size
     cut = (0.0, top) if part.bounding == "truncated" else None

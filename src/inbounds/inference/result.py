@@ -1,13 +1,16 @@
-"""What an interval is, and what all of inference reads from a record."""
+"""The interval, and what all of inference reads from a record."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from inbounds import _check
+from inbounds._check import Figures
 from inbounds._html import render
 from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
@@ -16,22 +19,35 @@ from inbounds.record.release import ColumnRule, Release
 from inbounds.repairs.tree import leaf_nodes
 
 KINDS = ("population", "noise")
-# Rows of a table that a notebook shows.
+# The most rows of a table that a notebook shows.
 _MOST_ROWS = 50
 _PLACES = {"population": "in the population", "noise": "of this table"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval:
-    """Lower and upper limits; arrays of the shape of the value where there are several, each at ``level`` on its own.
+    """A confidence interval. It unpacks as ``lower, upper``, and ``x in interval`` is whether x is between them.
 
-    ``kind`` says for what (``"population"`` or ``"noise"``, the table itself), ``what`` of which statistic, ``method``
-    how it was made and ``assumption`` what has to hold. Unpacks as ``lower, upper``; ``x in interval`` asks for x
-    between them.
+    Attributes
+    ----------
+    lower, upper
+        The limits. Arrays in the shape of the value if there are several, each at ``level`` by itself.
+    level
+        The confidence level.
+    kind
+        ``"population"`` for the population, ``"noise"`` for the table itself.
+    method
+        How the interval was made.
+    assumption
+        What has to hold for it to cover.
+    what
+        The statistic.
+    axes
+        The labels of the cells, along each axis.
     """
 
-    lower: Any
-    upper: Any
+    lower: Figures
+    upper: Figures
     level: float
     kind: str
     method: str
@@ -39,19 +55,19 @@ class Interval:
     what: str = "value"
     axes: tuple[tuple[str, ...], ...] = ()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Figures]:
         return iter((self.lower, self.upper))
 
-    def __contains__(self, x: Any) -> bool:
+    def __contains__(self, x: npt.ArrayLike) -> bool:
         return bool(np.all((self.lower <= np.asarray(x)) & (np.asarray(x) <= self.upper)))
 
     @property
-    def width(self) -> Any:
-        """Upper minus lower limit."""
+    def width(self) -> Figures:
+        """The upper minus the lower limit."""
         return self.upper - self.lower
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The interval as plain values, for JSON."""
         names = ("lower", "upper", "level", "kind", "method", "assumption", "what", "axes")
         values = {name: getattr(self, name) for name in names}
         return {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
@@ -61,7 +77,7 @@ class Interval:
         texts = [f"{low:.6g} to {high:.6g}" for low, high in ends]
         each = "each " if self.axes else ""
         head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
-        head += ", one by one, not all together" if self.axes else ""
+        head += ", each by itself, not all together" if self.axes else ""
         head, notes = visible(head), visible(f"  {self.method}; assumes {self.assumption}")
         if not self.axes:
             return f"{texts[0]}: {head}\n{notes}"
@@ -79,7 +95,7 @@ class Interval:
 
 
 def describe_statistic(release: Release) -> str:
-    """The statistic, with what was done to the records: it is of these that limits are limits."""
+    """The statistic and how records were counted: the limits are for records as they were counted."""
     done = []
     for rule in release.columns:
         ends = f"{float(rule.lower or 0):g} to {float(rule.upper or 0):g}"
@@ -100,19 +116,19 @@ def describe_missing(rule: ColumnRule) -> str:
 
 
 def require_release(value: Any, name: str) -> Release:
-    """A release with numbers in it; whoever has its text is told how to read it."""
+    """Refuse a value that is not a release with numbers. A text gets a hint how to read it."""
     if not isinstance(value, Release):
         hint = "; read its text with Release.from_json" if isinstance(value, str) else ""
         raise TypeError(f"{name} must be a Release, got {_check.shown(value)}{hint}")
     if not value.released:
-        raise ValueError(f"{name} is the record of a preview: nothing has been released")
+        raise ValueError(f"{name} is the record of a preview; nothing has been released yet")
     return value
 
 
 def noisy_counts(release: Release) -> tuple[list[Certificate], list[tuple[int, float]]]:
-    """The laws of cells; and for each cell which of them it has, and its noisy count.
+    """The different laws of cells, and for each cell the index of its law and its noisy count.
 
-    Counts are kept within 0 and the number of records. In a tree cells are its leaves.
+    Counts are clamped to 0 and the number of records. The cells of a tree are its leaves.
     """
     parts, noisy = release.parts, release.noisy
     if isinstance(release.derivation, FromTree):

@@ -1,4 +1,4 @@
-"""Where a function crosses zero. SciPy has this, and loading its optimisers takes longer than a whole release."""
+"""Find a root of a function. SciPy can do this too, but loading its optimisers takes longer than a whole release."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 def bracket_root(
     function: Callable[[float], float], low: float, high: float, width: float, *, relative: float = 1e-15
 ) -> tuple[float, float]:
-    """A bracket of a root that is no wider than ``width``, or than ``relative`` of it (Chandrupatla 1997).
+    """Bracket a root in an interval no wider than ``width``, or than ``relative`` of the root (Chandrupatla 1997).
 
-    Inverse quadratic interpolation where it can be trusted, and bisection elsewhere: it needs about as many evaluations
-    as Brent's method, and never more than a few times those of bisection. The function has other signs at both ends.
+    The method uses inverse quadratic interpolation where it is reliable, and bisection elsewhere. It needs about as
+    many evaluations as Brent's method, and never more than a few times those of bisection. The function must have
+    different signs at both ends.
 
     >>> low, high = bracket_root(lambda x: x**3 - 2, 0.0, 2.0, 1e-12)
     >>> low <= 2 ** (1 / 3) <= high, high - low <= 2e-12
@@ -40,5 +41,5 @@ def bracket_root(
         if phi**2 < xi and (1 - phi) ** 2 < 1 - xi:
             far = (x3 - x1) / (x2 - x1)
             t = f1 / (f1 - f2) * f3 / (f3 - f2) - far * f1 / (f3 - f1) * f2 / (f2 - f3)
-        # At least half a tolerance away from both ends, so that the bracket closes from either side.
+        # Stay half a tolerance away from both ends, so that the bracket shrinks from both sides.
         t = min(max(t, least / size), 1 - least / size)

@@ -1,11 +1,10 @@
-"""Intervals by simulation, for what is made of several noisy numbers.
+"""Intervals by simulation, for values that are computed from several noisy numbers.
 
-A parameter is kept where the released figure is not in a tail of what a simulated release would give: normal records
-(a Wishart scatter), then noise of the certified law, then the bounds, so that clamping is part of the test and not an
-error of it. What else the law depends on (variances next to a correlation, the other shares next to a share) is set to
-what was released; variances, which noise may have moved far, to several values within its reach, and a parameter is
-kept if one of them keeps it (repro samples, Awan and Wang 2024). Draws have a fixed seed: whoever has the record gets
-the same interval.
+A parameter is kept if the released figure is not in a tail of simulated releases: normal records (a Wishart scatter),
+then noise of the certified law, then the bounds, so that clamping is part of the test. Other parameters of the law (the
+variances of a correlation, the other shares of a share) are set to the released values. Variances, which noise may have
+changed a lot, are set to several values within its reach, and a parameter is kept if one of them keeps it (repro
+samples, Awan and Wang 2024). Draws have a fixed seed, so that everybody gets the same interval from the same record.
 """
 
 import math
@@ -29,17 +28,17 @@ _HALVINGS = 18
 
 
 def enough_draws(alpha: float) -> None:
-    """Refuse levels for whose tails there are fewer than ten draws."""
+    """Refuse levels whose tails have fewer than ten draws."""
     if alpha / 2 * DRAWS < 10 * (1 - 1e-9):
         raise ValueError(
-            f"intervals of this release are simulated, up to level {1 - 20 / DRAWS:g}; ask for a lower one"
+            f"intervals of this release are simulated, for levels up to {1 - 20 / DRAWS:g}; use a lower level"
         )
 
 
 def limits(
     simulate: Callable[[float], Array], observed: float, lowest: float, highest: float, alpha: float
 ) -> tuple[float, float]:
-    """Where P(simulated ≥ observed) and P(simulated ≤ observed) both exceed alpha/2; figures move up with θ."""
+    """The θ for which P(simulated ≥ observed) and P(simulated ≤ observed) exceed alpha/2. Figures increase with θ."""
 
     def upper_tail(theta: float) -> bool:
         return bool(np.mean(simulate(theta) >= observed) > alpha / 2)
@@ -53,7 +52,7 @@ def limits(
 
 
 def _boundary(kept: Callable[[float], bool], outside: float, inside: float) -> float:
-    """The outer end of the step on which a parameter begins to be kept."""
+    """The limit between parameters that are kept and those that are not, rounded outwards."""
     for _ in range(_HALVINGS):
         middle = (outside + inside) / 2
         outside, inside = (outside, middle) if kept(middle) else (middle, inside)
@@ -62,10 +61,10 @@ def _boundary(kept: Callable[[float], bool], outside: float, inside: float) -> f
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Draws of two standard normal columns' scatter (Bartlett), divided by their degrees of freedom.
+    """Draws of the scatter of two standard normal columns (Bartlett), divided by the degrees of freedom.
 
     claim:bartlett. With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
-    Wishart matrix; any correlation and variances come from it by a linear map.
+    Wishart matrix. Scatters with other correlations and variances follow from it by a linear map.
     """
 
     first: Array
@@ -74,7 +73,7 @@ class Scatter:
 
     @classmethod
     def draw(cls, freedom: Sequence[int] | int, rng: np.random.Generator, *, sampled: bool) -> "Scatter":
-        """For each number of degrees of freedom a column of draws; without sampling the expected scatter."""
+        """One column of draws for each number of degrees of freedom. Without sampling, the expected scatter."""
         shape = (DRAWS, *np.shape(freedom))
         degrees = np.maximum(np.asarray(freedom, float), 1.0)
         if not sampled:
@@ -84,7 +83,7 @@ class Scatter:
         return cls(first, rng.standard_normal(shape) / np.sqrt(degrees), second)
 
     def at(self, variances: tuple[float, float], correlation: float) -> tuple[Array, Array, Array]:
-        """Sample variances and the covariance between them, for these of the population."""
+        """Sample variances and the covariance between them, for the given variances of the population."""
         rest = math.sqrt(max(1 - correlation**2, 0.0))
         along = correlation * self.first + rest * self.cross
         across = along**2 + (rest * self.second) ** 2
@@ -94,10 +93,10 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """A pair of columns' three elements as they are released: noise, then bounds.
+    """The release of the three matrix elements of a pair of columns: noise, then bounds.
 
-    ``scales`` are those of the noise in the units of the elements. Truncated covariances lie within what the released
-    variances allow.
+    ``scales`` are the scales of the noise, in the units of the elements. Truncated covariances are within the limits
+    that the released variances imply.
     """
 
     scales: tuple[float, float, float]
@@ -129,7 +128,7 @@ def pair_noise(noises: Sequence[Noise], bounds: Sequence[tuple[float, float]], *
 
 
 def unit_noise(noise: Noise, places: Sequence[int], rng: np.random.Generator, groups: int = 1) -> Array:
-    """Draws of unit scale for some of the coordinates of a vector; of each group a vector of its own."""
+    """Draws of unit scale for some coordinates of a vector. Each group has its own vector."""
     if isinstance(noise, SupNorm | InNorm):
         parts = noise.parts if isinstance(noise, InNorm) else ()
         made = vector_noise(noise.dimension, parts, rng, (DRAWS, groups), places)
@@ -141,7 +140,7 @@ def unit_noise(noise: Noise, places: Sequence[int], rng: np.random.Generator, gr
 
 
 def correlation_of(first: Array, cross: Array, second: Array) -> Array:
-    """Within [-1, 1], and 0 next to a variance of 0."""
+    """The correlation, clipped to [-1, 1]; 0 if a variance is 0."""
     area = np.sqrt(np.maximum(first, 0.0) * np.maximum(second, 0.0))
     return np.asarray(np.clip(np.divide(cross, area, out=np.zeros_like(cross), where=area > 0), -1.0, 1.0))
 
@@ -154,9 +153,9 @@ def pair_limits(
     *,
     covariance: bool,
 ) -> tuple[float, float]:
-    """The widest limits over plausible variances; ``figure(variances, correlation)`` are simulated releases.
+    """The widest limits over plausible variances. ``figure(variances, correlation)`` are simulated releases.
 
-    After the first, variances are only asked whether they keep what lies beyond the limits found so far.
+    After the first pair of variances, the others are only tried for parameters beyond the limits found so far.
     """
     low, high = math.inf, -math.inf
     for variances in product(*plausible):
@@ -181,9 +180,9 @@ def pair_limits(
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Noisy counts and sums of groups (`inbounds.tables.coordinates.MomentSums`) of one or two columns, as simulated.
+    """Simulated noisy counts and sums of groups (`inbounds.tables.coordinates.MomentSums`) of one or two columns.
 
-    ``sizes`` and ``means`` (groups × columns, in half-widths about the middle of the bounds) are those released.
+    ``sizes`` and ``means`` (groups × columns, in half-widths from the middle of the bounds) are the released ones.
     """
 
     of: Callable[[Array, Array], Array]
@@ -212,7 +211,7 @@ class Sums:
         return self.of(made, self.half_widths)
 
     def _shift_means(self, variances: tuple[float, float], correlation: float) -> list[Array]:
-        """Sample means: those of the groups, moved by their sampling error."""
+        """Sample means: the means of the groups plus a sampling error."""
         root = np.sqrt(np.maximum(self.sizes, 1.0))
         one = self.means[:, 0] + math.sqrt(variances[0]) * self.shift[..., 0] / root
         if len(self.half_widths) == 1:
@@ -223,7 +222,7 @@ class Sums:
 
 
 def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: bool) -> Array:
-    """The figure of one or two columns from (simulated) noisy counts and sums, groups along the last axis but one."""
+    """The figure of one or two columns from noisy counts and sums, with groups along the last axis but one."""
     if pooled:
         centred, free = pooled_scatter(cells, half_widths)
     else:
@@ -251,7 +250,7 @@ def mean_limits(
     rng = np.random.default_rng(2)
     z = unit_noise(noise, [0, place], rng) * noise.scale * [1.0, worth]
     sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
-    # Noise may have made the count too small, and a sampling error taken from it: allow for one standard deviation.
+    # Noise may have made the count, and so the sampling error, too small. Add one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))
 
     def kept(mean: float) -> bool:
@@ -260,7 +259,7 @@ def mean_limits(
 
     centre = float(np.clip(total / count, -1, 1)) if count > 0 else 0.0
     if not kept(centre):
-        # At a low level even the best mean may be spoken against; without a count nothing is known.
+        # At a low level even the best mean may be excluded. Without a count nothing is known.
         return (centre, centre) if count > 0 else (-1.0, 1.0)
     lower = -1.0 if kept(-1.0) else _boundary(kept, -1.0, centre)
     upper = 1.0 if kept(1.0) else _boundary(kept, 1.0, centre)
@@ -270,11 +269,11 @@ def mean_limits(
 def share_limits(
     counts: Array, place: int | None, law: Law, size: int | None, alpha: float, *, sampled: bool
 ) -> tuple[float, float]:
-    """Limits for a share of counts that have noise of their own and are kept at 0 or above.
+    """Limits for a share of counts that have independent noise and are at least 0.
 
-    With a ``place``, it is that count over the sum of all; without, what the counts leave of ``size``. Bounding moves
-    small counts up, so the other counts matter: for every share that is tried they add up to the rest, divided among
-    them like those released, and their number (where it is protected) is that which explains the sum released.
+    With a ``place``, it is that count divided by the sum of all. Without, it is what the counts leave of ``size``.
+    Bounding moves small counts up, so the other counts matter. For every share that is tried they add up to the rest,
+    in the released proportions. If the number of records is protected, it is the one that explains the released sum.
     """
     enough_draws(alpha)
     rng = np.random.default_rng(3)
@@ -300,7 +299,7 @@ def share_limits(
 
 
 def _release_counts(u: Array, at: Array, law: Law) -> Array:
-    """Noisy counts of 0 or more from uniform variables: clamped, or truncated where the law is, on the integers."""
+    """Noisy counts of 0 or more from uniform variables: integers, clamped or truncated like the law."""
     scale = law.noise.scale
     if law.cut is not None:
         return np.rint(truncated_laplace(u, at, scale, law.cut[0] - 0.499, law.cut[1] + 0.499))
@@ -312,7 +311,7 @@ def _release_counts(u: Array, at: Array, law: Law) -> Array:
 
 
 def _find_size(share: float, weights: Array, observed: float, law: Law) -> float:
-    """The number of records whose noisy counts would add up to what was released, on average."""
+    """The number of records for which the noisy counts add up to the released sum on average."""
     total = max(observed, 1.0)
     for _ in range(6):
         true = np.concatenate([[share * total], (1 - share) * total * weights])
@@ -325,7 +324,7 @@ def _find_size(share: float, weights: Array, observed: float, law: Law) -> float
 
 
 def _binomial(u: Array, size: int, share: float) -> Array:
-    """Binomial numbers that move up with the share: from their law where they are few, else by Cornish and Fisher."""
+    """Binomial numbers that increase with the share: from the exact law if it is narrow, else by Cornish and Fisher."""
     deviation = math.sqrt(max(size * share * (1 - share), 0.0))
     if deviation < 12:
         centre = size * share

@@ -20,12 +20,12 @@ Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
 INVERTED = "inversion of the exact law"
 SIMULATED = "inversion of simulated releases"
 NORMAL = ("records are normal, and hardly any lie beyond the bounds",)
-# How variances next to a correlation or covariance are varied: ends and middle of an interval of this level.
+# For a correlation or covariance, variances are set to the ends and the middle of an interval of this level.
 _PLAUSIBLE = 0.9
 
 
 def _freedom(release: Release) -> int:
-    """Degrees of freedom of the scatter: records less groups."""
+    """The degrees of freedom of the scatter: records minus groups."""
     groups = [len(rule.cells) for rule in release.columns if rule.cells]
     return max((release.rows or 0) - (groups[-1] if groups else 1), 1)
 
@@ -36,7 +36,7 @@ def one_variance(release: Release, alpha: float, population: bool) -> Made:
 
 
 def one_deviation(release: Release, alpha: float, population: bool) -> Made:
-    """Limits of a standard deviation that has noise of its own."""
+    """Limits of a standard deviation that noise was added to directly."""
     return _one_number(release, alpha, population, root=True)
 
 
@@ -72,7 +72,7 @@ def matrix(release: Release, alpha: float, population: bool) -> Made:
     bounds = release.limits_of_coordinates()
     rows, columns = np.triu_indices(size)
     diagonal = [int(i) for i in np.flatnonzero(rows == columns)]
-    # Needed for every pair, and worked out once.
+    # These are needed for every pair, so they are computed once.
     spans = [
         _plausible(release, i, bounds[i], population) for i in diagonal if correlation or (population and size > 1)
     ]
@@ -100,7 +100,7 @@ def _largest(release: Release, i: int, j: int) -> float:
 
 
 def _beyond_the_cut(ends: tuple[float, float], cut: tuple[float, float], largest: float) -> tuple[float, float]:
-    """A covariance beyond what the noisy variances allow has the law of one at the cut: it is kept with it."""
+    """Extend limits at the cut to all covariances beyond it, which have the same law as one at the cut."""
     near = 1e-6 * (cut[1] - cut[0])
     return -largest if ends[0] <= cut[0] + near else ends[0], largest if ends[1] >= cut[1] - near else ends[1]
 
@@ -115,7 +115,7 @@ def _pair(
     *,
     correlation: bool,
 ) -> tuple[float, float]:
-    """Limits of one element beside the diagonal; ``plausible`` variances are those of its row and column."""
+    """Limits of one element off the diagonal. ``plausible`` has the variances of its row and column to try."""
     parts = release.parts
     units = [float(release.units[place]) for place in places]
     noises = [noise_of(parts[place], unit) for place, unit in zip(places, units, strict=True)]
@@ -138,7 +138,7 @@ def _pair(
 
 
 def _plausible(release: Release, place: int, bound: tuple[float, float], population: bool) -> list[float]:
-    """Variances that a released one may stand for: the middle and the ends of a short interval, none of them 0."""
+    """Variances that are plausible given a released one: the middle and the ends of its interval, none of them 0."""
     low, high = _one_spread(release, place, bound, 1 - _PLAUSIBLE, population)
     middle = min(max(float(release.noisy[place] * release.units[place]), low), high)
     least = 1e-6 * max(bound[1], 1e-300)
@@ -181,7 +181,7 @@ def _limits_of(model: "_SumsModel", size: int, alpha: float) -> Array:
 
 
 def _noisy_cells(release: Release, columns: int) -> Array:
-    """Counts, sums and sums of products of each group; a public count is put before the others."""
+    """Counts, sums and sums of products of each group. A public count is put first."""
     worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
     rows = getattr(release.derivation, "rows", None)
     return np.array(worth if rows is None else [float(rows), *worth]).reshape(
@@ -191,6 +191,8 @@ def _noisy_cells(release: Release, columns: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class _SumsModel:
+    """Simulated releases of sums and counts. ``drawn`` has the places of the sums if the count is public."""
+
     pooled: bool
     correlation: bool
     cells: Array
@@ -207,7 +209,7 @@ class _SumsModel:
         return simulated.sums_figure(cells, half_widths, pooled=self.pooled, correlation=self.correlation)
 
     def _sums(self, columns: list[int]) -> tuple[simulated.Sums, Array]:
-        """The simulation for one or two columns, and their own noisy coordinates."""
+        """The simulation for one or two columns, and their noisy coordinates."""
         size, groups = len(self.halves), len(self.cells)
         triangle = np.zeros((size, size), dtype=int)
         triangle[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
@@ -224,7 +226,7 @@ class _SumsModel:
         return made, chosen
 
     def _noise(self, places: list[int], rng: np.random.Generator, groups: int) -> Array:
-        """Draws of unit noise for each of these places; a public count has none."""
+        """Draws of unit noise for each of these places. A public count has none."""
         if not self.drawn:
             return simulated.unit_noise(self.noise, places, rng, groups).reshape(simulated.DRAWS, groups, len(places))
         drawn = simulated.unit_noise(self.noise, [self.drawn[place - 1] for place in places[1:]], rng)
@@ -234,7 +236,7 @@ class _SumsModel:
         """Limits of one variance."""
         model, chosen = self._sums([column])
         observed = float(self.figure(chosen, self.halves[[column]]))
-        # Of a sample it can be larger than of a population: two records attain twice as much.
+        # The variance of a sample can be larger than that of a population: twice as large for two records.
         largest = float(self.halves[column] ** 2) * (1 if self.population else 2)
         return simulated.limits(lambda v: model.figure((v,)), observed, 0.0, largest, alpha)
 

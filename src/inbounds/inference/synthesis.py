@@ -1,9 +1,10 @@
 """Multiple synthesis, and the interval that ignores the noise: for the studies, and for comparison.
 
-Multiple synthesis releases a share m times at ε/m each and combines the copies: point q̄, variance T = w̄ + B/m with w̄
-the mean of the usual variances and B the variance between copies, and a t law with (m-1)(1 + m w̄/B)² degrees of
-freedom (paper, section on statistical inference). It needs no law of the noise. `Release.interval` knows that law, and
-from one release at ε gives intervals that are usually narrower: see `docs/intervals.md`.
+Multiple synthesis releases a share m times with ε/m each and combines the copies. The estimate is the mean q̄ of the
+copies. Its variance is T = w̄ + B/m, where w̄ is the mean of the usual variances and B the variance between copies. The
+interval is by a t law with (m-1)(1 + m w̄/B)² degrees of freedom (paper, section on statistical inference). This does
+not need the law of the noise. `Release.interval` uses that law, and one release with ε usually gives a narrower
+interval: see `docs/intervals.md`.
 """
 
 import math
@@ -15,19 +16,34 @@ import numpy as np
 import scipy
 
 from inbounds import _check
+from inbounds._check import Figures
 from inbounds.inference.result import Interval, describe_statistic, require_release
 from inbounds.record.release import Release
 
 
 @dataclass(frozen=True, slots=True)
 class Synthesis:
-    """Copies combined: the point, its interval, variances within and between copies, and what all of them cost."""
+    """Combined copies of a share. Figures are arrays if there are several shares.
 
-    value: Any
+    Attributes
+    ----------
+    value
+        The estimate: the mean of the copies.
+    interval
+        Its confidence interval.
+    within, between
+        The mean of the variances of the copies, and the variance between copies.
+    freedom
+        The degrees of freedom of the t law.
+    epsilon
+        What all copies cost together.
+    """
+
+    value: Figures
     interval: Interval
-    within: Any
-    between: Any
-    freedom: Any
+    within: Figures
+    between: Figures
+    freedom: Figures
     epsilon: float
 
     def __str__(self) -> str:
@@ -35,10 +51,29 @@ class Synthesis:
 
 
 def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
-    """claim:synthesis. Releases of one and the same share (or shares) of one table, made independently.
+    """claim:synthesis. Combine independent releases of the same share (or shares) of one table.
 
-    Copies that agree exactly (B = 0) have infinitely many degrees of freedom: a normal interval with T = w̄.
+    If all copies are equal (B = 0), the degrees of freedom are infinite and the interval is normal with T = w̄.
 
+    Parameters
+    ----------
+    releases
+        Two or more releases of the same share, with the same epsilon and method.
+    level
+        The confidence level.
+
+    Returns
+    -------
+    Synthesis
+        The estimate, its interval and its variances.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If these are not two or more releases of the same share of a public number of records.
+
+    Examples
+    --------
     >>> import inbounds as ib
     >>> copies = [ib.proportion([0, 1] * 100, epsilon="1/5") for _ in range(5)]
     >>> made = combine(copies)
@@ -46,15 +81,15 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
     (1.0, True)
     """
     if isinstance(releases, str) or not isinstance(releases, Sequence):
-        raise TypeError("releases must be a list of Release, the copies")
+        raise TypeError("releases must be a list of Release")
     copies = [require_release(release, f"releases[{i}]") for i, release in enumerate(releases)]
     if len(copies) < 2 or len({id(copy) for copy in copies}) < len(copies):
-        raise ValueError("multiple synthesis needs two releases or more, each made anew")
+        raise ValueError("multiple synthesis needs two or more different releases")
     alike = {(r.statistic, r.terms, r.certificate) for r in copies}
     if len(alike) > 1 or not copies[0].statistic.traits.shares:
         raise ValueError(
-            "multiple synthesis combines releases of one and the same share (or shares) of one table, at the same "
-            "epsilon and by the same method"
+            "multiple synthesis combines releases of the same share (or shares) of one table, with the same epsilon "
+            "and method"
         )
     size = copies[0].size
     if size is None:
@@ -74,10 +109,10 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
 
 
 def pool_copies(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
-    """Point, T, degrees of freedom, w̄ and B from copies along the first axis."""
+    """The estimate, T, degrees of freedom, w̄ and B, from copies along the first axis."""
     m = len(values)
     point, between = values.mean(axis=0), values.var(axis=0, ddof=1)
-    # Shares are within [0, 1] but for those that a study derives from others and leaves as they fall.
+    # Shares are in [0, 1], except those that a study derives from others without a repair.
     within = np.maximum(values * (1 - values), 0.0).mean(axis=0) / size
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         freedom = np.where(between > 0, (m - 1) * (1 + m * within / between) ** 2, np.inf)
@@ -85,7 +120,7 @@ def pool_copies(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:
 
 
 def t_quantile(level: float, freedom: Any) -> Any:
-    """The half-width of a t law's middle ``level``, normal for infinitely many degrees of freedom."""
+    """The half-width of the central interval of a t law; of a normal law if the degrees of freedom are infinite."""
     level = _check.level(level)
     many = np.asarray(freedom) > 1e9
     normal = float(scipy.special.ndtri((1 + level) / 2))
@@ -93,9 +128,32 @@ def t_quantile(level: float, freedom: Any) -> Any:
 
 
 def naive_wald(release: Release, level: float = 0.95) -> Interval:
-    """The interval q ± z √(q(1-q)/n), which takes the released share for the sample's: it ignores the noise.
+    """The interval q ± z √(q(1-q)/n), which ignores the noise. It is for comparison only.
 
-    For the studies. It does not cover; `Release.interval` does.
+    It covers less often than its level says. Use `Release.interval` instead.
+
+    Parameters
+    ----------
+    release
+        A released share, or shares, of a public number of records.
+    level
+        The nominal level.
+
+    Returns
+    -------
+    Interval
+        The limits.
+
+    Raises
+    ------
+    ValueError
+        If the release is not a share of a public number of records.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> naive_wald(ib.proportion([0, 1] * 100, epsilon=1)).method
+    'naive Wald'
     """
     size = require_release(release, "release").size
     if not release.statistic.traits.shares or size is None:

@@ -13,7 +13,7 @@ from inbounds.record.release import Release
 
 
 def moments_table(release: Release, alpha: float, population: bool) -> Made:
-    """Limits of means by the law of their noise, with the released variances; of the matrix below by simulation."""
+    """Limits of means from the law of their noise and the released variances, and of the matrix by simulation."""
     lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
     find = _mean_over_count if release.rows is None else _mean
     means = np.array([find(release, column, alpha, population) for column in range(len(release.axes[1]))]).T
@@ -35,7 +35,7 @@ def _mean(release: Release, column: int, alpha: float, population: bool) -> tupl
         return inverted(noise_only(law, released, low, high), released, alpha)
     size, half = len(release.axes[1]), (high - low) / 2
     share = float(np.clip((released - (low + high) / 2) / half, -1, 1))
-    # The element on the diagonal comes after the columns and the rows of the matrix above it.
+    # The index of the diagonal element: after the columns, and the rows of the matrix above it.
     place = size + sum(size - i for i in range(column))
     weights = ((places[column], -2 * share), (places[place], 0.5))
     scale = float(part.spread) * float(release.units[column]) * half**2 / (rows - 1)

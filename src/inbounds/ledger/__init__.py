@@ -1,18 +1,18 @@
-"""What has been spent: an append-only account in one file, which cannot be overspent.
+"""The ledger: an append-only file of what was spent, with a limit for each dataset that cannot be exceeded.
 
-- Amounts are exact: whole billionths of ε, costs rounded up and limits down.
-- A charge is on the disk before any data are read, and a result before anybody sees it. A crash in between leaves the
-  charge standing.
-- The same request gets its stored result, never a second draw; a new draw is a new charge.
-- The hash of every entry covers the one before it, so that an entry that was edited, removed or slipped in is found.
-  How far the chain had come is also noted in a file beside the ledger and in every record that was released: a ledger
-  that was put back to an earlier state is found by them. Nothing is keyed: who rewrites ledger, file and records alike
-  is not found out.
+- Amounts are exact: whole billionths of ε. Costs are rounded up and limits down.
+- A charge is on the disk before any data are read, and a result before it is returned. After a crash in between the
+  charge stands.
+- Asking again for the same request returns the stored result, never a second draw. A new draw is a new charge.
+- The hash of every entry includes the hash of the one before it, so an entry that was edited, removed or inserted is
+  detected. The length of the chain is also written to a file beside the ledger and to every record, so a ledger that
+  was set back to an earlier state is detected, too. There is no secret key: somebody who rewrites the ledger, the file
+  and all records consistently is not detected.
 
-Refusals depend on public numbers alone.
+Refusals depend on public numbers only.
 
 `Account` is what most users need: it names the ledger and the dataset for ``ledger=`` of a release. The other functions
-are for those who make releases of their own, and for those who check.
+are for code that makes its own releases, and for checks.
 
 Examples
 --------
@@ -21,7 +21,7 @@ Examples
 >>> folder = tempfile.TemporaryDirectory()
 >>> account = Account(f"{folder.name}/survey.ledger", "survey", limit=1)
 
-A request is charged first, and its result is kept:
+A request is charged first, and then its result is stored:
 
 >>> request = Request("mean of age, first wave", Pure(0.25), "substitute", 1, what=("age: mean",))
 >>> receipt = charge(account, request, who="Ada")
@@ -34,15 +34,15 @@ The same request again costs nothing:
 >>> charge(account, request).stored
 'the mean is 49'
 
-Beyond the limit there is nothing:
+A charge beyond the limit is refused:
 
 >>> try:
 ...     charge(account, Request("all the rest", Pure(2), "substitute", 1))
 ... except BudgetRefused as refused:
 ...     print(str(refused)[:79])
-'survey' has 0.75 of its limit 1 left, and this costs 2; nothing was spent. Ask
+'survey' has 0.75 of its limit 1 left, and this costs 2; nothing was spent. Use
 
-Whoever has the file can see and check it:
+Anyone who has the file can read and check it:
 
 >>> print(show(account.ledger)[0])
 survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)

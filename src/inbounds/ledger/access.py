@@ -1,4 +1,4 @@
-"""Reading and writing a ledger, wherever it is kept: the chain is checked first, and only added to."""
+"""Read and append to a ledger, in any kind of store. The chain is checked first."""
 
 import getpass
 import uuid
@@ -13,28 +13,28 @@ from inbounds.ledger.store import Snapshot, Transaction, open_store
 
 
 def is_begun(ledger: Path) -> bool:
-    """Whether there is a ledger; `LedgerError` where there was one that was taken away."""
+    """Whether there is a ledger. Raises a `LedgerError` if there was one that was removed."""
     return open_store(ledger).is_begun()
 
 
 def require(ledger: Path) -> None:
-    """`LedgerError` where there is no ledger."""
+    """Raise a `LedgerError` if there is no ledger."""
     if not is_begun(ledger):
         raise LedgerError(f"there is no ledger {str(ledger)!r}")
 
 
 @contextmanager
 def read_chain(ledger: Path) -> Iterator[tuple[Snapshot, Chain]]:
-    """The ledger as it was at one moment, its chain checked."""
+    """A snapshot of the ledger, with its chain, which is checked."""
     with open_store(ledger).read() as snapshot:
         yield snapshot, parse_rows(snapshot.entries())
 
 
 @contextmanager
 def change_chain(ledger: Path, meaning: str = "; nothing was spent") -> Iterator[tuple[Transaction, Chain]]:
-    """One transaction that nobody else writes in; the ledger is begun where there is none.
+    """An exclusive transaction on a ledger, which is created if it does not exist.
 
-    ``meaning`` is what an error says of the budget if the ledger cannot be written.
+    ``meaning`` is what an error says about the budget if the ledger cannot be written.
     """
     with open_store(ledger).write(meaning) as transaction:
         chain = Chain() if transaction.is_new else parse_rows(transaction.entries())
@@ -44,11 +44,11 @@ def change_chain(ledger: Path, meaning: str = "; nothing was spent") -> Iterator
 
 
 def append(transaction: Transaction, chain: Chain, kind: str, body: dict[str, Any], who: str | None) -> Entry:
-    """Add an entry to a chain and to where it is kept."""
+    """Add an entry to a chain and to its store."""
     when = datetime.now(UTC).isoformat(timespec="seconds")
     entry = Entry.after(chain.last, kind, body | {"when": when, "who": clean_text(who or _find_user())})
     try:
-        # What could not be read again must not be written.
+        # An entry that cannot be read again must not be written.
         read_body(entry.text)
     except ValueError as error:
         raise LedgerError(f"the entry cannot be written ({error}); shorten its names and texts") from None
@@ -58,7 +58,7 @@ def append(transaction: Transaction, chain: Chain, kind: str, body: dict[str, An
 
 
 def clean_text(text: str) -> str:
-    """Text that can be written, whatever the terminal sent."""
+    """Replace characters that cannot be written in UTF-8."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -1,10 +1,9 @@
-"""Accounts: which ledger a dataset's spending is written down in, and by which name."""
+"""Accounts: the ledger to which a dataset is charged, and the name of the dataset in it."""
 
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from inbounds import _check
 from inbounds.ledger.access import is_begun, read_chain
@@ -15,18 +14,18 @@ from inbounds.privacy.guarantee import Guarantee, Pure
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a dataset's spending is written down.
+    """The ledger and the name under which a dataset is charged.
 
     Parameters
     ----------
     ledger
-        The file of the ledger. It is made by the first charge.
+        The file of the ledger. It is created by the first charge.
     dataset
-        The name of the dataset. It is composed (NFC) and without spaces around it; characters that are not seen are
-        refused. A name that the ledger has from before, written otherwise, stays as it is.
+        The name of the dataset. It is normalised (NFC), and spaces around it are removed. Invisible characters are
+        refused. A name that is already in the ledger is not changed.
     limit
-        What may be spent on the dataset in all: a guarantee, or a number, which is pure ε. It counts for a dataset that
-        the ledger has not heard of; later it changes by `raise_limit` alone.
+        What may be spent on the dataset in total: a guarantee, or a number, which is pure ε. It is only used for a
+        dataset that is new to the ledger. After that only `raise_limit` changes it.
 
     Raises
     ------
@@ -49,7 +48,7 @@ class Account:
     ) -> None:
         object.__setattr__(self, "ledger", Path(ledger))
         if "\0" in str(ledger):
-            raise ValueError("ledger must be the name of a file")
+            raise ValueError("ledger must be a path")
         object.__setattr__(self, "dataset", name_in(self.ledger, dataset))
         object.__setattr__(self, "limit", None if limit is None else _read_limit(limit))
 
@@ -63,8 +62,26 @@ def _read_limit(limit: Guarantee | Fraction | Decimal | float | str) -> Guarante
     return Pure(exact)
 
 
-def find_account(place: Any) -> Account:
-    """The account that a user names: an `Account`, or the file of a ledger that has one dataset."""
+def find_account(place: str | Path | Account) -> Account:
+    """The account to charge.
+
+    Parameters
+    ----------
+    place
+        An `Account`, or the file of a ledger that has exactly one dataset.
+
+    Returns
+    -------
+    Account
+        The account.
+
+    Raises
+    ------
+    TypeError
+        If ``place`` is neither.
+    LedgerError
+        If the ledger does not have exactly one dataset.
+    """
     if isinstance(place, Account):
         return place
     if not isinstance(place, str | Path):
@@ -75,16 +92,31 @@ def find_account(place: Any) -> Account:
             names = list(chain.datasets)
     if len(names) != 1:
         raise LedgerError(
-            f"the ledger {str(place)!r} does not hold exactly one dataset ({', '.join(map(repr, names)) or 'none'}); "
-            "name the one to charge, and for a new one its limit, with inbounds.ledger.Account(ledger, dataset, limit)"
+            f"the ledger {str(place)!r} does not have exactly one dataset ({', '.join(map(repr, names)) or 'none'}); "
+            "name the one to charge, and the limit of a new one, with inbounds.ledger.Account(ledger, dataset, limit)"
         )
     return Account(place, names[0])
 
 
 def name_in(ledger: Path | None, dataset: object) -> str:
-    """The name of a dataset as it is charged: clean, or as the ledger has it from before.
+    """The name under which a dataset is charged: normalised, or as it already is in the ledger.
 
-    The ledger is read for names that are not clean alone.
+    Parameters
+    ----------
+    ledger
+        The file of the ledger. It is only read if the name is not normalised.
+    dataset
+        The name.
+
+    Returns
+    -------
+    str
+        The name to charge.
+
+    Raises
+    ------
+    ValueError
+        If the name is empty or has invisible characters.
     """
     try:
         clean = clean_name(dataset)

@@ -1,7 +1,7 @@
-"""Amounts of budget as entries have them: what a limit is, what a charge costs, what is left.
+"""Amounts of budget in the entries of a ledger: limits, costs, and what is left.
 
-An amount is a guarantee, or None for nothing. Pure ε is written as a whole number, billionths of it; any other kind by
-its fields. There is one way to write each, so that no amount can be read in two.
+An amount is a guarantee, or None for nothing. Pure ε is written as a whole number of billionths, any other kind by its
+fields. There is only one way to write each amount.
 """
 
 from fractions import Fraction
@@ -13,7 +13,7 @@ Plain: TypeAlias = int | dict[str, str]
 
 
 def write_amount(amount: Guarantee | None) -> Plain:
-    """An amount in plain values. It is in the units of ledgers, as `Guarantee.round_up` and `round_down` give it.
+    """Write an amount as plain values. It must be rounded by `Guarantee.round_up` or `round_down`.
 
     >>> write_amount(Pure(0.25)), write_amount(None)
     (250000000, 0)
@@ -26,7 +26,7 @@ def write_amount(amount: Guarantee | None) -> Plain:
 
 
 def read_amount(plain: object) -> Guarantee:
-    """The amount that `write_amount` wrote; `ValueError` for anything else, and for nothing.
+    """Read an amount that `write_amount` wrote. Raises a `ValueError` for anything else, and for nothing.
 
     >>> read_amount(250_000_000)
     Pure(epsilon=Fraction(1, 4))
@@ -34,17 +34,29 @@ def read_amount(plain: object) -> Guarantee:
     if type(plain) is int:
         return Pure(Fraction(plain, UNIT))
     if type(plain) is not dict:
-        raise ValueError("an amount is a whole number or has fields")
+        raise ValueError("an amount must be a whole number or have fields")
     amount = parse_guarantee(plain)
     if write_amount(amount) != plain:
-        raise ValueError("an amount is not written as amounts are")
+        raise ValueError("an amount is not in the form that inbounds writes")
     return amount
 
 
 def spell_amount(amount: Guarantee | None) -> str:
-    """An amount for a reader. A number alone is pure ε.
+    """Write an amount for people. A plain number is pure ε.
 
-    >>> spell_amount(Pure(0.25)), spell_amount(None)
+    Parameters
+    ----------
+    amount
+        The amount; None is nothing.
+
+    Returns
+    -------
+    str
+        The amount as text.
+
+    Examples
+    --------
+     spell_amount(Pure(0.25)), spell_amount(None)
     ('0.25', '0')
     """
     if amount is None:

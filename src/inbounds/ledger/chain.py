@@ -1,8 +1,8 @@
-"""The entries of a ledger: a chain in which each has the hash of the one before, and what follows from them.
+"""The entries of a ledger, a chain in which each has the hash of the one before, and the state that follows from them.
 
-A chain is read strictly: every entry says what its kind says and nothing else, its numbers are whole, and it can follow
-those before it. So whoever appends an entry with a true hash still cannot make it say what no ledger of ours would say.
-Sizes are checked before anything is computed, so that no entry can fill the memory.
+A chain is read strictly: every entry has exactly the fields of its kind, its numbers are whole, and it can follow those
+before it. So even an entry with a right hash is refused if inbounds could not have written it. Sizes are checked before
+anything is computed, so that no entry can fill the memory.
 """
 
 import hashlib
@@ -18,17 +18,29 @@ from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
 FORMAT = "inbounds-ledger/1"
 START = "0" * 64
-# Characters of an entry: a thousand releases with the longest names fit several times.
+# The most characters of an entry: several times more than a thousand releases with the longest names need.
 LONGEST = 2**21
-# A limit as large as any argument can state has fewer digits.
+# Any limit that can be given as an argument has fewer digits.
 _MOST_DIGITS = 1500
-# An entry as a store keeps it: number, kind, body, hash of the one before, own hash. Read back, it may be anything.
+# An entry in a store: number, kind, body, hash of the one before, own hash. When it is read, it may be anything.
 Row: TypeAlias = tuple[Any, Any, Any, Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the chain."""
+    """One entry of the chain.
+
+    Attributes
+    ----------
+    sequence
+        The number of the entry, from 0.
+    kind
+        ``"ledger"``, ``"dataset"``, ``"limit"``, ``"charge"``, ``"result"`` or ``"failure"``.
+    body
+        The fields of the entry.
+    previous, hash
+        The hash of the entry before, and its own.
+    """
 
     sequence: int
     kind: str
@@ -54,12 +66,12 @@ class Entry:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What a charge is for, exactly: the fields that make a guarantee. `ValueError` where there are none."""
+        """The exact guarantee of a charge. Raises a `ValueError` if the entry has none."""
         return parse_guarantee({name: text for name, text in self.body.items() if name not in _CHARGE})
 
     @property
     def is_well_formed(self) -> bool:
-        """Whether it says what its kind says, and no more."""
+        """Whether it has exactly the fields of its kind, with the right types."""
         says = _SAYS.get(self.kind)
         if says is None or not set(says) <= set(self.body):
             return False
@@ -74,12 +86,12 @@ class Entry:
         return all(type(text) is str for text in self.body["what"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a record."""
+        """The entry as plain values, for a record."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Entry":
-        """The entry that `to_dict` gave; refuses one whose hash is not its own."""
+        """Read an entry that `to_dict` wrote. Raises a `LedgerError` if it is malformed or its hash is wrong."""
         try:
             entry = cls(**plain)
             own = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
@@ -89,7 +101,7 @@ class Entry:
         if not good:
             raise LedgerError("the entry of the ledger is malformed")
         if own != entry.hash:
-            raise LedgerError("the entry of the ledger does not have the hash it names")
+            raise LedgerError("the entry of the ledger does not match its hash")
         return entry
 
 
@@ -99,9 +111,9 @@ _NUMBER: _Types = (int,)
 _LIST: _Types = (list,)
 _AMOUNT: _Types = (int, dict)
 _ACT = {"when": _TEXT, "who": _TEXT}
-# What a charge says besides its guarantee.
+# The fields of a charge besides its guarantee.
 _CHARGE = _ACT | {"dataset": _TEXT, "request": _TEXT, "cost": _AMOUNT, "what": _LIST}
-# What each kind of entry says, and the types it may have.
+# The fields of each kind of entry, and their types.
 _SAYS: dict[str, dict[str, _Types]] = {
     "ledger": _ACT | {"format": _TEXT, "id": _TEXT},
     "dataset": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "neighbours": _TEXT, "contributions": _NUMBER},
@@ -122,7 +134,19 @@ def _hash(sequence: int, kind: str, text: str, previous: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a dataset stands: its limit and what was spent of it, under one promise. None is nothing."""
+    """The state of a dataset: its limit and what was spent.
+
+    Attributes
+    ----------
+    dataset
+        The name of the dataset.
+    limit, spent
+        The limit, and what was spent; None is nothing.
+    neighbours, contributions
+        The neighbour relation and the unit of privacy of all charges.
+    charges
+        The number of charges.
+    """
 
     dataset: str
     limit: Guarantee
@@ -133,11 +157,11 @@ class Standing:
 
     @property
     def left(self) -> Guarantee | None:
-        """What may still be spent; None where that is nothing."""
+        """What may still be spent; None is nothing."""
         return self.limit if self.spent is None else self.limit.minus(self.spent)
 
     def after(self, cost: Guarantee) -> "Standing":
-        """How the dataset stands after a charge; `ValueError` for one beyond the limit or of another kind."""
+        """The state after a charge. Raises a `ValueError` if it exceeds the limit or is of another kind."""
         same = cost.kind == self.limit.kind
         total = self.spent.plus(cost) if same and self.spent is not None else cost
         if not same or not self.limit.covers(total):
@@ -145,13 +169,13 @@ class Standing:
         return replace(self, spent=total, charges=self.charges + 1)
 
     def with_limit(self, limit: Guarantee) -> "Standing":
-        """How it stands with another limit; `ValueError` for one that is below what was spent or of another kind."""
+        """The state with another limit. Raises a `ValueError` if it is below what was spent or of another kind."""
         if limit.kind != self.limit.kind or (self.spent is not None and not limit.covers(self.spent)):
             raise ValueError("a limit is below what was spent, or of another kind")
         return replace(self, limit=limit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values. Amounts are written as in entries: those of pure ε are billionths."""
+        """The state as plain values. Amounts are written as in entries; pure ε is in billionths."""
         amounts = {"limit": self.limit, "spent": self.spent, "left": self.left}
         return {
             "dataset": self.dataset,
@@ -169,9 +193,9 @@ class Standing:
 
 @dataclass(slots=True)
 class Chain:
-    """Entries one after another, with what follows from them: how datasets stand, what was charged, what came of it.
+    """The entries of a ledger, with the state that follows from them: datasets, charges and results.
 
-    ``stood`` is how its dataset stood right after each charge, whatever came later.
+    ``stood`` has the state of its dataset right after each charge.
     """
 
     entries: list[Entry] = field(default_factory=list)
@@ -183,19 +207,20 @@ class Chain:
 
     @property
     def last(self) -> Entry | None:
+        """The last entry; None if there is none."""
         return self.entries[-1] if self.entries else None
 
     @property
     def standings(self) -> list[Standing]:
-        """How each dataset stands."""
+        """The state of each dataset."""
         return list(self.datasets.values())
 
     def add(self, entry: Entry) -> None:
-        """Take an entry in; `LedgerError` for one that cannot follow those that are there."""
+        """Add an entry. Raises a `LedgerError` if it cannot follow those before it."""
         try:
             standing = self._follow(entry)
         except ValueError:
-            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} says what cannot be") from None
+            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} is impossible") from None
         if standing is not None:
             self.datasets[standing.dataset] = standing
         if entry.kind == "charge" and standing is not None:
@@ -207,7 +232,7 @@ class Chain:
         self.entries.append(entry)
 
     def _follow(self, entry: Entry) -> Standing | None:
-        """How the dataset of an entry stands after it, None where it has none; `ValueError` if it cannot follow."""
+        """The state of an entry's dataset after it; None if it has none. Raises a `ValueError` if it cannot follow."""
         body, first = entry.body, not self.entries
         _require(entry.is_well_formed and entry.sequence == len(self.entries) and (entry.kind == "ledger") == first)
         if first:
@@ -239,7 +264,7 @@ def _require(good: bool) -> None:
 
 
 def parse_rows(rows: Iterable[Row]) -> Chain:
-    """The chain in the rows of a ledger; `LedgerError` at the first one that cannot be where it is."""
+    """Read a chain from the rows of a store. Raises a `LedgerError` at the first row that is wrong."""
     chain, before = Chain(), START
     for sequence, kind, text, previous, hash_ in rows:
         broken = LedgerError(f"the ledger was changed: entry {len(chain.entries)} does not follow from those before it")
@@ -253,14 +278,14 @@ def parse_rows(rows: Iterable[Row]) -> Chain:
         before = hash_
         chain.add(entry)
     if not chain.entries:
-        raise LedgerError(f"the file is no ledger of the format {FORMAT}")
+        raise LedgerError(f"the file is not a ledger of the format {FORMAT}")
     return chain
 
 
 def read_body(text: str) -> dict[str, Any]:
-    """The body of an entry; `ValueError` for text that is not written as we write it.
+    """Read the body of an entry. Raises a `ValueError` if the text is not exactly as inbounds writes it.
 
-    There is one way to write it, so that a body cannot be read in two, and it has no numbers but whole ones.
+    There is only one way to write a body, and its numbers are whole.
     """
     if len(text) > LONGEST:
         raise ValueError(f"it has more than {LONGEST:,} characters")
@@ -270,7 +295,7 @@ def read_body(text: str) -> dict[str, Any]:
     except RecursionError:
         same = False
     if not same:
-        raise ValueError("it is not written as entries are")
+        raise ValueError("it is not in the form that inbounds writes")
     return body  # type: ignore[no-any-return]
 
 

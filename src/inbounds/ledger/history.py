@@ -1,4 +1,4 @@
-"""What a ledger says, checked: entries, results, how datasets stand, and that nothing was changed."""
+"""Read and verify a ledger: its entries, its results and the state of its datasets."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,32 +12,12 @@ from inbounds.ledger.store import Snapshot
 
 
 def read(ledger: str | Path) -> list[Entry]:
-    """All entries, their chain checked. Results are not looked at."""
-    with _read_existing(ledger) as (_, chain):
-        return chain.entries
-
-
-def read_results(ledger: str | Path) -> dict[int, str]:
-    """Stored results by the number of their charge; refuses one that is not what was stored."""
-    with _read_existing(ledger) as (snapshot, chain):
-        return results.unpack_all(snapshot, chain)
-
-
-def read_result(ledger: str | Path, charge: int, longest: int | None = None) -> str | None:
-    """The stored result of a charge, None where there is none; refuses one of more than ``longest`` bytes."""
-    with _read_existing(ledger) as (snapshot, chain):
-        return results.unpack(snapshot, chain, charge, longest) if charge in chain.kept else None
-
-
-def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
-    """claim:ledger-verify. Check the whole ledger, and that it has come at least as far as the anchors say.
+    """Read all entries of a ledger and check their chain. Results are not checked.
 
     Parameters
     ----------
     ledger
-        Its file.
-    anchors
-        Numbers and hashes of entries, as the records of releases have them.
+        The file of the ledger.
 
     Returns
     -------
@@ -47,22 +27,110 @@ def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[
     Raises
     ------
     LedgerError
-        At the first thing that is wrong: an edited, missing or inserted entry, a lost or edited result, spending beyond
-        a limit, a ledger that was put back or forked.
+        If there is no ledger, or it was changed.
+    """
+    with _read_existing(ledger) as (_, chain):
+        return chain.entries
+
+
+def read_results(ledger: str | Path) -> dict[int, str]:
+    """Read all stored results.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+
+    Returns
+    -------
+    dict
+        The results, by the number of their charge.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, or an entry or a result was changed.
+    """
+    with _read_existing(ledger) as (snapshot, chain):
+        return results.unpack_all(snapshot, chain)
+
+
+def read_result(ledger: str | Path, charge: int, longest: int | None = None) -> str | None:
+    """Read the stored result of a charge.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+    charge
+        The number of the charge's entry.
+    longest
+        The most bytes that the result may have. By default there is no limit.
+
+    Returns
+    -------
+    str or None
+        The result; None if the charge has none.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, it was changed, or the result is too long.
+    """
+    with _read_existing(ledger) as (snapshot, chain):
+        return results.unpack(snapshot, chain, charge, longest) if charge in chain.kept else None
+
+
+def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
+    """claim:ledger-verify. Check the whole ledger, and that it has the entries that records name.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+    anchors
+        Numbers and hashes of entries, from the records of releases.
+
+    Returns
+    -------
+    list of Entry
+        All entries.
+
+    Raises
+    ------
+    LedgerError
+        If an entry was edited, removed or inserted, a result was lost or edited, a limit was exceeded, or the ledger
+        was set back or copied.
     """
     with _read_existing(ledger) as (snapshot, chain):
         results.check_all(snapshot, chain)
     for sequence, hash_ in anchors:
         if not 0 <= sequence < len(chain.entries) or chain.entries[sequence].hash != hash_:
             raise LedgerError(
-                f"entry {sequence} of the ledger is not the one that a record names: this is another ledger or another "
-                "copy of it, or it was put back to an earlier state"
+                f"entry {sequence} of the ledger is not the one in the record: this is another ledger or another copy "
+                "of it, or it was set back to an earlier state"
             )
     return chain.entries
 
 
 def standings(entries: Sequence[Entry]) -> list[Standing]:
-    """How each dataset stands, from the entries alone."""
+    """The state of each dataset, computed from the entries.
+
+    Parameters
+    ----------
+    entries
+        All entries of a ledger.
+
+    Returns
+    -------
+    list of Standing
+        The limit of each dataset and what was spent.
+
+    Raises
+    ------
+    LedgerError
+        If an entry cannot follow those before it.
+    """
     chain = Chain()
     for entry in entries:
         chain.add(entry)
@@ -70,7 +138,18 @@ def standings(entries: Sequence[Entry]) -> list[Standing]:
 
 
 def similar(entries: Sequence[Entry]) -> list[str]:
-    """A sentence for each dataset that looks like one before it."""
+    """Warnings about datasets whose names look alike.
+
+    Parameters
+    ----------
+    entries
+        All entries of a ledger.
+
+    Returns
+    -------
+    list of str
+        A sentence for each dataset whose name looks like an earlier one.
+    """
     return describe_all(one.dataset for one in standings(entries))
 
 

@@ -1,6 +1,6 @@
-"""Names of datasets: written in one way, and compared with those that look alike.
+"""Names of datasets: how they are normalised, and how look-alikes are found.
 
-A dataset has a limit of its own, so that a name which merely looks like another one would open a fresh budget.
+Each dataset has its own limit, so a name that only looks like another one would open a new budget.
 """
 
 import unicodedata
@@ -9,44 +9,44 @@ from collections.abc import Iterable
 from inbounds import _check
 from inbounds._text import is_unseen
 
-# Letters of Cyrillic and Greek beside those that they look like; i, l and 1 are one, and so are o and 0.
+# Cyrillic and Greek letters, and the letters that they look like. i, l and 1 count as one letter, and so do o and 0.
 _SMALL = {
     **dict(zip("абвгезкмнорстухѕјԁԛԝһѵ", "a6bre3kmhopctyxsjdqwhv", strict=True)),
     **dict(zip("αβγεζηκμνορτυχωϲϳ", "abyeznkmvoptuxwcj", strict=True)),
     **dict.fromkeys("i1|ıіӏι", "l"),
     "0": "o",
 }
-# Capitals that look like other letters than their small ones do.
+# Capitals that look like other letters than their lower-case forms do.
 _CAPITAL = dict(zip("ВНТΗΝΥΡΜ", "BHTHNYPM", strict=True))
 _LETTERS, _CAPITALS, _JOINERS = str.maketrans(_SMALL), str.maketrans(_CAPITAL), str.maketrans("", "", " -_‐‑‒–—")
-# Names that a sentence has.
+# The most names in a sentence.
 _FEW = 5
 
 
 def clean_name(name: object) -> str:
-    r"""A dataset's name in the one form in which it is written: composed (NFC), without spaces around it.
+    r"""Normalise the name of a dataset: composed (NFC), without spaces around it.
 
-    Raises `ValueError` for a name that is empty or has characters that are not seen.
+    Raises a `ValueError` if the name is empty or has invisible characters.
 
     >>> clean_name(" survey "), clean_name("gro\u0308ße")
     ('survey', 'größe')
     """
     if not isinstance(name, str) or not name.strip():
-        raise ValueError("dataset must be a name: the ledger keeps one account for each")
+        raise ValueError("dataset must be a name that is not empty")
     unseen = sorted({one for one in name.strip() if is_unseen(one)})
     if unseen:
         codes = ", ".join(f"U+{ord(one):04X}" for one in unseen[:5])
         raise ValueError(
-            f"dataset must be a name of characters that can be seen, in one line; {_check.shown(name)} has {codes}. "
-            "Leave them out"
+            f"dataset must be in one line without invisible characters; {_check.shown(name)} has {codes}. Leave them "
+            "out"
         )
     return unicodedata.normalize("NFC", name.strip())
 
 
 def skeletons(name: str) -> frozenset[str]:
-    r"""What is left of a name without the differences that a reader may miss: case, spaces, letters that look alike.
+    r"""Reduce a name so that names which look alike are equal: case, spaces and similar letters are ignored.
 
-    There may be two, as some letters look like others in one case alone. Names that share one look alike.
+    There may be two results, since some letters look like others only in one case. Names that share one look alike.
 
     >>> skeletons("Survey-2026") == skeletons("surv\u0435y 2O26"), skeletons("survey-2026") == skeletons("survey-2027")
     (True, False)
@@ -57,19 +57,19 @@ def skeletons(name: str) -> frozenset[str]:
 
 
 def look_alikes(name: str, others: Iterable[str]) -> list[str]:
-    """Those of other names that look like this one."""
+    """The other names that look like this one."""
     own = skeletons(name)
     return [other for other in others if other != name and skeletons(other) & own]
 
 
 def describe_look_alikes(name: str, others: Iterable[str]) -> str | None:
-    """A sentence about a dataset that looks like others; None where there is none."""
+    """A sentence about the datasets whose names look like this one; None if there are none."""
     alike = look_alikes(name, others)
     return _describe(name, alike) if alike else None
 
 
 def describe_all(names: Iterable[str]) -> list[str]:
-    """The sentence for each name that looks like one before it; in one pass, as there may be thousands."""
+    """A sentence for each name that looks like an earlier one. One pass is enough, as there may be thousands."""
     known: dict[str, str] = {}
     told = []
     for name in names:
@@ -85,11 +85,11 @@ def describe_all(names: Iterable[str]) -> list[str]:
 def _describe(name: str, alike: list[str]) -> str:
     few = ", ".join(map(_spell, alike[:_FEW])) + (" and others" if len(alike) > _FEW else "")
     return (
-        f"the dataset {_spell(name)} has a limit of its own; it looks like {few}, which the ledger has, too. If the "
-        "data are the same, charge them to one dataset: their losses add up"
+        f"the dataset {_spell(name)} has its own limit, and its name looks like {few}, which is also in the ledger. If "
+        "the data are the same, charge them to one dataset, because the losses add up"
     )
 
 
 def _spell(name: str) -> str:
-    """A name in quotes; where it has other letters than those of ASCII, also with their codes."""
+    """A name in quotes, also with the codes of its letters if they are not ASCII."""
     return repr(name) if name.isascii() else f"{name!r} ({name!a})"

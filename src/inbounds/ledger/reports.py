@@ -1,4 +1,4 @@
-"""A ledger for those who read it: on a terminal, in a program, in a table, in a registry. It is verified first."""
+"""Show and export a ledger: for a terminal, as plain values, as CSV, for a registry. It is verified first."""
 
 import csv
 import io
@@ -13,12 +13,28 @@ from inbounds.ledger.history import standings, verify
 from inbounds.privacy.guarantee import spell_number
 
 CSV_HEADS = ("sequence", "when", "who", "kind", "dataset", "epsilon", "limit", "what", "hash")
-# What the registry calls a kind of guarantee.
+# The names of kinds of guarantees in the registry.
 _FLAVORS = {"pure": "Pure DP"}
 
 
 def show(ledger: str | Path) -> list[str]:
-    """How every dataset stands, then every entry, in lines for a terminal."""
+    """List the state of every dataset, then every entry, for a terminal.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+
+    Returns
+    -------
+    list of str
+        The lines.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, or it was changed.
+    """
     entries = verify(ledger)
     lines = [str(one) for one in standings(entries)] or ["no dataset yet"]
     for one in entries:
@@ -49,7 +65,23 @@ def _spell(plain: object) -> str:
 
 
 def summarize(ledger: str | Path) -> dict[str, Any]:
-    """How every dataset stands and every entry, in plain values. Whole numbers are billionths of pure ε."""
+    """The state of every dataset, and every entry, as plain values. Whole numbers are billionths of pure ε.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+
+    Returns
+    -------
+    dict
+        With the keys ``unit``, ``datasets`` and ``entries``.
+
+    Raises
+    ------
+    LedgerError
+        If there is no ledger, or it was changed.
+    """
     entries = verify(ledger)
     return {
         "unit": "billionths of epsilon",
@@ -59,21 +91,27 @@ def summarize(ledger: str | Path) -> dict[str, Any]:
 
 
 def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -> str:
-    """The ledger for others, as text.
+    """Export a ledger as text.
 
     Parameters
     ----------
     ledger
-        Its file.
+        The file of the ledger.
     kind
-        ``"csv"`` has every entry; ``"registry"`` the fields of the Differential Privacy Deployments Registry, as JSON.
+        ``"csv"`` for every entry, or ``"registry"`` for the fields of the Differential Privacy Deployments Registry, as
+        JSON.
+
+    Returns
+    -------
+    str
+        The CSV or JSON.
 
     Raises
     ------
     ValueError
-        For another kind.
+        If ``kind`` is neither.
     LedgerError
-        For a ledger that was changed.
+        If there is no ledger, or it was changed.
     """
     entries = verify(ledger)
     if kind == "registry":
@@ -96,7 +134,7 @@ def _to_cells(entry: Entry) -> list[Any]:
 
 
 def _to_registry(one: Standing, entries: list[Entry]) -> dict[str, Any]:
-    """A dataset by the columns of the Differential Privacy Deployments Registry (registry.opendp.org)."""
+    """The fields of a dataset for the Differential Privacy Deployments Registry (registry.opendp.org)."""
     charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
     dates = sorted({entry.body["when"][:10] for entry in charges})
     unit = "record" if one.contributions == 1 else f"person, up to {one.contributions} records"

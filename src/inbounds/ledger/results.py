@@ -1,8 +1,8 @@
-"""Stored results: text that was packed, and is unpacked no further than a record of ours could go.
+"""Stored results: compressed text with a limit on how much is decompressed.
 
-A result is read as it was stored or not at all: its hash is in the chain. Before that is known, it is what somebody
-else may have written, and a few bytes of it may unpack to gigabytes. So it is unpacked twice: once for its hash, when
-nothing of it is kept, and once to be read.
+A result is only returned if its hash is the one in the chain. Until that is checked, it may be forged, and a few bytes
+may decompress to gigabytes. So it is decompressed twice: once for its hash, without keeping anything, and once to be
+returned.
 """
 
 import hashlib
@@ -14,11 +14,11 @@ from itertools import zip_longest
 from inbounds.ledger.chain import Chain, LedgerError
 from inbounds.ledger.store import Snapshot
 
-# Characters to a stored byte. Records of a few releases have 4 of them, tables of a million cells 7 to 18, a hundred
-# releases alike 30; what would have more than this is packed less tightly, so that no byte takes long to unpack.
+# The most characters per stored byte. Records of a few releases have 4, tables of a million cells 7 to 18, a hundred
+# equal releases 30. Text that would exceed this is compressed less, so that no byte takes long to decompress.
 RATIO = 16
-# On top of it, for what was stored before that was so: a table of two million cells that are nearly all zero, or a
-# hundred records of a hundred releases alike.
+# This much more is allowed for results from before this limit: enough for a table of two million cells that are nearly
+# all zero, or for a hundred records of a hundred equal releases.
 SPARE = 32 * 2**20
 _INPUT, _OUTPUT = 2**16, 2**18
 _CHANGED = "the ledger was changed: "
@@ -26,13 +26,13 @@ _CHANGED = "the ledger was changed: "
 
 @dataclass(slots=True)
 class _Room:
-    """How much more may be unpacked."""
+    """How many more bytes may be decompressed."""
 
     left: int = SPARE
 
 
 def pack(text: str) -> bytes:
-    """The text as it is stored: as tight as it may be to be unpacked again."""
+    """Compress a text, but no further than it may be decompressed again."""
     raw = text.encode()
     for level, strategy in ((6, zlib.Z_DEFAULT_STRATEGY), (1, zlib.Z_DEFAULT_STRATEGY), (6, zlib.Z_HUFFMAN_ONLY)):
         packer = zlib.compressobj(level, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
@@ -43,7 +43,7 @@ def pack(text: str) -> bytes:
 
 
 def check_all(snapshot: Snapshot, chain: Chain) -> None:
-    """`LedgerError` unless the results are those that the chain names, each as it was stored."""
+    """Raise a `LedgerError` unless the stored results are those in the chain."""
     room = _Room()
     for number in _list_numbers(snapshot, chain):
         for _ in _unpack_and_prove(snapshot, chain, number, room):
@@ -58,7 +58,7 @@ def unpack_all(snapshot: Snapshot, chain: Chain) -> dict[int, str]:
 
 
 def unpack(snapshot: Snapshot, chain: Chain, number: int, longest: int | None = None) -> str:
-    """The result of one charge, checked; refused beyond ``longest`` bytes, which is what it may have at most."""
+    """The result of one charge, checked. Refused if it has more than ``longest`` bytes."""
     size = 0
     for piece in _unpack_and_prove(snapshot, chain, number, _Room()):
         size += len(piece)
@@ -68,16 +68,16 @@ def unpack(snapshot: Snapshot, chain: Chain, number: int, longest: int | None = 
 
 
 def _list_numbers(snapshot: Snapshot, chain: Chain) -> list[int]:
-    """The charges that have results, if exactly those are stored."""
+    """The charges that have results. Raises a `LedgerError` unless exactly those are stored."""
     numbers = sorted(chain.kept)
     for number, stored in zip_longest(numbers, snapshot.sizes()):
         if stored is None or stored[0] != number:
-            raise LedgerError(f"{_CHANGED}its results are not those that its entries name")
+            raise LedgerError(f"{_CHANGED}its results are not those in its entries")
     return numbers
 
 
 def _unpack_and_prove(snapshot: Snapshot, chain: Chain, number: int, room: _Room) -> Iterator[bytes]:
-    """The pieces of a result; `LedgerError` after the last one if they are not what was stored."""
+    """The pieces of a result. Raises a `LedgerError` after the last one if the hash is wrong."""
     hashed = hashlib.sha256()
     try:
         for piece in _unpack_pieces(snapshot.result(number), room):
@@ -97,15 +97,15 @@ def _unpack_pieces(content: bytes, room: _Room) -> Iterator[bytes]:
         room.left += RATIO * len(rest)
         while rest:
             if unpacker.eof:
-                raise ValueError("there is more after its end")
+                raise ValueError("there are bytes after its end")
             piece = unpacker.decompress(rest, _OUTPUT)
             room.left -= len(piece)
             if room.left < 0:
-                raise ValueError("far more comes out than was ever put in")
+                raise ValueError("it decompresses to more than is allowed")
             yield piece
             rest = unpacker.unconsumed_tail or unpacker.unused_data
     if not unpacker.eof:
-        # A few bytes at most: everything was fed to it.
+        # At most a few bytes are left, since all input was given.
         yield unpacker.flush()
     if not unpacker.eof:
         raise ValueError("its end is missing")

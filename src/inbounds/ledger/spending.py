@@ -1,9 +1,4 @@
-"""Spending: a charge before the data are read, its result before anybody sees it.
-
-A charge is committed before any data are read, and a result before anybody sees it. A crash in between leaves the
-charge standing. The same request gets its stored result, never a second draw; a new draw is a new charge. Refusals
-depend on public numbers alone.
-"""
+"""Charge requests and store their results; `inbounds.ledger` has the rules."""
 
 import hashlib
 import shlex
@@ -28,26 +23,32 @@ from inbounds.ledger.results import pack, unpack
 from inbounds.ledger.store import Snapshot
 from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
-# Datasets that a message names.
+# The most datasets that a message names.
 _FEW = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is charged: a guarantee for a whole set of releases, under one promise.
+    """What is charged: the guarantee of one or more releases.
 
     Parameters
     ----------
     digest
-        Says what was asked for. The same digest is the same request, which gets its stored result.
+        Identifies what was asked for. The same digest is the same request, which gets its stored result.
     guarantee
-        What the releases promise together, of a kind that `inbounds.privacy.guarantee.register_guarantee` knows.
+        The guarantee of all releases together, of a kind that is registered with
+        `inbounds.privacy.guarantee.register_guarantee`.
     neighbours, contributions
-        Which tables are neighbours, and how many records a person may have. A dataset is charged for one such promise.
+        The neighbour relation, and how many records a person may have. All charges of a dataset have the same.
     what
-        What is released, in words, for whoever reads the ledger.
+        What is released, in words, for readers of the ledger.
     longest
-        What its result may have at most, in bytes; a stored one that is longer is not read.
+        The most bytes that the result may have. A longer stored result is not read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid.
     """
 
     digest: str
@@ -61,26 +62,33 @@ class Request:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
         if not isinstance(self.guarantee, Guarantee):
             raise TypeError(f"guarantee must be a guarantee such as Pure(1), got {_check.shown(self.guarantee)}")
-        # What could not be read again must not be written.
+        # A guarantee that cannot be read again must not be written.
         if parse_guarantee(self.guarantee.to_dict()) != self.guarantee:
-            raise ValueError(f"the guarantee of kind {self.guarantee.kind!r} is not the one that its fields say")
+            raise ValueError(f"the guarantee of kind {self.guarantee.kind!r} does not match its fields")
 
     @property
     def cost(self) -> Guarantee:
-        """What a ledger takes for it: the guarantee, rounded up to its units."""
+        """What is charged: the guarantee, rounded up to the units of a ledger."""
         return self.guarantee.round_up()
 
     def to_dict(self) -> dict[str, Any]:
-        """What the entry of its charge says of it."""
+        """The fields of the entry of its charge."""
         plain = {"request": self.digest, "cost": write_amount(self.cost), "what": list(self.what)}
         return plain | self.guarantee.to_dict()
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A charge that was made: its entry in the chain, and what was left of the limit after it (None is nothing).
+    """A charge that was made.
 
-    ``find_stored`` is the result, where the request had been charged before.
+    Attributes
+    ----------
+    entry
+        Its entry in the chain.
+    left
+        What was left of the limit after it; None is nothing.
+    stored
+        The stored result, if the request was charged before.
     """
 
     entry: Entry
@@ -89,17 +97,36 @@ class Receipt:
 
 
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
-    """claim:ledger. Charge a request before any data are read; the stored result where it was charged before.
+    """claim:ledger. Charge a request before any data are read, or find its stored result.
 
-    ``new`` charges a request again, for a new draw. The ledger is made where there is none. A dataset that is new to it
-    and looks like one that it has is announced by a warning, `LookAlike`, before the charge.
+    The ledger is created if it does not exist. If the dataset is new and its name looks like another one, there is a
+    warning, `LookAlike`, before the charge.
 
-    Raises `BudgetRefused` beyond the limit, `Unfinished` for a request that was charged but has no result, and
-    `LedgerError` for a ledger that cannot be used, or a guarantee of another kind than the limit; in all these cases
-    nothing is spent.
+    Parameters
+    ----------
+    account, request
+        The account to charge, and the request.
+    new
+        Charge the request again, for a new draw.
+    who
+        Who asks. By default the user name.
+
+    Returns
+    -------
+    Receipt
+        The charge, with the stored result if the request was charged before.
+
+    Raises
+    ------
+    BudgetRefused
+        If the charge would exceed the limit. Nothing is spent.
+    Unfinished
+        If the request was charged before but has no result. Nothing is spent.
+    LedgerError
+        If the ledger cannot be used, or the guarantee is of another kind than the limit. Nothing is spent.
     """
     if not is_begun(account.ledger):
-        # No file is made for a charge that will be refused.
+        # No file is created for a charge that will be refused.
         _check_limit(account, request, _first_standing(account, request, Chain()))
     with change_chain(account.ledger) as (transaction, chain):
         asked = _charges(chain, account, request)
@@ -110,7 +137,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             return _find_stored(transaction, chain, asked, request.longest)
         if standing is None:
             standing = _first_standing(account, request, chain)
-            # Before anything is charged: whoever makes an error of it has spent nothing.
+            # The warning comes before the charge, so that nothing is spent if it is turned into an error.
             _announce(account, chain)
             names = "dataset", "limit", "neighbours", "contributions"
             append(transaction, chain, "dataset", {name: standing.to_dict()[name] for name in names}, who)
@@ -120,7 +147,25 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
 
 
 def find_stored(account: Account, request: Request) -> Receipt | None:
-    """The result of a request that was charged before, None where it was not. Nothing is written."""
+    """Find the stored result of a request that was charged before. Nothing is written.
+
+    Parameters
+    ----------
+    account, request
+        The account and the request.
+
+    Returns
+    -------
+    Receipt or None
+        The charge with its result; None if the request was not charged.
+
+    Raises
+    ------
+    Unfinished
+        If the request was charged but has no result.
+    LedgerError
+        If the ledger was changed.
+    """
     if not is_begun(account.ledger):
         return None
     with read_chain(account.ledger) as (snapshot, chain):
@@ -129,9 +174,26 @@ def find_stored(account: Account, request: Request) -> Receipt | None:
 
 
 def affordable(account: Account, request: Request) -> Guarantee | None:
-    """What would be left after a charge, None for nothing; `BudgetRefused` where it does not fit. Nothing is written.
+    """What would be left after a charge. Nothing is written.
 
-    Warns of a dataset that would be new and looks like another one.
+    There is a warning, `LookAlike`, if the dataset is new and its name looks like another one.
+
+    Parameters
+    ----------
+    account, request
+        The account and the request.
+
+    Returns
+    -------
+    Guarantee or None
+        What would be left; None is nothing.
+
+    Raises
+    ------
+    BudgetRefused
+        If the charge would exceed the limit.
+    LedgerError
+        If the ledger cannot be used, or the guarantee is of another kind than the limit.
     """
     chain = Chain()
     if is_begun(account.ledger):
@@ -146,32 +208,64 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
 
 
 def keep(account: Account, receipt: Receipt, result: str) -> Entry:
-    """Store the result of a charge, before anybody sees it."""
+    """Store the result of a charge, before it is returned to anybody.
+
+    Parameters
+    ----------
+    account, receipt
+        The account that was charged, and the receipt.
+    result
+        The result.
+
+    Returns
+    -------
+    Entry
+        The entry of the result.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger cannot be written, no longer has the charge, or already has a result for it.
+    """
     packed = pack(result)
     with change_chain(account.ledger, "; the result could not be kept, and the charge stands") as (transaction, chain):
         paid = receipt.entry.sequence
         if chain.charges.get(paid) != receipt.entry:
             raise LedgerError("the ledger no longer has the charge of this release; it was changed meanwhile")
         if paid in chain.kept:
-            raise LedgerError("this charge has a result already")
+            raise LedgerError("this charge already has a result")
         transaction.add_result(paid, packed)
         digest = hashlib.sha256(result.encode()).hexdigest()
         return append(transaction, chain, "result", {"charge": paid, "digest": digest}, None)
 
 
 def fail(account: Account, receipt: Receipt, why: str) -> None:
-    """Note that a charge came to nothing; it stands all the same."""
+    """Record that a charge has no result because of a failure. The charge stands.
+
+    Parameters
+    ----------
+    account, receipt
+        The account that was charged, and the receipt.
+    why
+        What failed.
+    """
     with change_chain(account.ledger, "; the charge stands") as (transaction, chain):
         append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
 
 
 @contextmanager
 def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
-    """What is done with a charge: if it fails, the ledger and the error say so, and the charge stands."""
+    """A context for the work that was charged. If it fails, the ledger and the error say so, and the charge stands.
+
+    Parameters
+    ----------
+    account, receipt
+        The account that was charged, and the receipt.
+    """
     try:
         yield
     except BaseException as error:
-        # The first error is the one to be seen.
+        # The original error is shown, not one from writing the ledger.
         with suppress(LedgerError):
             fail(account, receipt, type(error).__name__)
         if isinstance(error, ValueError):
@@ -182,14 +276,33 @@ def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
 
 
 def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
-    """Another limit for a dataset: an act of its own, with a reason, that stays in the chain.
+    """Set another limit for a dataset. The change and its reason stay in the ledger.
 
-    Below what was spent no limit can be set.
+    Parameters
+    ----------
+    account
+        The dataset, with its new limit.
+    why
+        The reason.
+    who
+        Who changes the limit. By default the user name.
+
+    Returns
+    -------
+    Standing
+        The state of the dataset.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the limit or the reason is missing.
+    LedgerError
+        If there is no such ledger or dataset, or the limit is below what was spent.
     """
     if not isinstance(why, str) or not why.strip():
-        raise ValueError("why must say why the limit changes; the reason is kept in the ledger")
+        raise ValueError("why must give the reason for the change; it is kept in the ledger")
     if account.limit is None:
-        raise TypeError("state the new limit, as in Account(ledger, dataset, limit=2)")
+        raise TypeError("the new limit must be given, as in Account(ledger, dataset, limit=2)")
     limit = account.limit.round_down()
     require(account.ledger)
     with change_chain(account.ledger, "; the limit is as it was") as (transaction, chain):
@@ -198,21 +311,21 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
             raise LedgerError(_describe_missing(account.dataset, chain))
         _check_kind(standing, account.limit)
         if limit is None or (standing.spent is not None and not limit.covers(standing.spent)):
-            raise LedgerError(f"{spell_amount(standing.spent)} is spent already; a limit cannot be below it")
+            raise LedgerError(f"the limit cannot be below {spell_amount(standing.spent)}, which is already spent")
         change = {"limit": write_amount(limit), "before": write_amount(standing.limit), "why": clean_text(why)}
         append(transaction, chain, "limit", {"dataset": account.dataset} | change, who)
         return chain.datasets[account.dataset]
 
 
 def _first_standing(account: Account, request: Request, chain: Chain) -> Standing:
-    """How a dataset stands that is new to the ledger."""
+    """The state of a dataset that is new to the ledger."""
     if account.limit is None:
         new = "; a new one needs a limit, as in Account(ledger, dataset, limit)"
         raise LedgerError(_describe_missing(account.dataset, chain) + new)
     limit = account.limit.round_down()
     if limit is None:
         raise BudgetRefused(
-            f"the limit of {account.dataset!r} is smaller than the least amount that a ledger counts; nothing was spent"
+            f"the limit of {account.dataset!r} is below the smallest amount that a ledger can hold; nothing was spent"
         )
     standing = Standing(account.dataset, limit, None, request.neighbours, request.contributions, 0)
     _check_kind(standing, request.guarantee)
@@ -220,15 +333,15 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
 
 
 def _check_limit(account: Account, request: Request, standing: Standing) -> Standing:
-    """How the dataset stands after a charge; `BudgetRefused` where it does not fit."""
+    """The state of the dataset after a charge. Raises `BudgetRefused` if it would exceed the limit."""
     try:
         return standing.after(request.cost)
     except ValueError:
         place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
         left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
         raise BudgetRefused(
-            f"{account.dataset!r} has {left} of its limit {limit} left, and this costs {cost}; nothing was spent. Ask "
-            "for less, or have the limit raised, which no plan can do: "
+            f"{account.dataset!r} has {left} of its limit {limit} left, and this costs {cost}; nothing was spent. Use "
+            "a smaller epsilon, or raise the limit, which a plan cannot do: "
             f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
         ) from None
 
@@ -250,8 +363,8 @@ def _check_promise(standing: Standing, request: Request) -> None:
         own, asked = getattr(standing, name), getattr(request, name)
         if own != asked:
             raise LedgerError(
-                f"{standing.dataset!r} is charged for {name} {own}, and this is for {asked}: such epsilons do not add "
-                "up to one guarantee. Ask for the same, or account for it as a dataset of its own"
+                f"{standing.dataset!r} is charged with {name} {own}, but this release has {name} {asked}: their "
+                "epsilons do not add up to one guarantee. Use the same, or charge another dataset"
             )
     _check_kind(standing, request.guarantee)
 
@@ -259,9 +372,9 @@ def _check_promise(standing: Standing, request: Request) -> None:
 def _check_kind(standing: Standing, other: Guarantee) -> None:
     if other.kind != standing.limit.kind:
         raise LedgerError(
-            f"the limit of {standing.dataset!r} is of the kind {standing.limit.kind!r} ({standing.limit}), and {other} "
-            f"is of the kind {other.kind!r}: they do not add up. Ask for the same kind, or account for it as a dataset "
-            "of its own; nothing was spent"
+            f"the limit of {standing.dataset!r} is of the kind {standing.limit.kind!r} ({standing.limit}), but {other} "
+            f"is of the kind {other.kind!r}, so they do not add up. Use the same kind, or charge another dataset; "
+            "nothing was spent"
         )
 
 
@@ -272,16 +385,16 @@ def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
 
 
 def _find_stored(snapshot: Snapshot, chain: Chain, asked: Sequence[Entry], longest: int | None) -> Receipt:
-    """What the last charge of a request got that got anything."""
+    """The result of the last charge of a request that has one."""
     for paid in reversed(asked):
         if paid.sequence in chain.kept:
             left = chain.stood[paid.sequence].left
             return Receipt(paid, left, unpack(snapshot, chain, paid.sequence, longest))
     last = asked[-1]
     failed = last.sequence in chain.failed
-    why = "and failed" if failed else "but has no result: it is still at work elsewhere, or was broken off"
+    why = "and failed" if failed else "but has no result: it is still running elsewhere, or was interrupted"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge. A new charge is made by a plan, with --new or new=True; by a function, "
+        "drawn twice for one charge. To charge again, release a plan with --new or new=True, or call the function "
         "with another epsilon"
     )

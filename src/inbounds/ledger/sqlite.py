@@ -276,6 +276,6 @@ def _check_head(connection: sqlite3.Connection, path: Path, head: tuple[int, str
 
 def _describe_older(path: Path) -> str:
     return (
-        f"the ledger is older than {str(_head_file(path))!r} beside it says: it was put back, and charges are missing. "
+        f"the ledger is older than {str(_head_file(path))!r} beside it says: it was set back, and charges are missing. "
         "Restore the newest copy; nothing was spent"
     )

@@ -1,4 +1,4 @@
-"""Records: what was released, written as text that proves itself."""
+"""Records of releases, as text that can be verified."""
 
 from inbounds.record.codec import FORMAT as FORMAT
 from inbounds.record.codec import RecordError as RecordError

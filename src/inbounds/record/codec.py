@@ -1,8 +1,8 @@
-"""The text of a record, for one release or many: how it is written, and how it is proved when it is read.
+"""Write a record, of one release or many, as text, and verify it when it is read.
 
-A record holds what was asked for (each statistic with its terms) and what was drawn. Everything else in it follows from
-those two: the statistic is drafted again, the value derived again, and what is not the same is refused. So a reader
-trusts nothing but that the drawn numbers were drawn.
+A record holds what was asked for (each statistic with its terms) and the numbers that were drawn. Everything else in it
+follows from these two. When a record is read, each statistic is drafted again and its value computed again, and the
+record is refused if anything differs. So a reader only has to trust that the drawn numbers were drawn.
 """
 
 import hashlib
@@ -51,13 +51,13 @@ _RELEASE_FIELDS = (
     "notes",
     "certificate",
 )
-# Fields of which one entry is written for all of a long list, where they are equal.
+# Fields of which only one entry is written if all entries of a long list are equal.
 _SHARED = ("units", "bounds")
 _LONG = 100
-# Elements of a list that are made text at a time.
+# How many elements of a list are written at a time.
 _BLOCK = 10_000
 _NAME_LENGTH = 10_000
-# Of a sum of epsilons: more cannot be written.
+# The most digits of a sum of epsilons. Python does not write longer numbers.
 _MOST_DIGITS = 4000
 
 
@@ -65,14 +65,14 @@ _MOST_DIGITS = 4000
 
 
 def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
-    """SHA-256 of what these releases, or drafts of them, are of, by name: the same before and after the release."""
+    """The SHA-256 of what was asked for, by name. It is the same for drafts and for their releases."""
     groups = list_groups(releases)
     asked = [
         [name, describe(release.statistic), release.terms.to_dict(), place_in(groups, release)]
         for name, release in releases.items()
     ]
     body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": asked}
-    # Not sorted: the order of columns is that of a matrix.
+    # Keys are not sorted, because the order of columns is that of a matrix.
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -85,7 +85,7 @@ def write_record(releases: "Mapping[str, Release]", dataset: str | None = None, 
 def record_pieces(
     releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None
 ) -> Iterator[str]:
-    """The text of `write_record` in pieces, so that a large record is written without being held twice."""
+    """The text of `write_record` in pieces, so that a large record is not in memory twice."""
     groups = list_groups(releases)
     head = {
         "format": FORMAT,
@@ -135,13 +135,13 @@ def _release_pieces(release: "Release", groups: list[Group]) -> Iterator[str]:
 
 
 def longest_text(draft: "Release") -> int:
-    """Bytes that the text of a release of this draft has at most, and some to spare."""
+    """An upper bound of the number of bytes of the text of a release of this draft."""
     statistic = json.dumps([describe(draft.statistic), draft.terms.to_dict(), draft.method])
     plain = (draft.columns, draft.axes, _shorten(draft.units), _shorten(draft.bounds))
     proof = len(json.dumps(draft.certificate.to_dict(), indent=1))
     laws = 1 if isinstance(draft.certificate, Certificate) else len(draft.certificate.parts)
     numbers = max(len(draft.units), prod(draft.shape))
-    # A number has no more digits than the law that it is drawn from; a character has up to four bytes.
+    # A number has no more digits than the law that it is drawn from, and a character has up to four bytes.
     listed = sum(map(len, chain.from_iterable(map(_write, plain)))) + len(statistic)
     return 20_000 + 4 * (listed + proof + numbers * (100 + proof // laws))
 
@@ -162,7 +162,7 @@ def _write(value: Any) -> Iterator[str]:
             yield from _write(one)
         yield "]"
     else:
-        # Of numbers, or of pairs of them.
+        # A list of numbers, or of pairs of numbers.
         yield "["
         for start in range(0, len(value), _BLOCK):
             block = [_plain(one) for one in value[start : start + _BLOCK]]
@@ -189,7 +189,7 @@ def _plain_rule(rule: "ColumnRule") -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """What a record says, once everything in it was proved."""
+    """The content of a record that was verified."""
 
     releases: "dict[str, Release]"
     dataset: str | None
@@ -197,19 +197,19 @@ class Proved:
 
 
 def read_record(text: str) -> Proved:
-    """claim:verify. What `write_record` wrote, with everything in it proved again; `RecordError` otherwise.
+    """claim:verify. Read a record and verify everything in it. Raises a `RecordError` if anything is wrong.
 
-    Every statistic is drafted again, with its laws and certificates, and every value derived anew from the numbers that
-    were drawn. The digest is that of what was asked for; the ledger's entry, where there is one, has the hash it names
-    and is the charge of these releases.
+    Every statistic is drafted again, with its laws and certificates, and every value is computed again from the drawn
+    numbers. The digest must be that of what was asked for. The entry of the ledger, if there is one, must have its hash
+    and be the charge of these releases.
     """
     try:
         body = json.loads(text, object_pairs_hook=without_repeats)
     except (ValueError, RecursionError):
-        raise RecordError("the file is not JSON, or names a field twice") from None
+        raise RecordError("the file is not JSON, or has a field twice") from None
     if isinstance(body, dict) and body.get("format") in _FORMER:
         raise RecordError(
-            f"the format is {body['format']}, of version 0.1; verify it with that version, or release it anew"
+            f"the format is {body['format']}, of version 0.1; verify it with that version, or release it again"
         )
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise RecordError(f"the format is not {FORMAT}")
@@ -219,7 +219,7 @@ def read_record(text: str) -> Proved:
     if len(body["releases"]) > MOST_RELEASES:
         raise RecordError(f"the record has more than {MOST_RELEASES} releases")
     if not (dataset is None or (isinstance(dataset, str) and dataset)):
-        raise RecordError("the record's dataset is no name")
+        raise RecordError("the record's dataset is not a name")
     if isinstance(body["groups"], list) and len(body["groups"]) > len(body["releases"]):
         raise RecordError("the record has more groups than releases")
     groups = read_groups(body["groups"])
@@ -232,7 +232,7 @@ def read_record(text: str) -> Proved:
         except (RecordError, CertificateError) as error:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
     if len({(release.terms.unit, release.terms.rows) for release in releases.values()}) > 1:
-        raise RecordError("the releases of a record are of one table: they have one number of rows and one unit")
+        raise RecordError("the releases of a record must be of one table, with one number of rows and one unit")
     check_shared(releases, groups)
     _check_total(releases)
     if digest_of(dataset, releases) != body["digest"]:
@@ -250,16 +250,16 @@ def read_single(text: str) -> "Release":
 
 
 def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
-    """claim:proof. A release, if everything in it that was not drawn is what its own statistic comes to."""
+    """claim:proof. Read a release, and check that everything in it follows from its statistic and the drawn numbers."""
     with blame_record():
         if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
             raise RecordError("it has missing or unknown fields")
         try:
             statistic, terms = parse_statistic(body["statistic"]), Terms.from_dict(body["terms"])
         except (ValueError, TypeError) as error:
-            raise RecordError(f"it is of no statistic that can be released: {error}") from None
+            raise RecordError(f"its statistic cannot be released: {error}") from None
         if terms.rows is not None and not statistic.least_rows <= terms.rows <= MOST_ROWS:
-            raise RecordError(f"no {statistic.name} is released of so few or so many rows")
+            raise RecordError(f"a {statistic.name} cannot be released of so few or so many rows")
         if body["drawn_with"] is None:
             draft = _draft_single(statistic, terms, body["noisy"])
         else:
@@ -279,13 +279,13 @@ def _draft_single(statistic: Any, terms: Terms, noisy: Any) -> "Release":
     try:
         draft: Release = draft_statistic(statistic, terms).record
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise RecordError(f"no {statistic.name} can be released as it says: {error}") from None
+        raise RecordError(f"this {statistic.name} cannot be released: {error}") from None
     return draft
 
 
 def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
-    """The release of a draft that came out at these numbers, as JSON has them; `RecordError` if it could not."""
-    # One object for all that are equal, as in the release that was written.
+    """The release of a draft with these drawn numbers, as JSON has them. Raises `RecordError` if it is impossible."""
+    # Equal numbers share one object, as in the release that was written.
     read = cache(lambda text: parse_fraction(text, "noisy"))
     numbers = tuple(read(text) for text in noisy)
     certificate, bounds = draft.certificate, draft.bounds
@@ -303,7 +303,7 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
 
 
 def _check_total(releases: "Mapping[str, Release]") -> None:
-    """Refuse epsilons that add up to a number that nobody can write; seen before the sum grows beyond that."""
+    """Refuse epsilons whose sum has too many digits. This is checked before the sum grows further."""
     spent = Fraction(0)
     for guarantee in list_guarantees(releases):
         spent += guarantee.epsilon
@@ -322,26 +322,26 @@ def _is_on_grid(noisy: Fraction, law: Certificate) -> bool:
 
 
 def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -> "Release":
-    """The release, if the body is what it would write; values may differ by rounding, each by as much as it can."""
+    """The release, if it would be written as ``body``. Values may differ by rounding."""
     with blame_record():
         again = json.loads("".join(_release_pieces(release, groups)))
     for name in _RELEASE_FIELDS:
-        # As text: 1, 1.0 and true are not the same there.
+        # Texts are compared, because 1 == 1.0 == True.
         same = json.dumps(again[name], sort_keys=True) == json.dumps(body[name], sort_keys=True)
         same = same or (name == "value" and _is_rounded(release, again[name], body[name]))
         if not same:
-            raise RecordError(f"its field {name!r} does not follow from the rest of it")
+            raise RecordError(f"its field {name!r} does not follow from its statistic and its numbers")
     return release
 
 
 def _is_rounded(release: "Release", own: Any, written: Any) -> bool:
-    """Whether a value is this one but for last digits: sums and eigenvalues are rounded by processor and version."""
+    """Whether a value is the same up to rounding, which depends on the processor and on versions of libraries."""
     room = release.derivation.room(np.array(own, dtype=np.float64))
     return room is not None and _is_near(own, written, room.tolist())
 
 
 def _is_near(own: Any, written: Any, room: Any) -> bool:
-    """Whether numbers, in lists of lists of the same shape, are no farther apart than each may be."""
+    """Whether numbers, in nested lists of the same shape, differ by no more than each may."""
     if isinstance(own, list):
         same = isinstance(written, list) and len(written) == len(own)
         return same and all(_is_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
@@ -365,14 +365,14 @@ def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Releas
 
 
 def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Request:
-    """What releases, or drafts of them, are charged for."""
+    """The request that is charged for releases, or for drafts of them."""
     unit = next(iter(releases.values())).terms.unit
     promise = total(releases), unit.neighbours, unit.contributions
     return Request(digest_of(dataset, releases), *promise, list_charged(releases))
 
 
 def total(releases: "Mapping[str, Release]") -> Guarantee:
-    """What all of them promise together: guarantees add up, that of a draw once for all who share it."""
+    """The guarantee of all releases together. The guarantee of a joint draw counts once."""
     return reduce(lambda one, other: one.plus(other), list_guarantees(releases))
 
 
@@ -383,7 +383,7 @@ def list_guarantees(releases: "Mapping[str, Release]") -> list[Guarantee]:
 
 
 def list_charged(releases: "Mapping[str, Release]") -> tuple[str, ...]:
-    """What a ledger notes of releases: what each is, after its name where it has one of its own."""
+    """What a ledger writes about releases: the title of each, or its name and its statistic."""
     return tuple(
         release.title if name == release.title else f"{name}: {release.statistic.name}"
         for name, release in releases.items()

@@ -1,4 +1,4 @@
-"""A release before the data."""
+"""Drafts: releases before the data are read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from inbounds.record.statistic import Statistic
 from inbounds.tables.request import MOST_ROWS, Request
 from inbounds.tables.schema import Column
 
-# Numbers of a table as they are: vectors that are drawn together, one after another, or counts in one array.
+# Exact numbers of a table: vectors, each of which is drawn together, or counts in one array.
 Exact: TypeAlias = Sequence[Sequence[Fraction]] | Integers
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A release before any data are read: its record but for the numbers, what to count, and what of it to release.
+    """A release before any data are read: its record without the numbers, what to count, and what to release.
 
     ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
     certificate has their law. With ``squared`` it gives the square of the one number that is drawn. ``check`` refuses
@@ -35,7 +35,7 @@ class Draft:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """All columns that are read, each once."""
+        """The columns that are read, each once."""
         return tuple(dict.fromkeys(column for request in self.requests for column in request.columns))
 
     @property
@@ -45,33 +45,33 @@ class Draft:
 
 
 class Unnamed(str):
-    """The name of a column that nobody named."""
+    """The name of a column that has no name."""
 
     __slots__ = ()
 
 
-# Name of the column where a plain list of values is given.
+# The name of the column if the data are a plain list of values.
 UNNAMED = Unnamed("x")
 
 
 def check_rows(rows: Any, terms: Terms) -> int | None:
-    """The number of rows that a user states, where stating one makes sense."""
+    """Check the number of rows that a user gives."""
     if rows is None:
         return None
     if terms.protects_rows:
         raise ValueError(
-            "rows= cannot be combined with neighbours='add-remove': there neighbouring tables differ in size, which is "
-            "protected. Use neighbours='substitute', or denominator= for a fixed public number to divide by"
+            "rows= cannot be combined with neighbours='add-remove', where the number of rows is protected. Use "
+            "neighbours='substitute', or denominator= for a fixed public number to divide by"
         )
     return _check.integer(rows, "rows", least=1)
 
 
 def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:
-    """Terms with the public number of rows, if the statistic can be of so many."""
+    """The terms with the public number of rows, after checking that the statistic can have so many."""
     if terms.protects_rows:
         return terms
     if size is None:
-        raise TypeError("under neighbours='substitute' the number of rows is public: state it, as in rows=1000")
+        raise TypeError("with neighbours='substitute' the number of rows is public: give it, as in rows=1000")
     least = statistic.least_rows
     if size < least:
         needs = "no rows" if least == 1 else f"fewer rows than the {least} that this statistic needs"

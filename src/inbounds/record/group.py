@@ -1,4 +1,4 @@
-"""Statistics whose noise is drawn together: one vector, one promise for all of them."""
+"""Groups: statistics whose noise is drawn together, with one guarantee for all of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,35 +16,35 @@ _DRAFTERS: list[Any] = []
 
 
 def register_drafter(function: _Drafter) -> _Drafter:
-    """Make known how groups are drafted; a decorator of the function, which lives with the statistics."""
+    """Register the function that drafts groups. It is used as a decorator, in the room of statistics."""
     _DRAFTERS.append(function)
     return function
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What is in a draw, in order, and what the draw promises as a whole.
+    """The statistics of a joint draw, in order, and the terms of the draw as a whole.
 
-    ε of the terms is spent once, whichever of the members are looked at.
+    The ε of the terms is spent once for all members.
     """
 
     terms: Terms
     members: tuple[Statistic, ...]
 
     def draft(self) -> "list[Draft]":
-        """The drafts of its members, in order; `ValueError` for what cannot be drawn together."""
-        # The statistics of the library bring it with them when they are loaded.
+        """The drafts of its members, in order. Raises a `ValueError` if they cannot be drawn together."""
+        # Loading the statistics registers the drafter.
         registered()
         drafts: list[Draft] = _DRAFTERS[-1](self)
         return drafts
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The group as plain values, for JSON."""
         return {"terms": self.terms.to_dict(), "statistics": [describe(member) for member in self.members]}
 
     @classmethod
     def from_dict(cls, body: Any) -> "Group":
-        """What `to_dict` wrote; `ValueError` or `TypeError` for anything else."""
+        """Read what `to_dict` wrote. Raises a `ValueError` or `TypeError` for anything else."""
         if not isinstance(body, dict) or not isinstance(body.get("statistics"), list) or len(body) != 2:
-            raise TypeError("a group is written as its terms and statistics")
+            raise TypeError("a group must have the fields terms and statistics")
         return cls(Terms.from_dict(body["terms"]), tuple(parse_statistic(one) for one in body["statistics"]))

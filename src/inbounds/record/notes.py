@@ -1,4 +1,4 @@
-"""What a record has to say of itself, in words that follow from the rest of it."""
+"""The notes of a record, which follow from the rest of it."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ _UNDETERMINED = (
 
 
 def list_own_notes(release: "Release") -> tuple[str, ...]:
-    """That groups are not protected, that correlations are not available and what would help."""
+    """Notes that groups are not protected, or that correlations are not available and what would help."""
     public = (_PUBLIC_SIZES,) if release.keeps_groups else ()
     columns = release.undetermined()
     if columns is None:

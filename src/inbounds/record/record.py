@@ -1,4 +1,4 @@
-"""A record of several releases: those of a plan, with the charge that paid for them."""
+"""A record of several releases: those of a plan, with the charge for them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,10 +16,20 @@ from inbounds.record.release import Release
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Releases(Mapping[str, Release]):
-    """Releases by name, the dataset that they are of, and the ledger's entry that paid for them.
+    """The releases of a plan: a mapping from names to `Release`.
 
-    ``left`` is what the charge left of the dataset's limit, in words. ``stored`` says that they were drawn before and
-    are shown again.
+    Attributes
+    ----------
+    records
+        The releases by name.
+    dataset
+        The name of the dataset.
+    entry
+        The entry of the ledger that has the charge; None without a ledger.
+    left
+        What was left of the dataset's limit after the charge, as text.
+    stored
+        Whether this is the stored result of an earlier release.
     """
 
     records: Mapping[str, Release]
@@ -55,34 +65,45 @@ class Releases(Mapping[str, Release]):
 
     @property
     def terms(self) -> Terms:
-        """What all of them have in common: whom they protect, and the public number of rows."""
+        """The terms of the first release. All have the same unit of privacy and number of rows."""
         return next(iter(self.records.values())).terms
 
     @property
     def guarantee(self) -> Guarantee:
-        """What all of them promise together."""
+        """The guarantee of all releases together."""
         return codec.total(self.records)
 
     @property
     def epsilon(self) -> Fraction:
-        """ε of all of them together: certificates compose by addition."""
+        """The ε of all releases together, which is the sum over draws."""
         return self.guarantee.epsilon
 
     @property
     def digest(self) -> str:
-        """The identity of what was asked for: the same for the same releases of the same dataset."""
+        """A hash of what was asked for. It is the same for the same releases of the same dataset."""
         return codec.digest_of(self.dataset, self.records)
 
     def write(self, folder: str | Path) -> None:
-        """Write release.json, values.csv, report.html and report.md to a folder, which is made where there is none."""
-        # The report, with its templates and charts, is loaded when one is written.
+        """Write release.json, values.csv, report.html and report.md to a folder.
+
+        Parameters
+        ----------
+        folder
+            The folder, which is created if it does not exist.
+
+        Raises
+        ------
+        ValueError
+            If the folder cannot be written to.
+        """
+        # Templates are slow to load, so the report is imported only here.
         from inbounds.report.files import prepare_folder, write_files
 
         with prepare_folder(Path(folder), "folder"):
             write_files(self, Path(folder))
 
     def is_same(self, other: "Releases") -> bool:
-        """Whether both are the same draws of the same request, paid for by the same entry."""
+        """Whether both have the same draws of the same request, and the same charge."""
         return (self.dataset, dict(self), self.entry) == (other.dataset, dict(other), other.entry)
 
     def to_json(self) -> str:
@@ -95,14 +116,24 @@ class Releases(Mapping[str, Release]):
 
     @classmethod
     def from_json(cls, text: str) -> "Releases":
-        """What `to_json` wrote, for one release or many, with everything in it proved again.
+        """Read a record, of one release or many, and verify everything in it.
+
+        Parameters
+        ----------
+        text
+            The text that `to_json` wrote.
+
+        Returns
+        -------
+        Releases
+            The releases.
 
         Raises
         ------
         RecordError
-            For a record whose parts do not agree.
+            If the parts of the record do not agree.
         CertificateError
-            For a certificate that does not hold.
+            If a certificate does not prove what it says.
         """
         proved = codec.read_record(text)
         return cls(proved.releases, proved.dataset, proved.entry)

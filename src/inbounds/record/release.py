@@ -1,7 +1,7 @@
-"""The public record of a release: the only thing that passes the wall.
+"""The public record of a release.
 
-Everything in it is public. The value follows from the noisy coordinates by the derivation named, the noise from the
-certificate. `Release.from_json` drafts the statistic again, compares, and refuses a record that does not agree.
+Everything in it is public. The value is computed from the noisy coordinates by the derivation, and the law of the noise
+is in the certificate. `Release.from_json` drafts the statistic again and refuses a record that differs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from inbounds.inference.result import Interval
 
 Kind: TypeAlias = Literal["population", "noise"]
-# What a release publishes: a number, or an array with the shape of its axes.
+# The released value: a number, an array with the shape of the axes, or an object that the statistic makes of it.
 Value: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
-    """What was done to each record of a column before counting.
+    """How the records of a column were counted.
 
-    Numbers: clipped to [lower, upper] and rounded to multiples of ``step`` from lower. Cells: ``cells`` names them.
-    ``missing`` and ``other`` say what was counted in place of such values; None means that they were refused. ``sizes``
-    are those of the cells where they were declared public: then ε is for neighbours who keep their cell.
+    Numbers are clipped to [lower, upper] and rounded to multiples of ``step`` from lower. ``cells`` are the names of
+    levels or intervals. ``missing`` and ``other`` are what such values count as; None means that they are refused.
+    ``sizes`` are the public sizes of the cells. If they are given, ε does not cover a change of the cell.
     """
 
     name: str
@@ -62,11 +62,12 @@ class ColumnRule:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Release:
-    """A published statistic with what it cost and how far off it can be.
+    """A released statistic, with its cost and its expected error. `value` is what to publish.
 
-    ``statistic`` is what was asked for and ``terms`` what was promised. ``noisy`` are the coordinates as they were
-    drawn, ``units`` what one of each is worth, ``bounds`` those of the coordinates (after units), ``derivation`` how
-    the value follows from them. `value` is what to publish.
+    ``statistic`` is what was asked for, and ``terms`` are the privacy terms. ``noisy`` are the coordinates that were
+    drawn, ``units`` the value of one unit of each, and ``bounds`` their bounds (in units). ``derivation`` computes the
+    value from them. ``group``, ``member`` and ``places`` say which other statistics were drawn with it, and where its
+    numbers are in the joint vector.
     """
 
     statistic: Statistic
@@ -79,22 +80,21 @@ class Release:
     bounds: tuple[Bound, ...]
     certificate: Certificate | Composition
     notes: tuple[str, ...] = ()
-    # What else was drawn with it, and where its own numbers are in that vector.
     group: Group | None = None
     member: int = 0
     places: tuple[int, ...] = ()
-    # Computed once, when asked for.
+    # Computed on first use.
     _values: tuple[float, ...] | None = field(default=None, init=False, compare=False)
     _error: Error | None = field(default=None, init=False, compare=False)
 
     @property
     def epsilon(self) -> float:
-        """ε that was spent."""
+        """The ε that was spent."""
         return float(self.certificate.epsilon)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What was promised."""
+        """The privacy guarantee."""
         return self.terms.guarantee
 
     @property
@@ -104,12 +104,12 @@ class Release:
 
     @property
     def unit(self) -> str:
-        """Whom ε is for: ``"record"`` or ``"person"``."""
+        """The unit of privacy: ``"record"`` or ``"person"``."""
         return self.terms.unit.name
 
     @property
     def contributions(self) -> int:
-        """Records that one person may have."""
+        """The most records that one person may have."""
         return self.terms.unit.contributions
 
     @property
@@ -119,22 +119,22 @@ class Release:
 
     @property
     def bounding(self) -> Bounding:
-        """What keeps the value inside: ``"bit"`` or ``"truncated"``."""
+        """How values are kept in their bounds: ``"bit"`` or ``"truncated"``."""
         return self.terms.bounding
 
     @property
     def method(self) -> str:
-        """How the value follows from what was drawn."""
+        """How the value is computed from the drawn numbers."""
         return self.derivation.text
 
     @property
     def title(self) -> str:
-        """What was released, of which columns, by which groups."""
+        """The statistic with its columns and groups."""
         return self.statistic.title
 
     @property
     def size(self) -> int | None:
-        """The public number of records, or the fixed number that stands for it; None where it is protected."""
+        """The public number of records, or the fixed denominator; None if there is neither."""
         return self.rows if self.rows is not None else self.denominator
 
     @property
@@ -154,19 +154,19 @@ class Release:
 
     @property
     def _levels(self) -> tuple[int, ...]:
-        """The level of a tree that each coordinate is in."""
+        """The depth in a tree of each coordinate."""
         return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
     @property
     def mechanism(self) -> GridMechanism:
-        """The law that a single number was drawn from."""
+        """The law of the noise of a single number."""
         if not isinstance(self.certificate, Certificate) or len(self.noisy) > 1:
             raise ValueError("a release of several numbers has no single law; see its certificate")
         return self.certificate.mechanism
 
     @property
     def released(self) -> bool:
-        """Whether there are numbers in it; the record of a preview has none."""
+        """Whether the record has numbers. The record of a preview has none."""
         return bool(self.noisy)
 
     @property
@@ -176,9 +176,9 @@ class Release:
 
     @property
     def value(self) -> Value:
-        """What is published: a number, an array with the shape of its `axes`, or what its statistic makes of that.
+        """The value to publish: a number, an array with the shape of `axes`, or a `MomentsValue`.
 
-        An array of which numbers are not available is masked there (`numpy.ma`).
+        If some numbers of an array are not available, it is a masked array (`numpy.ma`).
         """
         made = self.table
         present = getattr(plain_statistic(self.statistic), "present", None)
@@ -186,7 +186,7 @@ class Release:
 
     @property
     def table(self) -> Any:
-        """A number, or an array with the shape of its `axes`."""
+        """The value as a number or an array with the shape of `axes`."""
         flat = self.flat_values()
         if None in flat:
             hidden = [x is None for x in flat]
@@ -194,7 +194,7 @@ class Release:
         return np.array(flat).reshape(self.shape) if self.axes else flat[0]
 
     def flat_values(self) -> tuple[float | None, ...]:
-        """The numbers of `value`, one after another, None for those that are not available; derived once."""
+        """The numbers of `value` as a flat tuple, with None for those that are not available."""
         if self._values is None:
             object.__setattr__(self, "_values", tuple(self._derive()))
         assert self._values is not None
@@ -202,10 +202,10 @@ class Release:
 
     def _derive(self) -> Sequence[float | None]:
         if not self.released:
-            raise ValueError("nothing has been released: this is the record of a preview")
+            raise ValueError("nothing has been released yet: this is the record of a preview")
         whole = self.statistic.traits.whole
         if self.derivation.single and self.derivation.plain:
-            # Correctly rounded, each by itself.
+            # Each number is rounded correctly.
             kind = int if whole else float
             return for_each(lambda x, unit, bound: kind(clip(x * unit, bound)), self.noisy, self.units, self.bounds)
         values = self.derivation.values(self._worth(), self.limits())
@@ -219,17 +219,17 @@ class Release:
         )
 
     def _worth(self) -> Array:
-        """The noisy coordinates in double precision, units applied."""
+        """The noisy coordinates times their units, in double precision."""
         return np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
 
     def undetermined(self) -> list[bool] | None:
-        """Which columns of a matrix have no correlations; None where all have."""
+        """Which columns of a matrix have no correlations; None if all have."""
         return self.derivation.undetermined(self._worth(), self.limits()) if self.released else None
 
     def unavailable(self) -> list[bool]:
-        """Which numbers of `value`, one after another, are not available; empty where all are.
+        """Which numbers of `value`, as a flat list, are not available. Empty if all are.
 
-        Those are correlations next to a variance of 0. `notes` say why, and what to do about it.
+        These are correlations with a column whose released variance is 0. `notes` say what to do about it.
         """
         columns = self.undetermined() or []
         return [i != j and (one or other) for i, one in enumerate(columns) for j, other in enumerate(columns)]
@@ -246,16 +246,16 @@ class Release:
         return np.array(numeric).reshape(-1, 2)
 
     def limits_of_coordinates(self) -> list[tuple[float, float]]:
-        """Bounds of the noisy coordinates as numbers, infinite on an open side."""
+        """The bounds of the noisy coordinates as floats, infinite if a side is open."""
         limits = self.limits()
         return list(zip(limits.lower.tolist(), limits.upper.tolist(), strict=True))
 
     def coordinates(self) -> Coordinates:
-        """All that its value follows from."""
+        """Everything that the value is computed from."""
         return Coordinates(self.noisy, self.units, self.certificate, self.limits(), self._levels, self.places)
 
     def situation(self, plausible: Any, size: int | None) -> Situation:
-        """What is known before the release, for a plausible truth among ``size`` records."""
+        """What is known before the release, for a plausible true value and ``size`` records."""
         several = self.derivation.of_sums and not self.places
         groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
@@ -265,9 +265,9 @@ class Release:
 
     @property
     def error(self) -> Error:
-        """How far off the value is expected to be: at worst over the bounds, and where it was released."""
+        """The expected error of the value: at the released value, and at worst over the bounds."""
         if not self.released:
-            raise ValueError("nothing has been released: this is the record of a preview; see its forecast")
+            raise ValueError("nothing has been released yet: this is the record of a preview; see its forecast")
         if self._error is None:
             found = self.derivation.error(self.coordinates())
             found = found.shaped(list(self.shape)) if self.axes else found
@@ -278,61 +278,59 @@ class Release:
         return self._error
 
     def own_notes(self) -> tuple[str, ...]:
-        """What it has to say of itself: that groups are not protected, that correlations are not available."""
+        """The notes that follow from the record; see `inbounds.record.notes`."""
         return list_own_notes(self)
 
     @property
     def keeps_groups(self) -> bool:
-        """Whether ε is for neighbours who keep their group alone, since sizes of groups were declared public."""
+        """Whether ε does not cover a change of group, because the sizes of groups were declared public."""
         return any(rule.sizes for rule in self.columns)
 
     def interval(
         self, level: float = 0.95, *, kind: Kind = "population", variance: "Release | None" = None
     ) -> "Interval":
-        """Where the truth lies, with noise taken into account.
-
-        It is made of the record alone: free of budget, and the same for everyone.
+        """The confidence interval of the value, which takes the noise into account. It costs nothing.
 
         Parameters
         ----------
         level
-            How often such intervals hold the truth.
+            The confidence level.
         kind
-            ``"population"``: what the table is a sample of; sampling error and noise together. ``"noise"``: the
-            statistic of the table itself.
+            ``"population"`` for the population that the table is a sample of: sampling error and noise. ``"noise"`` for
+            the statistic of the table itself: noise only.
         variance
-            One released from the same column and table, which shortens the interval of a mean.
+            A released variance of the same column and table, for a shorter interval of a mean.
 
         Returns
         -------
         Interval
-            It says how it was made and what it assumes, and unpacks as ``lower, upper``.
+            The limits, with the method and what it assumes. It unpacks as ``lower, upper``.
 
         Raises
         ------
         ValueError
-            Where there is no such interval, with what to ask for instead.
+            If there is no such interval. The message says what to use instead.
         """
         return self.statistic.interval(self, level, kind, variance)
 
     def plot(self, level: float = 0.95, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
-        """Values with their intervals, or a map of values for matrices and tables, as an Altair chart."""
+        """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""
         return show.plot(self, level, kind)
 
     def __float__(self) -> float:
         """The value of a release of one number."""
         if self.axes:
-            raise TypeError("a release of several numbers cannot be made one number; see value")
+            raise TypeError("a release of several numbers cannot be converted to one; use value")
         return float(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """The value as a NumPy array; what is not available is NaN there, since such an array has no other word."""
+        """The value as a NumPy array, with NaN for numbers that are not available."""
         if copy is False:
-            raise ValueError("the values of a release cannot be shared, only copied")
+            raise ValueError("the values of a release cannot be shared; use copy=True")
         return np.array(self.table, dtype=dtype)
 
     def to_polars(self) -> "pl.DataFrame":
-        """The values as a Polars table: a column for each axis, then ``value``, null where it is not available."""
+        """The values as a Polars table: a column for each axis, then ``value``, null if it is not available."""
         import polars as pl
 
         return pl.DataFrame(show.columns_of(self))
@@ -357,7 +355,7 @@ class Release:
             return f"{visible(self.title)}: not released"
         unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
         how = self.bounding if self.derivation.plain else f"{self.bounding}, {self.derivation.text}"
-        # What would have to be simulated is left to those who ask for it.
+        # Errors that need a simulation are not computed for printing.
         error = str(self.error) if self.derivation.single or self._error is not None else "expected error: see error"
         others = "" if self.group is None else f", in one draw of {len(self.group.members)} releases"
         cost = f"  epsilon {self.epsilon:g} per {unit}{others}, {self.neighbours}; {how}; {error}"
@@ -365,32 +363,30 @@ class Release:
         return "\n".join([f"{visible(self.title)}:{self._show_value()}", *lines])
 
     def _show_value(self) -> str:
-        """The value as text: a number, a line for each cell, or a table."""
+        """The value as text: a number, one line for each cell, or a table."""
         return lay_out([show.format_value(x) for x in self.flat_values()], self.axes)
 
     def to_json(self) -> str:
-        """The record as text, in the format ``inbounds-record/1``; fractions are written as such."""
+        """The record as text, in the format ``inbounds-record/1``. Numbers are exact fractions."""
         return "".join(self.json_pieces())
 
     def json_pieces(self) -> Iterator[str]:
-        """The text of `to_json` in pieces, so that a large record is written without being held twice."""
+        """The text of `to_json` in pieces, so that a large record is not in memory twice."""
         return codec.record_pieces({self.title: self})
 
     @classmethod
     def from_json(cls, text: str) -> "Release":
-        """The release in a record of one.
-
-        Everything in it is proved again; see `inbounds.record.read_record`.
+        """Read the record of one release and verify everything in it.
 
         Raises
         ------
         RecordError
-            For a record whose parts do not agree, or one of several releases.
+            If the parts of the record do not agree, or it has several releases.
         CertificateError
-            For a certificate that does not hold.
+            If the certificate does not prove what it says.
         """
         return codec.read_single(text)
 
     def without_numbers(self) -> "Release":
-        """The record as it was drafted: all but what was drawn, or follows from it."""
+        """The record as it was drafted, without the drawn numbers and what follows from them."""
         return replace(self, noisy=(), notes=())

@@ -1,4 +1,4 @@
-"""Elements of a matrix that are truncated one by one: each covariance within what the released variances allow."""
+"""Matrices whose elements are truncated one by one: each covariance within the limits of the released variances."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,15 +11,16 @@ from inbounds.tables.coordinates import root_below
 
 
 def list_places(elements: int) -> list[tuple[int, int]]:
-    """Row and column of each element on and above the diagonal of a matrix, row by row."""
+    """The row and column of each element on and above the diagonal of a matrix, row by row."""
     size = (isqrt(8 * elements + 1) - 1) // 2
     return list(combinations_with_replacement(range(size), 2))
 
 
 def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fraction) -> tuple[Certificate, Bound]:
-    """The truncated law of a covariance, and its bounds, once the two variances are released.
+    """The truncated law of a covariance and its bounds, given the two released variances.
 
-    It lies within plus and minus the root of their product, rounded down; where that is 0, within the bounds it had.
+    The bounds are plus and minus the root of the product of the variances, rounded down. If that is 0, the bounds are
+    not changed.
     """
     reach = root_below(one * other)
     return (cut_law(law, (-reach, reach)), (-reach, reach)) if reach > 0 else (law, bound)
@@ -28,7 +29,7 @@ def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fract
 def laws_in_turn(
     laws: Composition, bounds: Sequence[Bound], noisy: Sequence[Fraction]
 ) -> tuple[Composition, tuple[Bound, ...]]:
-    """The laws and bounds that elements had which came out at ``noisy``: variances first, covariances within them."""
+    """The laws and bounds of all elements, given that ``noisy`` was drawn: variances first, then covariances."""
     places = list_places(len(noisy))
     variances = {i: noisy[place] for place, (i, j) in enumerate(places) if i == j}
     made = [

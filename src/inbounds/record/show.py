@@ -1,6 +1,6 @@
-"""A release as it shows itself: columns of a table, HTML for notebooks, a chart of values with their intervals.
+"""Show a release: as columns of a table, as HTML for notebooks, as a chart of values with their intervals.
 
-Nothing here simulates: what takes time is left to those who ask for it.
+Nothing is simulated here, since that takes time.
 """
 
 from html import escape
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
     from inbounds.record.release import Kind, Release
 
-# Rows of a table, and columns of a two-way table, that a notebook shows.
+# The most rows of a table, and columns of a two-way table, that a notebook shows.
 _MOST_ROWS, _MOST_COLUMNS = 50, 20
-# What stands in place of a number that cannot be told.
+# The text in place of a number that is not available.
 NOT_AVAILABLE = "not available"
 
 
 def labels_of(release: "Release") -> list[tuple[str, ...]]:
-    """The labels of each number; the name of the statistic for a single one."""
+    """The labels of each number. For a single number, the name of the statistic."""
     return list(product(*release.axes)) if release.axes else [(release.statistic.name,)]
 
 
 def key_names(release: "Release") -> list[str]:
-    """The columns that make the cells of what is published; those of a matrix are its rows and columns."""
+    """The columns whose levels or intervals are the cells of the value. Empty for a matrix."""
     return [] if release.statistic.traits.matrix else [rule.name for rule in release.columns if rule.cells]
 
 
 def axis_names(release: "Release") -> list[str]:
-    """What the axes are of: the columns that make cells, or rows and columns of a matrix."""
+    """The names of the axes: the columns that have the cells, or row and column for a matrix."""
     keys = key_names(release)
     if len(keys) == len(release.axes):
         return keys
@@ -55,9 +55,9 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
 def to_html(release: "Release") -> str:
     """A release as a table for a notebook.
 
-    A single number or a list of them has a row for each number. Tables of two columns or more and matrices are two-way
-    tables: the last axis runs across, all others run down. The caption has the title and the cost, and the error where
-    that is known without simulation; what is too much to show is counted.
+    A single number or a list of numbers has one row per number. Matrices and tables of two or more columns are two-way
+    tables with the last axis across. The caption has the title and the cost, and the error if it needs no simulation.
+    If there is too much to show, a last line says how much is left out.
     """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
@@ -78,7 +78,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
     values = [flat[start : start + wide] for start in range(0, len(flat), wide)]
     shown = [row[:_MOST_COLUMNS] for row in values[:_MOST_ROWS]]
     keys = key_names(release)
-    # Of a matrix the axes are its columns, and have no names of their own.
+    # The axes of a matrix have no names.
     *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
     return render(
         "two_way",
@@ -92,7 +92,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
 
 
 def _describe_rest(left: dict[str, int]) -> str:
-    """How many rows or columns are not shown; empty text if all of them are."""
+    """Say how many rows or columns are not shown. Empty if all of them are."""
     parts = [
         f"{count:,} more {what}{'s' * (what != '' and count > 1)}".strip() for what, count in left.items() if count > 0
     ]
@@ -100,14 +100,14 @@ def _describe_rest(left: dict[str, int]) -> str:
 
 
 def format_value(value: float | None) -> str:
-    """A released number as text; words where it is not available."""
+    """Write a released number, or that it is not available."""
     if value is None:
         return NOT_AVAILABLE
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
 def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | altair.LayerChart":
-    """Values with their intervals; for tables of two columns and matrices a map of values."""
+    """Plot values with their intervals, or a heat map for matrices and tables of two columns."""
     import altair as alt
     import polars as pl
 

@@ -1,7 +1,7 @@
-"""What a statistic is to the rest of the library, and the register of those that there are.
+"""The interface of a statistic, and the register of all statistics.
 
-A statistic is a frozen value of public facts: its columns with their rules, and how its value is to be made. It drafts
-its own release, names itself, and says where the truth lies. Nothing else in the library asks which one it is.
+A statistic is a frozen value: its columns with their public rules, and how its value is made. It drafts its release,
+and makes intervals from the record of one. The rest of the library only uses this interface.
 """
 
 from collections.abc import Mapping
@@ -25,15 +25,27 @@ Columns: TypeAlias = Literal["number", "numbers", "ordered", "cells", "table", "
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What kind of number a statistic is, for those who show it or reason about it.
+    """The properties of a statistic, for code that shows it or computes with it.
 
-    ``columns`` says what columns it is of: one or several of numbers, several whose records can be put in order,
-    one or several with levels or intervals, or one of which a level is counted (or none at all).
-
-    ``counted``: its noisy numbers are counts of cells. ``shares``: it is published over the number of records.
-    ``whole``: as whole numbers. ``matrix``: it is a symmetric matrix of columns, and ``unit_diagonal``: with ones on
-    its diagonal. ``mean`` and ``variance`` are what can be combined to a shorter interval. ``needs_truth``: how far off
-    it is depends strongly on the truth. ``meaning``: what one number is of its column, for plausible means and spreads.
+    Attributes
+    ----------
+    columns
+        Which columns it takes: one or several of numbers, several whose values have an order, one or several with
+        levels or intervals, or one of which a level is counted (or none at all).
+    counted
+        Whether its noisy numbers are counts of cells.
+    shares
+        Whether it is divided by the number of records.
+    whole
+        Whether its values are whole numbers.
+    matrix, unit_diagonal
+        Whether it is a symmetric matrix of columns, and whether that has ones on its diagonal.
+    mean, variance
+        Whether it is a mean or a variance, which can be combined for a shorter interval.
+    needs_truth
+        Whether its error depends strongly on the true value.
+    meaning
+        What one number says about its column, for plausible means and spreads.
     """
 
     columns: Columns = "number"
@@ -64,24 +76,24 @@ class Statistic(Protocol):
 
     @property
     def title(self) -> str:
-        """What is released, of which columns, by which groups."""
+        """The statistic with its columns and groups, as text."""
         ...
 
     @property
     def least_rows(self) -> int:
-        """The fewest rows that it can be of."""
+        """The smallest number of rows that it needs."""
         ...
 
     def numbers(self, terms: Terms) -> int:
-        """How many noisy numbers it is made of; known before any law is made."""
+        """The number of noisy numbers that it is computed from. It is known before a law is made."""
         ...
 
     def draft(self, terms: Terms) -> "Draft":
-        """The release before the data: law, certificate, and the record without its numbers."""
+        """Draft the release: its law, its certificate, and the record without its numbers."""
         ...
 
     def interval(self, release: "Release", level: float, kind: str, variance: "Release | None") -> "Interval":
-        """Where the truth lies, from the record of its release alone."""
+        """The confidence interval, from the record of a release alone."""
         ...
 
 
@@ -90,22 +102,49 @@ _Class = TypeVar("_Class", bound=type[Statistic])
 
 
 def register(made: _Class) -> _Class:
-    """Make a statistic known by its name, in plans, previews and records; a decorator of its class."""
+    """Register a statistic by its name, for plans, previews and records. It is used as a class decorator.
+
+    Parameters
+    ----------
+    made
+        The class of the statistic.
+
+    Returns
+    -------
+    type
+        The same class.
+
+    Raises
+    ------
+    ValueError
+        If another statistic has this name.
+    """
     name = made.name
     if name in _REGISTER:
-        raise ValueError(f"a statistic {name!r} is registered already")
+        raise ValueError(f"a statistic {name!r} is already registered")
     _REGISTER[name] = made
     return made
 
 
 def registered() -> Mapping[str, type[Statistic]]:
-    """All statistics by their names."""
-    # Those of the library register themselves when they are loaded, which nobody who reads a record may have done.
+    """All statistics by name.
+
+    Returns
+    -------
+    Mapping
+        The classes of the statistics, sorted by name.
+
+    Examples
+    --------
+    >>> "mean" in registered()
+    True
+    """
+    # The statistics of the library are registered when they are loaded, which reading a record alone does not do.
     import_module("inbounds.statistics")
     return {name: _REGISTER[name] for name in sorted(_REGISTER)}
 
 
 def find_statistic(name: object) -> type[Statistic]:
-    """The class of that name; `ValueError` for a name that is none."""
+    """The class of the statistic with that name. Raises a `ValueError` if there is none."""
     known = registered()
     return known[_check.choice(name, "statistic", tuple(known))]

@@ -1,1 +1,1 @@
-"""The wall: the one place where exact numbers of a table meet noise, and from which only records come out."""
+"""The only room in which noise is added to the exact numbers of a table. Only records leave it."""

@@ -1,7 +1,7 @@
-"""Noise from the system's randomness for the exact numbers of a table: where they become public.
+"""Add noise from the system's randomness to the exact numbers of a table.
 
-The law of every number was fixed and certified when the release was drafted. Here the table's exact numbers come as
-arguments, noisy ones are returned, and nothing is kept.
+The law of every number was fixed and certified when the release was drafted. The functions here take exact numbers as
+arguments and return noisy ones. They keep nothing.
 """
 
 from collections.abc import Sequence
@@ -25,12 +25,12 @@ from inbounds.tables.answers import Cells
 
 
 def entropy_source() -> Entropy:
-    """The system's randomness; nothing else is fit for a release."""
+    """The system's randomness, which is the only source that a release may use."""
     return require_system(SYSTEM)
 
 
 def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
-    """The release of a draft from the exact cells of its requests: noise by the certified law, and nothing else."""
+    """Release a draft: add noise of the certified law to the exact cells of its requests."""
     exact, certificate = draft.exact(*tables), draft.record.certificate
     if isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
         made = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
@@ -52,7 +52,7 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
 
 
 def take(drawn: Release, draft: Draft) -> Release:
-    """The release of one member of a group from the whole vector that was drawn; of others what was drawn."""
+    """Take the numbers of one release from a joint draw. A release that was drawn alone is returned as it is."""
     if draft.record.group is None:
         return drawn
     made = replace(draft.record, noisy=tuple(drawn.noisy[place] for place in draft.record.places))
@@ -60,7 +60,7 @@ def take(drawn: Release, draft: Draft) -> Release:
 
 
 def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = False) -> Fraction:
-    """claim:release-single. A number with noise of the certified law; with ``squared`` the root of the one given."""
+    """claim:release-single. Add noise of the certified law to a number, or with ``squared`` to its root."""
     law = certificate.mechanism
     at = _root_index(law, number) if squared else law.locate(number)
     return law.value(law.draw(at, entropy_source()))
@@ -73,7 +73,7 @@ def _root_index(law: GridMechanism, square: Fraction) -> int:
 
 
 def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-joint. Vectors with noise of one norm, one after another."""
+    """claim:release-joint. Add noise of one norm to each of several vectors."""
     law, entropy = certificate.grid, entropy_source()
     noisy = []
     for vector in vectors:
@@ -86,17 +86,17 @@ def draw_joint(vectors: Sequence[Sequence[Fraction]], certificate: Certificate) 
 
 
 def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-zero-sum. Counts of a table's cells with noise that adds up to nothing."""
+    """claim:release-zero-sum. Add noise that sums to zero to the counts of a table."""
     return _fractions(counts + zero_sum(certificate.grid.scale, counts.size, entropy_source()))
 
 
 def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
-    """claim:release-counts. Counts of a table's cells, each with noise of its own."""
+    """claim:release-counts. Add independent noise to each count of a table."""
     return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
 
 
 def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:
-    """claim:release-levels. Counts of the nodes of a tree, each with noise of the law of its level."""
+    """claim:release-levels. Add independent noise to each node of a tree, by the law of its depth."""
     noisy = np.zeros_like(counts)
     for law in dict.fromkeys(laws):
         own = [node for node, one in enumerate(laws) if one == law]
@@ -105,22 +105,23 @@ def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction
 
 
 def _fractions(noisy: Integers) -> tuple[Fraction, ...]:
-    """Noisy counts as fractions, one object for all that are equal: of a million, few are different."""
+    """Noisy counts as fractions. Equal counts share one object, since of a million counts few differ."""
     made: dict[int, Fraction] = {}
     blocks = (noisy[start : start + _BLOCK].tolist() for start in range(0, noisy.size, _BLOCK))
     return tuple(made[x] if x in made else made.setdefault(x, Fraction(x)) for block in blocks for x in block)
 
 
-# Numbers that are made Python's own at a time.
+# How many numbers are converted to Python integers at a time.
 _BLOCK = 65536
 
 
 def _draw_in_turn(
     numbers: Sequence[Fraction], laws: Composition, bounds: Sequence[Bound], *, truncated: bool
 ) -> tuple[tuple[Fraction, ...], Composition, tuple[Bound, ...]]:
-    """The elements of a matrix one by one: variances first; then, truncated, each covariance within what they allow.
+    """Draw the elements of a matrix one by one: variances first, then each covariance.
 
-    Clamped ones need no second step: clamping is post-processing and comes with the repair.
+    A truncated covariance is drawn within the limits that the noisy variances imply. Clamping is post-processing and is
+    part of the repair.
     """
     places = list_places(len(numbers))
     parts, within, noisy = list(laws.parts), list(bounds), [Fraction(0)] * len(numbers)

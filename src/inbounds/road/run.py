@@ -1,7 +1,7 @@
-"""The one road of every release: draft, charge, count, draw, keep.
+"""The steps of every release: draft, charge, count, draw, keep.
 
-The order is what makes it safe. Whatever is public is checked first, and costs nothing. The charge is on the disk
-before a value of the table is read, and the result before anybody sees it; a crash anywhere leaves the charge standing.
+The order makes it safe. Everything public is checked first, which costs nothing. The charge is on the disk before a
+value of the table is read, and the result is on the disk before it is returned. A charge stands after any crash.
 """
 
 import warnings
@@ -31,9 +31,9 @@ from inbounds.tables.sources import Frame, check_types, is_column, is_table, rea
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a table lives; see `inbounds.tables.places`."""
+    """Where a table is; see `inbounds.tables.places`."""
 
-    # It may be an address with a password.
+    # The source may be an address with a password, so it is not shown.
     source: str = field(repr=False)
     table: str | None = None
     engine: str | None = None
@@ -42,8 +42,8 @@ class Place:
 def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None, ledger: Any = None) -> Release:
     """Release one statistic of a table.
 
-    Under substitution n is public: taken from the table, or stated as ``rows`` and checked. With add-remove it is
-    protected, and stating it is refused.
+    With ``"substitute"`` the number of rows is public: it is counted, or given as ``rows`` and checked. With
+    ``"add-remove"`` it is protected, and ``rows`` is refused.
     """
     frame, terms = open_table(data, statistic, terms, rows)
     draft = draft_statistic(statistic, terms)
@@ -52,7 +52,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         (made,) = count_and_draw(frame, drafts).values()
         return made
     if any(isinstance(column.name, Unnamed) for column in draft.columns):
-        raise TypeError("where a ledger accounts for it, name the column of plain values, as in mean(ages, 'age', ...)")
+        raise TypeError("with ledger=, a column of plain values needs a name, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
         check_columns(frame, draft.columns, terms.rows)
@@ -74,11 +74,11 @@ def walk(
     handed: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
-    """claim:paid. Releases of drafts: charged before the data are read, kept before they are shown.
+    """claim:paid. Release drafts: charge them before the data are read, and store the result before returning it.
 
-    ``source`` opens the table and checks what is public of it. A request that was charged before gives what was
-    released then, with ``stored`` set, and the table is not read; ``handed`` is what a warning calls it where a table
-    was handed over in vain. ``new`` makes a new charge and a new draw.
+    ``source`` opens the table and checks what is public about it. If the same request was charged before, the table is
+    not read and the stored result is returned, with ``stored`` set. If the caller handed over a table then, a warning
+    says so; ``handed`` is the name of the request in it. ``new`` charges and draws again.
     """
     tell = say or (lambda _: None)
     if account is None:
@@ -105,20 +105,20 @@ def walk(
 
 
 def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
-    """What drafts are charged for, and how long their result may be."""
+    """The request that is charged for drafts, with the largest length of its result."""
     asked = {name: draft.record for name, draft in drafts.items()}
     for release in asked.values():
-        # What will be read back must be what is asked for now, or a paid result could not be proved.
+        # If the statistic were not read back as it is now, a paid result could not be verified.
         if parse_statistic(describe(release.statistic)) != release.statistic:
-            raise ValueError(f"{release.title} is not the same after it was written and read; please report this")
+            raise ValueError(f"{release.title} changes when it is written and read again; please report this bug")
     longest = 10_000 + sum(codec.longest_text(release) + 4 * len(name) for name, release in asked.items())
     return replace(codec.request_of(dataset, asked), longest=longest)
 
 
 def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, handed: str | None) -> Releases:
-    """The stored result, if it is one of what is asked for now."""
+    """Return the stored result, after checking that it is one of this request."""
     if handed is not None:
-        told = f"{handed} was released from {account.dataset!r} before and is shown again; the table was not read"
+        told = f"{handed} was released from {account.dataset!r} before; this is the stored result, no table was read"
         warnings.warn(told, stacklevel=4)
     made = Releases.from_json(receipt.stored or "")
     if made.digest != request.digest:
@@ -127,12 +127,12 @@ def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, ha
 
 
 def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Release]:
-    """Read the data of several drafts in one pass, and draw. All state the same number of rows.
+    """Read the data of several drafts in one pass, and draw. All drafts have the same number of rows.
 
-    Nothing is drawn before all of them are known to be possible.
+    Nothing is drawn before all of them are checked.
     """
     rows = next(iter(drafts.values())).terms.rows
-    # Of those that are drawn together the first stands for all.
+    # Of releases that are drawn together only the first is counted and drawn.
     first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
     asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
     try:
@@ -149,7 +149,7 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
             raise other_size(rows)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
-            raise DataError("the groups do not have the sizes stated")
+            raise DataError("the groups of the table do not have the sizes given as sizes=")
         if draft.check is not None:
             draft.check(*tables[name])
     drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
@@ -157,7 +157,7 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
 
 
 def _draw_of(name: str, draft: Draft) -> str | Group:
-    """What tells a draw from others: the group that shares it, or the name of a release that is drawn by itself."""
+    """The identity of a draw: the group that shares it, or the name of a release that is drawn alone."""
     return name if draft.record.group is None else draft.record.group
 
 
@@ -178,11 +178,11 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
 
 
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
-    """claim:open-source. The table at a `Place`, or one that the caller has, checked as far as that is public.
+    """claim:open-source. Open the table at a `Place`, or take the caller's table, and check what is public about it.
 
-    Every mistake that shows without the values of records is raised here: a missing file or column, a column of another
-    type, another number of rows than stated. Nothing is spent by looking: under ``neighbours="substitute"`` the number
-    of rows is public, and under ``"add-remove"`` it is not looked at.
+    Every mistake that can be found without the values of records is raised here: a missing file or column, a column of
+    another type, another number of rows than given. This spends nothing: with ``neighbours="substitute"`` the number of
+    rows is public, and with ``"add-remove"`` it is not looked at.
     """
     columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
     table = open_place(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
@@ -194,31 +194,31 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
 
 
 def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> None:
-    """Refuse a table whose types or public size are not what was stated."""
+    """Refuse a table that does not have the types and the public number of rows that were given."""
     check_types(frame, columns)
     if rows is not None and count_rows(frame) != rows:
         raise other_size(rows)
 
 
 def _require_columns(table: Any, columns: Sequence[Column]) -> None:
-    """All columns that are missing, at once. What is there is not named: the first line of a file may be a record."""
+    """Refuse a table without all columns. The message does not name those it has: a first line may be a record."""
     names = read(table, []).collect_schema().names()
-    # As Polars names the second of two columns that have one name.
+    # Polars gives this name to the second of two columns of the same name.
     if twice := [repr(column.name) for column in columns if f"{column.name}_duplicated_0" in names]:
-        raise DataError(f"the table has two columns of the name {twice[0]}; rename one")
+        raise DataError(f"the table has two columns named {twice[0]}; rename one")
     if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
         what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
         raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
 
 
 def columns_of(place: Place) -> dict[str, str]:
-    """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
+    """The names and types of the columns of a table. No value is read, so the types of a CSV file are not known."""
     columns: list[Column] = []
     frame = read(open_place(place.source, columns, table=place.table, engine=place.engine), columns)
     names = frame.collect_schema()
     if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
         raise DataError(
-            "the file has one column, and its name is the whole first line: save it with commas between columns"
+            "the file has only one column, because its first line has no commas; save it with commas between columns"
         )
     return {name: _kind(dtype) for name, dtype in names.items()}
 
@@ -230,23 +230,23 @@ def _kind(dtype: Any) -> str:
 
 
 def other_size(stated: int) -> DataError:
-    """The error for a table that has not the rows it is said to have."""
+    """The error for a table whose number of rows is not the one that was given."""
     return DataError(
-        f"rows={stated} was stated, but the table has another number of rows; correct it, or have the number protected "
-        "by neighbours='add-remove'"
+        f"rows={stated} was given, but the table has another number of rows; correct it, or protect the number with "
+        "neighbours='add-remove'"
     )
 
 
 def column_name(column: Any, data: Any) -> str:
-    """The column to read; values of a single one go by its own name or the one given."""
+    """The name of the column to read. If the data are a single column, its own name or the given one."""
     own = getattr(data, "name", None) if is_column(data) else None
     own = own if isinstance(own, str) and own else None
     if column is None:
         if is_table(data):
-            raise TypeError("name the column to use, as in mean(table, 'age', ...)")
+            raise TypeError("column must be given for a table, as in mean(table, 'age', ...)")
         return own or UNNAMED
     if not isinstance(column, str):
         raise TypeError(f"column must be a name, got {type(column).__name__}")
     if own is not None and own != column:
-        raise TypeError(f"the column given is called {own!r}, but {column!r} was asked for; pass the table")
+        raise TypeError(f"the data are a column named {own!r}, but column is {column!r}; pass the table instead")
     return column

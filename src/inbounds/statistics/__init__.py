@@ -1,7 +1,7 @@
-"""Statistics as values: what can be released, each with its columns and their public rules.
+"""Statistics as values: a class for each statistic that can be released, with its columns and their public rules.
 
-``inbounds.mean(table, "age", bounds=(0, 100), epsilon=1)`` makes a `Mean` and releases it. The values themselves are
-for those who prepare releases without a table: they can be compared, printed, and drafted under some terms.
+``inbounds.mean(table, "age", bounds=(0, 100), epsilon=1)`` makes a `Mean` and releases it. The classes are for code
+that prepares releases without a table. Their instances can be compared, printed and drafted.
 
 >>> from inbounds.statistics import Mean
 >>> Mean("age", bounds=(0, 100)) == Mean("age", bounds=("0", "100"))

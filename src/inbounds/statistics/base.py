@@ -1,4 +1,4 @@
-"""What statistics share: columns as users write them, and the few ways in which a release is drafted."""
+"""What statistics share: checks of their arguments, and the columns that these describe."""
 
 from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
@@ -26,14 +26,14 @@ from inbounds.tables.schema import (
 )
 
 UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
-# Columns of one matrix, and digits of a bound's numerator and denominator.
+# The most columns of a matrix, and the most digits of the numerator and denominator of a bound.
 MOST_COLUMNS, _MOST_DIGITS = 200, 100
-# Cells of one table.
+# The most cells of a table.
 MOST_CELLS = 10**7
 
 
 def keep(statistic: Any, **values: Any) -> None:
-    """Set fields of a frozen statistic while it is made."""
+    """Set fields of a frozen statistic in its ``__post_init__``."""
     for name, value in values.items():
         object.__setattr__(statistic, name, value)
 
@@ -42,29 +42,29 @@ def keep(statistic: Any, **values: Any) -> None:
 
 
 def numeric(name: str, bounds: Any, missing: Any, integer: Any) -> Numeric:
-    """A column of numbers, as a user writes its rule."""
+    """A column of numbers, from the arguments of a user."""
     return Numeric.of(name, bounds, missing, integer=integer)
 
 
 def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:
-    """Columns of numbers, as a user writes their rules."""
+    """Columns of numbers, from the arguments of a user."""
     if not isinstance(bounds, Mapping) or not bounds:
-        raise TypeError("bounds must be a dictionary from columns, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
+        raise TypeError("bounds must be a dictionary by column, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
     if missing is not None and not isinstance(missing, Mapping):
-        raise TypeError("missing must be a dictionary from columns, as in missing={'age': 40}")
+        raise TypeError("missing must be a dictionary by column, as in missing={'age': 40}")
     if isinstance(integer, str | bool) or not isinstance(integer, Collection):
         raise TypeError("integer must be a list of columns, as in integer=['age']")
     if len(bounds) > MOST_COLUMNS:
-        raise ValueError(f"bounds must be of at most {MOST_COLUMNS} columns, got {len(bounds)}")
+        raise ValueError(f"bounds must have at most {MOST_COLUMNS} columns, got {len(bounds)}")
     fills = missing or {}
     for word, names in (("missing", fills), ("integer", integer)):
         for name in names:
             if name not in bounds:
-                raise ValueError(f"{word} names {name!r}, which has no bounds")
+                raise ValueError(f"{word} has the column {name!r}, which has no bounds")
     whole = set(integer)
     columns = tuple(numeric(name, pair, fills.get(name), name in whole) for name, pair in bounds.items())
     for column in columns:
-        # Each of thousands of elements has the digits of both of its columns.
+        # A matrix has thousands of elements, each with the digits of both of its columns.
         if any(max(abs(end.numerator), end.denominator) >= 10**_MOST_DIGITS for end in (column.lower, column.upper)):
             raise ValueError(f"bounds of {column.name!r} must have at most {_MOST_DIGITS} digits in a matrix")
     return columns
@@ -86,7 +86,7 @@ def key_of(name: str, levels: Any, edges: Any, missing: Any, other: Any) -> Key:
     if levels is not None:
         return Levels(name, levels, other, missing)
     if other is not None:
-        raise TypeError("other= belongs to levels: a number beyond the edges counts in the cell next to it")
+        raise TypeError("other= is only for levels: a number beyond the edges counts in the nearest interval")
     return Edges.of(name, edges, missing)
 
 
@@ -98,7 +98,7 @@ def fields_of_key(key: Key) -> dict[str, Any]:
 
 
 def groups_of(by: Any, levels: Any, missing: Any, other: Any) -> Levels:
-    """The column that makes the groups."""
+    """The column that has the groups."""
     if levels is None:
         raise TypeError(f"by={_check.shown(by)} needs levels=[...], the groups, known without looking at the data")
     return Levels(by, levels, other, missing, keywords=("other", "by_missing"))
@@ -199,14 +199,14 @@ def refuse_denominator(denominator: int | None, terms: Terms) -> None:
     """A denominator is needless where n is public."""
     if denominator is not None and terms.rows is not None:
         raise ValueError(
-            "denominator= belongs to neighbours='add-remove': under 'substitute' the number of rows is public, and is "
-            "what is divided by"
+            "denominator= is only for neighbours='add-remove': with 'substitute' the denominator is the public number "
+            "of rows"
         )
 
 
 def quantise(column: Numeric, terms: Terms, *, root: bool = False) -> Quantised:
     """A column in steps that are fine enough for this ε and number of rows."""
-    # Where n is protected, steps must be fine enough for any number of rows.
+    # If n is protected, steps must be fine enough for any number of rows.
     return quantise_column(column, resolution=resolution(terms.rows or MOST_ROWS, terms.epsilon, root=root))
 
 

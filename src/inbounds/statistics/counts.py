@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from inbounds._keywords import explain_fields
 from inbounds._types import By, GroupLevels, GroupPlace, Level
 from inbounds.derivations import Direct, MeanOfSums
 from inbounds.inference import intervals
@@ -36,9 +37,10 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many records have a level, how many each group has, or how many there are where that is protected.
+    """The number of records with a level, in each group, or in all; see `inbounds.count`.
 
     >>> Count("smoker", level="yes").title
     'count of smoker = yes'
@@ -66,11 +68,11 @@ class Count:
             )
         elif self.level is not None:
             if self.column is None:
-                raise TypeError("name the column of the level, as in count(table, 'smoker', level='yes', ...)")
+                raise TypeError("column must be given with a level, as in count(table, 'smoker', level='yes', ...)")
             keys = (indicator(self.column, self.level, self.missing),)
             keep(self, level=keys[0].levels[0])
         elif self.column is not None:
-            raise TypeError("name the level to count in the column, as in count(table, 'smoker', level='yes', ...)")
+            raise TypeError("level must be given with a column, as in count(table, 'smoker', level='yes', ...)")
         keep(self, **fields_of_groups(keys if self.by is not None else ()), _keys=keys)
 
     @property
@@ -93,7 +95,7 @@ class Count:
         if not self._keys:
             if terms.rows is not None:
                 raise TypeError(
-                    "under neighbours='substitute' the number of rows is public; name a level to count, or use "
+                    "with neighbours='substitute' the number of rows is public; give a level to count, or use "
                     "neighbours='add-remove'"
                 )
             return draft_single(self, terms, coordinates.count((), terms.unit, None), Request(), [])
@@ -116,9 +118,10 @@ class Count:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """The share of the records that have a level; without one, of a column of booleans or of 0 and 1.
+    """The share of records with a level; see `inbounds.proportion`.
 
     With ``by``, the share in each group: a noisy count over a noisy size.
 

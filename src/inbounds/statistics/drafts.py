@@ -1,4 +1,4 @@
-"""The few ways in which a release is drafted: one number, elements, sums, moments, counts."""
+"""The ways to draft a release: one number, elements of a matrix, sums, moments, counts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ from inbounds.tables.schema import (
 
 
 def rule_of(column: Column | Quantised, sizes: tuple[int, ...] | None = None) -> ColumnRule:
-    """A column's rule as the record shows it; ``sizes`` are those of its cells where they are public."""
+    """The rule of a column as it is in the record. ``sizes`` are the sizes of its cells, if they are public."""
     if isinstance(column, Quantised):
         number = column.column
         fill = None if number.missing is None else str(number.missing)
@@ -42,7 +42,7 @@ def rule_of(column: Column | Quantised, sizes: tuple[int, ...] | None = None) ->
     if isinstance(column, Levels):
         places = [_place(level, column) for level in (column.missing, column.other)]
         return ColumnRule(column.name, cells=column.labels, missing=places[0], other=places[1], sizes=sizes or ())
-    raise TypeError("a numeric column has a rule once it has a step")
+    raise TypeError("a numeric column needs a step before it has a rule")
 
 
 def _place(level: Any, column: Levels) -> str | None:
@@ -66,9 +66,9 @@ def make_draft(
     sizes: tuple[int, ...] | None = None,
     squared: bool = False,
 ) -> Draft:
-    """All that is public of a release, before the data are read.
+    """Draft a release: everything about it that is known before the data are read.
 
-    ``exact`` is handed the cells of the request, or of each where there are several.
+    ``exact`` is called with the cells of each request.
     """
     record = Release(
         statistic=statistic,
@@ -96,7 +96,7 @@ def draft_single(
     certificate: Certificate | None = None,
     sizes: tuple[int, ...] | None = None,
 ) -> Draft:
-    """One number with noise of its own."""
+    """Draft the release of one number."""
     law = law_of_number(number, terms, statistic.name) if certificate is None else certificate
     return make_draft(
         statistic,
@@ -113,7 +113,7 @@ def draft_single(
 
 
 def law_of_number(number: Coordinate, terms: Terms, name: str, epsilon: Fraction | None = None) -> Certificate:
-    """The certified law of one number at ε, or a share of it."""
+    """The certified law of one number at the ε of the terms, or at ``epsilon``."""
     bounds = number.lower, number.upper
     return single_law(name, terms, bounds, number.sensitivity, step=number.step, epsilon=epsilon)
 
@@ -131,7 +131,7 @@ def draft_of_sums(
     columns: Sequence[Column | Quantised] | None = None,
     find: Callable[[Cells, tuple[int, ...]], Cell | None] = lambda cells, group: cells.get(group),
 ) -> Draft:
-    """Whatever can be made of noisy sums and noisy counts: nothing about sizes needs to be public.
+    """Draft a release of noisy sums and noisy counts. No size needs to be public.
 
     ``find`` makes the sums of a group of what was counted by ``request``, where that is not what is released.
 
@@ -171,9 +171,9 @@ def draft_moments(
     *,
     axes: Sequence[Sequence[str]] = (),
 ) -> Draft:
-    """Whatever follows from sums of columns and of their products, drawn together, where n is public.
+    """Draft a release of the sums of columns and of their products, in one draw, for a public number of rows.
 
-    Numbers are in halves: one unit is worth 2.
+    Numbers are in halves, so that one unit is worth 2.
     """
     moments = MomentSums(tuple(columns), products=True, counted=False)
     moved = terms.unit.contributions * moments.sensitivity
@@ -202,9 +202,9 @@ def draft_counts(
     keeps_sum: bool = False,
     left_out: int | None = None,
 ) -> Draft:
-    """The count of every cell of a table, or its share ``over`` a public number.
+    """Draft a release of the count of every cell of a table, divided by the public number ``over``.
 
-    With ``keeps_sum`` noise is drawn that keeps the public sum; otherwise each cell has its own. The cell ``left_out``
+    With ``keeps_sum`` the noise keeps the public sum; otherwise each cell has independent noise. The cell ``left_out``
     is not released.
     """
     shape = tuple(len(key.labels) for key in keys)
@@ -243,10 +243,10 @@ def draft_elements(
     joint: bool,
     sizes: tuple[int, ...] | None = None,
 ) -> Draft:
-    """The elements of a matrix, row by row from the diagonal: drawn together, or each on its own with a share of ε.
+    """Draft the elements of a matrix, row by row from the diagonal: in one draw, or each with a share of ε.
 
-    Together they are measured in units of their own sensitivities, so that one unit of privacy moves each by at most 1.
-    ``name`` is what the noise is added to.
+    In one draw they are measured in units of their sensitivities, so that one unit of privacy moves each by at most 1.
+    ``name`` is the statistic that noise is added to.
     """
     together = joint and len(numbers) > 1
     certificate: Certificate | Composition
@@ -255,7 +255,7 @@ def draft_elements(
         units = [one.sensitivity for one in numbers]
     else:
         share, units = terms.epsilon / len(numbers), [Fraction(1)] * len(numbers)
-        # Before the data are read: every law that does not wait for a released variance.
+        # These laws are certified before the data are read. Those that need a released variance are narrowed later.
         certificate = compose([law_of_number(one, terms, name, share) for one in numbers], terms.epsilon)
 
     def exact(cells: Cells) -> Exact:
@@ -277,17 +277,17 @@ def draft_elements(
 
 
 def triangle(columns: int) -> int:
-    """Elements on and above the diagonal of a matrix."""
+    """The number of elements on and above the diagonal of a matrix."""
     return columns * (columns + 1) // 2
 
 
 def limits_of_sums(columns: Sequence[Numeric]) -> list[Bound]:
-    """Bounds of covariances whatever the size: W_x W_y / 2, which two records attain."""
+    """Bounds of covariances for any number of records: W_x W_y / 2, which two records attain."""
     return [
         (Fraction(0) if a is b else -a.width * b.width / 2, a.width * b.width / 2) for a in columns for b in columns
     ]
 
 
 def pairs_of(columns: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """All pairs of columns, each with itself first."""
+    """All pairs of columns, including each with itself."""
     return list(combinations_with_replacement(columns, 2))

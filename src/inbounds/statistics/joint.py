@@ -1,8 +1,8 @@
-"""Several statistics in one draw: numbers in units of what one record moves them by, moments in their own norm.
+"""Several statistics in one draw: numbers in units of their sensitivities, moments in their own norm.
 
-k numbers at ε/k each have noise of variance 2k²/ε² in units of their sensitivities; one draw of all of them in a cube
-(k+1)(k+2)/(3ε²). Statistics of the same columns share the sums that they are made of: the means of columns whose
-covariances are released cost nothing.
+In units of their sensitivities, k numbers that are drawn one by one with ε/k each have noise of variance 2k²/ε². If
+they are drawn together in a cube, it is (k+1)(k+2)/(3ε²). Statistics of the same columns share the sums that they are
+computed from: if covariances are released, the means of their columns cost nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,16 @@ from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.schema import Column, Numeric, Quantised
 
-# Share of proposals that a draw of so many columns keeps, about; and the least that all of a draw should keep.
+# The share of proposals that a draw keeps, rounded, by number of columns; and the smallest share for a whole draw.
 _KEPT = {1: 0.84, 2: 0.46, 3: 0.16, 4: 0.034, 5: 0.0046, 6: 0.0004}
 _LEAST_KEPT = 0.0003
-# Numbers of one member: large matrices gain nothing by company, and a record names members whose numbers it need not
-# hold.
+# The most numbers of one member. Large matrices gain nothing from a joint draw, and every record of the draw names all
+# members.
 _MOST_NUMBERS = 1000
 
 
 def offer(statistic: Statistic, terms: Terms) -> Share | None:
-    """What a statistic can bring to a draw of several; None where it has to be drawn by itself."""
+    """The share of a statistic in a joint draw. None if it has to be drawn alone."""
     share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
     if share is None or terms.rows is None or terms.bounding == "truncated" or is_selection(statistic):
         return None
@@ -41,7 +41,7 @@ def offer(statistic: Statistic, terms: Terms) -> Share | None:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What a member of a draw sees of it: the places of its numbers, what one of them is worth, and what follows."""
+    """The part of a joint draw that a member uses: the places of its numbers, their unit, and how its value follows."""
 
     places: tuple[int, ...]
     derivation: Derivation
@@ -59,13 +59,13 @@ class _Block:
     start: int
 
     def view(self, share: OfMoments) -> "_View":
-        """What a member sees of it."""
+        """The part that a member uses."""
         stepped = {quantised.column: quantised for quantised in self.sums.columns}
         columns = tuple(stepped[column] for column in share.columns)
         return _View(self._find(share), share.derivation, Fraction(2), columns, share.bounds, share.axes)
 
     def _find(self, share: OfMoments) -> tuple[int, ...]:
-        """Where the sums of some of its columns are, and those of their products."""
+        """The places of the sums of some columns and of their products."""
         columns = [quantised.column for quantised in self.sums.columns]
         own, size = [columns.index(column) for column in share.columns], len(columns)
         singles = [self.start + i for i in own]
@@ -87,14 +87,14 @@ def draft_group(group: Group) -> list[Draft]:
     for member in group.members:
         share = offer(member, terms)
         if share is None:
-            raise ValueError(f"a {member.name} is not drawn together with others under these terms")
+            raise ValueError(f"a {member.name} cannot be drawn together with others under these terms")
         shares.append(share)
     blocks = _make_blocks(shares, terms)
     home = {quantised.column: block for block in blocks for quantised in block.sums.columns}
     numbers = {i: number for i, share in enumerate(shares) if (number := _number_of(share, home)) is not None}
     after = sum(block.sums.dimension for block in blocks)
     places = {i: after + k for k, i in enumerate(numbers)}
-    # What one record moves each number by; the unit of privacy may have several.
+    # How much one record moves each number. The unit of privacy may have several records.
     units = {i: number.number.sensitivity / terms.unit.contributions for i, number in numbers.items()}
     requests = (*(block.sums.request for block in blocks), *(number.request for number in numbers.values()))
 
@@ -133,14 +133,14 @@ def _bounds_of(number: Number) -> Bound:
 
 
 def _number_of(share: Share, home: Mapping[Numeric, _Block]) -> Number | None:
-    """The share as a number with a coordinate of its own; None for what is made of moments."""
+    """The share as a number with its own coordinate. None if it is computed from moments."""
     if isinstance(share, Number):
         return share
     return share.number if share.columns[0] not in home else None
 
 
 def _make_blocks(shares: Sequence[Share], terms: Terms) -> list[_Block]:
-    """The moments that a draw needs: columns of one matrix together, and those that another one shares with it."""
+    """The moments that a draw needs. Columns of matrices that have a column in common are one block."""
     needed = [share for share in shares if isinstance(share, OfMoments) and share.number is None]
     sets: list[dict[Numeric, None]] = []
     for share in needed:
@@ -159,7 +159,7 @@ def _make_blocks(shares: Sequence[Share], terms: Terms) -> list[_Block]:
 
 
 def _name_blocks(blocks: Sequence[_Block], numbers: int) -> tuple[str, ...]:
-    """The norm: moments in their own as long as enough proposals are kept; the rest, and numbers, in a cube."""
+    """The norm of a draw: moments have their own norm as long as enough proposals are kept; all else is in a cube."""
     kept, narrow = 1.0, set()
     for size, i in sorted((len(block.sums.columns), i) for i, block in enumerate(blocks)):
         kept *= _KEPT.get(size, 0.0)

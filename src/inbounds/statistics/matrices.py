@@ -7,7 +7,8 @@ from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 from inbounds import _check
-from inbounds._types import Bounds, MatrixRepair, Method
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, MatrixRepair, Method, Number
 from inbounds.derivations import Derivation, Matrix, MatrixOfMoments, MatrixOfSums
 from inbounds.inference import intervals, spreads
 from inbounds.inference.result import Interval
@@ -27,20 +28,19 @@ from inbounds.tables.schema import Column, Numeric
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Covariance:
-    """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
+    """The sample covariance matrix (denominator n - 1) of the columns that have bounds; see `inbounds.covariance`.
 
-    ``method="joint"`` makes it of sums of the columns and of their products, drawn together: for up to six columns in
-    the norm of what one record can move all of them by, for more in a cube. ``"elements"`` draws the elements
-    themselves together, ``"split"`` each with a share of ε: variances first, then each covariance within what they
-    allow. ``repair`` makes it positive semidefinite.
+    >>> Covariance(bounds={"age": (0, 100), "bmi": (10, 60)}).title
+    'covariance of age, bmi'
     """
 
     bounds: Mapping[str, Bounds]
     method: Method = "joint"
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Number] | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
@@ -78,7 +78,7 @@ class Covariance:
         return _draft_matrix(self, terms, Matrix(self.repair), self._columns)
 
     def share(self, terms: Terms) -> Share | None:
-        """Made of moments it can be drawn with whatever else is."""
+        """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
         assert self.repair is not None
         if self.method != "joint":
@@ -92,14 +92,19 @@ class Covariance:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The correlation matrix, from released covariances: within [-1, 1]; none next to a released variance of 0."""
+    """The correlation matrix of the columns that have bounds; see `inbounds.correlation`.
+
+    >>> Correlation(bounds={"age": (0, 100), "bmi": (10, 60)}).title
+    'correlation of age, bmi'
+    """
 
     bounds: Mapping[str, Bounds]
     method: Method = "joint"
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Number] | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
@@ -136,7 +141,7 @@ class Correlation:
         return _draft_matrix(self, terms, Matrix(self.repair, unit=True), self._columns)
 
     def share(self, terms: Terms) -> Share | None:
-        """Made of moments it can be drawn with whatever else is."""
+        """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
         assert self.repair is not None
         if self.method != "joint":
@@ -153,7 +158,7 @@ METHODS = ("joint", "elements", "split")
 
 
 def choose_repair(repair: Any, columns: int) -> Any:
-    """The way to a possible matrix: as asked for, or the one that is nearer to the truth at this size."""
+    """The repair that was asked for, or the one that is closer to the truth for this number of columns."""
     return _check.choice(repair or matrix.default(columns), "repair", matrix.REPAIRS)
 
 
@@ -161,16 +166,15 @@ def check_method(method: str, terms: Terms) -> None:
     """Refuse what cannot be drawn jointly, or in turn."""
     if terms.rows is None and (method != "joint" or terms.bounding == "truncated"):
         raise ValueError(
-            "neighbours='add-remove' draws all sums and the count together; use method='joint' and bounding='bit'"
+            "without a public number of records (neighbours='add-remove', or a selection) method='joint' and "
+            "bounding='bit' are needed"
         )
     if terms.bounding == "truncated" and method != "split":
-        raise ValueError(
-            "bounding='truncated' needs method='split': numbers drawn together are clamped, which costs no privacy"
-        )
+        raise ValueError("bounding='truncated' needs method='split', since noise of a joint draw cannot be truncated")
 
 
 def count_elements(columns: int, method: str, terms: Terms) -> int:
-    """Noisy numbers that a matrix is made of: its elements, or sums of columns and products, and a count."""
+    """Count the noisy numbers of a matrix: its elements, or the sums of columns and products, and a count."""
     if terms.rows is None:
         return triangle(columns) + columns + 1
     return triangle(columns) + (columns if method == "joint" else 0)
@@ -189,13 +193,13 @@ def of_elements(columns: Sequence[Numeric], terms: Terms) -> list[Bound]:
 def draft_matrix_of_moments(
     statistic: Statistic, terms: Terms, way: Derivation, columns: Sequence[Numeric], limits: Sequence[Bound]
 ) -> Draft:
-    """A matrix from sums of its columns and of their products."""
+    """Draft a matrix from the sums of its columns and of their products."""
     axes = [[column.name for column in columns]] * 2
     return draft_moments(statistic, terms, way, [quantise(column, terms) for column in columns], limits, axes=axes)
 
 
 def matrix_interval(release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-    """Limits of each element of a matrix."""
+    """The interval of each element of a matrix."""
     maker = spreads.of_sums if release.derivation.of_sums else spreads.matrix
     return intervals.interval_by(maker, release, level, kind, variance)
 

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from inbounds._types import Bounds, By, GroupLevels, GroupPlace
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing
 from inbounds.derivations import Clamped, MeanOfMoments, MeanOfSums
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
@@ -28,7 +29,8 @@ from inbounds.statistics.base import (
     title_of,
 )
 from inbounds.statistics.drafts import draft_of_sums, draft_single, make_draft
-from inbounds.statistics.share import Number, OfMoments, Share
+from inbounds.statistics.share import Number as OneNumber
+from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
 from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums
@@ -37,13 +39,14 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """The mean of a column within its bounds, of all records or of each group.
+    """The mean of a column within its bounds, of all records or of each group; see `inbounds.mean`.
 
-    With a public number of rows it is Σx/n, which one record moves by (upper - lower)/n. Where that is protected, and
-    for groups, it is a noisy sum over a noisy count, drawn together; or, with a fixed public ``denominator`` N,
-    c + Σ(x - c)/N with c the middle of the bounds.
+    If the number of rows is public, it is Σx/n, which one record moves by at most (upper - lower)/n. If it is
+    protected, and for groups, it is a noisy sum divided by a noisy count. With a fixed public ``denominator`` N it is
+    c + Σ(x - c)/N, where c is the middle of the bounds.
 
     >>> Mean("age", bounds=(0, 100)).title
     'mean of age'
@@ -51,7 +54,7 @@ class Mean:
 
     column: str
     bounds: Bounds
-    missing: Any = None
+    missing: Missing | None = None
     integer: bool = False
     by: By | None = None
     levels: GroupLevels | None = None
@@ -115,7 +118,7 @@ class Mean:
         refuse_denominator(self.denominator, terms)
         assert terms.rows is not None
         column = quantise(self._column, terms)
-        number = Number(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
+        number = OneNumber(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
         return OfMoments((self._column,), MeanOfMoments(terms.rows), (_bound(self._column),), number=number)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
@@ -126,13 +129,14 @@ class Mean:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Sum:
     """The sum of a column, of all records or of each group, within n times its bounds where n is public."""
 
     column: str
     bounds: Bounds
-    missing: Any = None
+    missing: Missing | None = None
     integer: bool = False
     by: By | None = None
     levels: GroupLevels | None = None
@@ -200,7 +204,7 @@ class Sum:
         if self._keys:
             return None
         column = quantise(self._column, terms)
-        return Number(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
+        return OneNumber(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         maker = intervals.summed if self._keys else intervals.averaged

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from inbounds._check import Array
-from inbounds._types import Bounds, MatrixRepair
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, MatrixRepair, Number
 from inbounds.derivations import TableOfMoments
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
@@ -28,7 +29,17 @@ from inbounds.tables.schema import Column, Numeric
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MomentsValue:
-    """What `Moments` come to: the ``mean`` of each column and the ``covariance`` matrix, in the order of columns."""
+    """The value of a release of `Moments`. All arrays are in the order of the columns.
+
+    Attributes
+    ----------
+    columns
+        The names of the columns.
+    mean
+        The mean of each column.
+    covariance
+        The covariance matrix.
+    """
 
     columns: tuple[str, ...]
     mean: Array
@@ -46,22 +57,23 @@ class MomentsValue:
 
     @property
     def correlation(self) -> Array:
-        """The correlation matrix: within [-1, 1], and 0 next to a released variance of 0."""
+        """The correlation matrix, in [-1, 1]; 0 for columns whose released variance is 0."""
         return matrix.correlations(self.covariance, "clip")
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Means and the covariance matrix of the columns that have bounds, and whatever follows from them, in one draw.
+    """Means and the covariance matrix of the columns that have bounds, in one draw; see `inbounds.moments`.
 
-    The sums of the columns and of their products have noise that is drawn together, in the norm of what one record can
-    move all of them by (for up to six columns; for more in a cube). ``repair`` makes the matrix positive semidefinite.
+    >>> Moments(bounds={"age": (0, 100), "bmi": (10, 60)}).title
+    'moments of age, bmi'
     """
 
     bounds: Mapping[str, Bounds]
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Number] | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
@@ -98,7 +110,7 @@ class Moments:
         return draft_moments(self, terms, way, columns, [*means, *of_elements(self._columns, terms)], axes=axes)
 
     def share(self, terms: Terms) -> Share | None:
-        """They can be drawn with whatever else is made of moments."""
+        """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
         assert self.repair is not None
         names = tuple(column.name for column in self._columns)
@@ -107,7 +119,7 @@ class Moments:
         return OfMoments(self._columns, TableOfMoments(terms.rows, self.repair), bounds, (("mean", *names), names))
 
     def present(self, table: Array) -> MomentsValue:
-        """The means and the matrix of a table that has them one below the other."""
+        """The value from a table that has the means in its first row and the matrix below."""
         return MomentsValue(tuple(column.name for column in self._columns), table[0], table[1:])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from inbounds import _check
-from inbounds._types import Bounds, Level, MatrixRepair, PooledMethod
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, Level, MatrixRepair, Number, PooledMethod
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import Matrix, MatrixOfSums
 from inbounds.inference import intervals, spreads
@@ -24,12 +25,13 @@ from inbounds.tables.schema import Column, DataError, Levels, Numeric
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class PooledVariance:
-    """The variance within groups, pooled: Σ_j Σ (x - mean_j)² / (n - J).
+    """The pooled variance within J groups, Σ_j Σ (x - mean_j)² / (n - J); see `inbounds.pooled_variance`.
 
-    Sizes of groups are secret and a record may be in any. ``sizes={level: n_j}`` says that they are public and that no
-    record changes its group (a design, not an answer); it is checked.
+    >>> PooledVariance("age", by="arm", levels=["a", "b"], bounds=(0, 100)).title
+    'pooled_variance of age by arm'
     """
 
     column: str
@@ -37,7 +39,7 @@ class PooledVariance:
     levels: LevelList
     bounds: Bounds
     sizes: Sequence[int] | Mapping[Level, int] | None = None
-    missing: Any = None
+    missing: Number | None = None
     integer: bool = False
     by_missing: Level | None = None
     other: Level | None = None
@@ -91,9 +93,14 @@ class PooledVariance:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class PooledCovariance:
-    """The covariance matrix within groups, pooled; see `PooledVariance` and `inbounds.statistics.Covariance`."""
+    """The pooled covariance matrix within groups; see `inbounds.pooled_covariance`.
+
+    >>> PooledCovariance(by="arm", levels=["a", "b"], bounds={"age": (0, 100), "bmi": (10, 60)}).title
+    'pooled_covariance of age, bmi by arm'
+    """
 
     by: str
     levels: LevelList
@@ -101,7 +108,7 @@ class PooledCovariance:
     method: PooledMethod = "joint"
     repair: MatrixRepair | None = None
     sizes: Sequence[int] | Mapping[Level, int] | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Number] | None = None
     integer: Collection[str] = ()
     by_missing: Level | None = None
     other: Level | None = None
@@ -166,7 +173,7 @@ class PooledCovariance:
 
 
 def _public_sizes(sizes: Any, key: Levels) -> tuple[int, ...] | None:
-    """The sizes of groups in the order of the levels; as a user writes them by level, or as a record has them."""
+    """The sizes of groups in the order of the levels, from a dictionary by level or from the list of a record."""
     if sizes is None:
         return None
     if isinstance(sizes, tuple | list) and len(sizes) == len(key.levels):
@@ -181,8 +188,8 @@ def _check_sizes(sizes: Any, terms: Terms) -> tuple[int, ...] | None:
         return None
     if terms.rows is None:
         raise ValueError(
-            "sizes= cannot be combined with neighbours='add-remove': there the sizes of groups are protected"
+            "sizes= cannot be combined with neighbours='add-remove', where the sizes of groups are protected"
         )
     if sum(sizes) != terms.rows:
-        raise DataError("the sizes stated do not add up to the number of rows")
+        raise DataError("sizes= must add up to the number of rows")
     return tuple(sizes)

@@ -1,4 +1,4 @@
-"""How columns go together by their order alone: Kendall's tau."""
+"""Kendall's tau: an association of columns that depends on the order of their values only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
-from inbounds._types import Bounds, Edges, Level, MatrixRepair
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, Edges, Level, MatrixRepair, Number
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import PairMatrix
 from inbounds.inference import intervals, ranks
@@ -28,19 +29,18 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Key
 from inbounds.tables.schema import Edges as Intervals
 
-# Intervals between the bounds of a column, the first number of which the two-way tables together are not too large.
+# Numbers of intervals between the bounds of a column. The first is used for which the two-way tables are small enough.
 _BINS = (256, 128, 64, 32, 16)
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Kendall:
-    """The matrix of Kendall's tau-a of columns whose records can be put in order.
+    """The matrix of Kendall's tau-a of columns whose values have an order; see `inbounds.kendall`.
 
-    For each pair of columns it is the share of pairs of records in the same order in both, less the share in opposite
-    order; pairs that are tied in a column count as neither. Columns are cut into intervals, ``bins`` of equal width
-    between ``bounds`` or those of ``edges``, or have ``levels`` in ascending order. It says nothing about lines, and is
-    no correlation coefficient of Pearson's.
+    >>> Kendall(bounds={"age": (0, 100)}, levels={"grade": ["low", "high"]}).title
+    "Kendall's tau of age, grade"
     """
 
     bounds: Mapping[str, Bounds] | None = None
@@ -48,7 +48,7 @@ class Kendall:
     levels: Mapping[str, LevelList] | None = None
     bins: int | None = None
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Level | Number] | None = None
     other: Mapping[str, Level] | None = None
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
@@ -64,21 +64,23 @@ class Kendall:
         for word, given in (("missing", fills), ("other", others)):
             for name in given:
                 if name not in names:
-                    raise ValueError(f"{word} names {name!r}, which is none of the columns")
+                    raise ValueError(f"{word} has the column {name!r}, which has no bounds, edges or levels")
         cut = {
             name: key_of(name, rules["levels"].get(name), rules["edges"].get(name), fills.get(name), others.get(name))
             for name in (*rules["edges"], *rules["levels"])
         }
         for name in rules["bounds"]:
             if name in others:
-                raise ValueError(f"other names {name!r}, which has no levels: a number beyond its bounds is clipped")
+                raise ValueError(
+                    f"other has the column {name!r}, which has no levels: numbers beyond its bounds are clipped"
+                )
         bins = _count_bins(self.bins, len(rules["bounds"]), [key.cells for key in cut.values()])
         even = {n: Intervals.even(n, pair, bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()}
         keys = (*even.values(), *cut.values())
         for key in keys:
             if key.cells < 2:
                 what = "intervals" if isinstance(key, Intervals) else "levels"
-                raise ValueError(f"column {key.name!r} needs two {what} or more: in one of them all records are tied")
+                raise ValueError(f"column {key.name!r} needs two or more {what}, since with one all records are tied")
         keep(self, **_fields(even, cut), bins=bins, repair=choose_repair(self.repair, len(keys)), _keys=keys)
 
     @property
@@ -95,9 +97,8 @@ class Kendall:
     def draft(self, terms: Terms) -> Draft:
         if terms.rows is None:
             raise ValueError(
-                "kendall needs a public number of rows: a record that comes or goes is in as many pairs as there are "
-                "other records, and how many those are is protected here. Use neighbours='substitute', or correlation, "
-                "which is released under 'add-remove' as well"
+                "kendall needs a public number of rows, because a record is part of as many pairs as there are other "
+                "records. Use neighbours='substitute', or correlation, which can be released with 'add-remove'"
             )
         assert self.repair is not None
         pairs = list(combinations(self._keys, 2))
@@ -132,27 +133,27 @@ class Kendall:
 
 def _by_column(rules: Any, word: str) -> Mapping[str, Any]:
     if rules is not None and not isinstance(rules, Mapping):
-        raise TypeError(f"{word} must be a dictionary from columns, as in {word}={{'age': ...}}")
+        raise TypeError(f"{word} must be a dictionary by column, as in {word}={{'age': ...}}")
     return rules or {}
 
 
 def _check_names(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise TypeError("a column of kendall has either bounds, edges or levels")
+        raise TypeError("a column of kendall must have only one of bounds, edges and levels")
     if len(names) < 2:
         raise ValueError(
             "kendall needs two or more columns, each with bounds={column: (lower, upper)}, edges={column: [...]} or "
             "levels={column: [...]}"
         )
     if len(names) > MOST_COLUMNS:
-        raise ValueError(f"kendall is of at most {MOST_COLUMNS} columns, got {len(names)}")
+        raise ValueError(f"kendall takes at most {MOST_COLUMNS} columns, got {len(names)}")
 
 
 def _count_bins(bins: Any, columns: int, cells: list[int]) -> int | None:
-    """The number of intervals of columns that have bounds: as asked for, or what the limit on cells leaves room for."""
+    """The number of intervals of columns that have bounds: the given one, or the largest that the limit allows."""
     if not columns:
         if bins is not None:
-            raise TypeError("bins belongs to bounds: edges and levels say themselves where columns are cut")
+            raise TypeError("bins= is only for columns with bounds, not for edges or levels")
         _require_room(_count_cells(cells))
         return None
     if bins is not None:
@@ -165,14 +166,14 @@ def _count_bins(bins: Any, columns: int, cells: list[int]) -> int | None:
 
 
 def _count_cells(cells: list[int]) -> int:
-    """Cells of the two-way tables of all pairs together."""
+    """Count the cells of the two-way tables of all pairs."""
     return (sum(cells) ** 2 - sum(one * one for one in cells)) // 2
 
 
 def _require_room(cells: int) -> None:
     if cells > MOST_CELLS:
         raise ValueError(
-            f"the two-way tables of all pairs of columns would have more than {MOST_CELLS:,} cells; take fewer columns "
+            f"the two-way tables of all pairs of columns would have more than {MOST_CELLS:,} cells; use fewer columns "
             "or intervals (bins=, edges=)"
         )
 

@@ -1,4 +1,4 @@
-"""What a statistic can bring to a draw of several."""
+"""The share of a statistic in a joint draw."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from inbounds.tables.schema import Column, Numeric, Quantised
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A statistic that is one number of a table, with bounds and a sensitivity of its own."""
+    """A statistic that is one number of a table, with its own bounds and sensitivity."""
 
     number: Coordinate
     request: Request
@@ -21,10 +21,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class OfMoments:
-    """A statistic that follows from sums of its columns and of their products.
+    """A statistic that follows from the sums of its columns and of their products.
 
-    One that needs no products (a mean) is made of them where others of the draw do, and is a ``number`` by itself
-    otherwise. ``root`` asks for finer steps, for what is a root of them.
+    A statistic without products (a mean) is computed from these sums if the draw has them, and is a ``number``
+    otherwise. ``root`` asks for finer steps, for a root of the sums.
     """
 
     columns: tuple[Numeric, ...]

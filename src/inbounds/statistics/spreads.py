@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from inbounds import _check
-from inbounds._types import Bounds, By, GroupLevels, GroupPlace, PlausibleSpread, SpreadMethod
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, PlausibleSpread, SpreadMethod
 from inbounds.derivations import Direct, SpreadOfMoments, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
 from inbounds.inference import intervals, spreads
@@ -36,25 +37,28 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
 METHODS = ("moments", "direct")
-# Variances of the noise of Σu² and Σu at ε = 1, where both are drawn together: (d+1)(d+2) times the second moments of
-# the unit ball of their norm. The noise of a variance itself, in the same units, has 2 · 4².
+# The variances of the noise of Σu² and Σu at ε = 1 in a joint draw: (d+1)(d+2) times the second moments of the unit
+# ball of their norm. Noise on the variance itself, in the same units, has the variance 2 · 4².
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """The sample variance (denominator n - 1), never below 0 nor above what n numbers within the bounds can have.
+    """The sample variance (denominator n - 1) of a column; see `inbounds.variance`.
 
-    Of a public number of records ``method="moments"``, the default, draws Σu and Σu² together, u = (x - c)/(W/2) with
-    c the middle of the bounds: a ninth of the squared error of ``"direct"``, noise on the variance itself, where the
-    mean lies in the middle of the bounds, and 1.6 times as much where it lies next to one of them.
+    ``method="moments"`` draws Σu and Σu² together, where u = (x - c)/(W/2), c is the middle of the bounds and W their
+    width.
+
+    >>> Variance("age", bounds=(0, 100)).title
+    'variance of age'
     """
 
     column: str
     bounds: Bounds
     method: SpreadMethod | None = None
-    missing: Any = None
+    missing: Missing | None = None
     integer: bool = False
     by: By | None = None
     levels: GroupLevels | None = None
@@ -97,7 +101,7 @@ class Variance:
         return draft_single(self, terms, number, Request((), (column,), True), [column])
 
     def share(self, terms: Terms) -> Share | None:
-        """Made of moments it can be drawn with whatever else is."""
+        """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
         if self._keys or find_method(self.method, terms) != "moments":
             return None
@@ -110,19 +114,19 @@ class Variance:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class StandardDeviation:
-    """The sample standard deviation, by whichever way has the smaller error, averaged over the bounds.
+    """The sample standard deviation of a column; see `inbounds.standard_deviation`.
 
-    Noise on the standard deviation itself, whose sensitivity is W/√n; or the root of a variance, which is better but
-    for a very large ε or standard deviations next to nothing. ``method`` says how that variance is made, as for
-    `Variance`. The choice depends on public numbers alone, and the record names it (``method``).
+    >>> StandardDeviation("age", bounds=(0, 100)).title
+    'standard_deviation of age'
     """
 
     column: str
     bounds: Bounds
     method: SpreadMethod | None = None
-    missing: Any = None
+    missing: Missing | None = None
     integer: bool = False
     by: By | None = None
     levels: GroupLevels | None = None
@@ -178,8 +182,8 @@ class StandardDeviation:
     def _own_is_better(self, terms: Terms) -> bool:
         """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
 
-        In units of the bounds, so that columns of any width have one answer. Noise of moments counts as Laplace noise
-        of the same variance.
+        Figures are in units of the bounds, so that the answer does not depend on their width. Noise of moments is
+        treated as Laplace noise of the same variance.
         """
         assert terms.rows is not None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
@@ -193,7 +197,7 @@ class StandardDeviation:
         return deviation_is_better(own.bounding, _in_bounds(own), root)
 
     def share(self, terms: Terms) -> Share | None:
-        """The root of a variance that is made of moments can be drawn with whatever else is."""
+        """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
         if self._keys or find_method(self.method, terms) != "moments":
             return None
@@ -218,7 +222,7 @@ def _draft_groups(
 
 
 def _in_bounds(part: Certificate) -> Laplace | Staircase:
-    """The noise of a law in units of its upper bound, in nine digits."""
+    """The noise of a law in units of its upper bound, rounded to nine digits."""
     law = continuous(part)
     noise: Any = law.noise
     shape = {one.name: getattr(noise, one.name) for one in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
@@ -227,7 +231,7 @@ def _in_bounds(part: Certificate) -> Laplace | Staircase:
 
 
 def check_method(method: Any) -> None:
-    """Refuse a method that is none."""
+    """Refuse an unknown method."""
     if method is not None:
         _check.choice(method, "method", METHODS)
 
@@ -236,34 +240,32 @@ def find_method(method: SpreadMethod | None, terms: Terms, *, grouped: bool = Fa
     """The method that was asked for, or the one with the smaller error in the middle of the bounds."""
     if method == "direct" and (terms.rows is None or grouped):
         raise ValueError(
-            "method='direct' needs a public number of records: neighbours='add-remove', groups and selections draw "
-            "sums and the count together"
+            "method='direct' needs a public number of records; with neighbours='add-remove', groups and selections use "
+            "method='moments'"
         )
     if method == "moments" and terms.bounding == "truncated":
-        raise ValueError(
-            "bounding='truncated' needs method='direct': numbers drawn together are clamped, which costs no privacy"
-        )
+        raise ValueError("bounding='truncated' needs method='direct', since noise of a joint draw cannot be truncated")
     return method or ("direct" if terms.bounding == "truncated" else "moments")
 
 
 def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
-    """Noisy numbers of a variance."""
+    """Count the noisy numbers of a variance."""
     if terms.rows is None:
         return 3
     return 2 if find_method(method, terms) == "moments" else 1
 
 
 def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any) -> SpreadMethod | None:
-    """claim:spread-method. The method with the smaller error where the mean plausibly lies; None without such a range.
+    """claim:spread-method. The method with the smaller error for a plausible mean. None if none is given.
 
-    With m the mean in half-widths from the middle of the bounds, the noise of a variance has about the variance
-    3.54 + 47.9 m² in units where its own has 32: moments win for |m| below 0.77, or a little less where the noise of
-    one number is a staircase. Of a range, what loses less counts.
+    Let m be the mean in half-widths from the middle of the bounds. The noise of a variance from moments has a variance
+    of about 3.54 + 47.9 m², in units in which direct noise has 32. So moments are better for |m| below 0.77, or
+    slightly less if the noise of one number is a staircase. For a range, the smaller worst loss decides.
     """
     if plausible is None:
         return None
     if not isinstance(plausible, Mapping) or not set(plausible) <= {"mean", "sd"} or not plausible:
-        raise TypeError("plausible must say where mean and sd may lie, as in plausible={'mean': (10, 20), 'sd': 5}")
+        raise TypeError("plausible must be a dictionary with mean or sd, as in plausible={'mean': (10, 20), 'sd': 5}")
     column = numeric("x", bounds, None, False)
     middle, half = float(column.lower + column.upper) / 2, float(column.width) / 2
     if "mean" in plausible:
@@ -273,13 +275,13 @@ def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: An
         most = max(0.0, 1 - (_ends(plausible["sd"], "sd")[0] / half) ** 2) ** 0.5
         ends = [-most, most]
     if not -1 <= ends[0] <= ends[1] <= 1:
-        raise ValueError("plausible must lie within the bounds, the smaller number first")
+        raise ValueError("plausible must be within the bounds, with the smaller number first")
     far = max(map(abs, ends))
     near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
     spent = _check.positive(float(epsilon), "epsilon")
     direct = _OF_VARIANCE * least_variance(spent) * spent**2 / 2
     losses = [(_OF_SQUARES + 4 * _OF_SUMS * m * m) / direct for m in (near, far)]
-    # Moments lose by the factor at the far end, the direct way by its inverse at the near one.
+    # The worst loss of moments is the factor at the far end, that of the direct method its inverse at the near end.
     return "moments" if losses[1] <= 1 / losses[0] else "direct"
 
 

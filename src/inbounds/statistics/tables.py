@@ -10,7 +10,8 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
-from inbounds._types import CountRepair, Edges, HistogramRepair, Level, Number, ShareRepair
+from inbounds._keywords import explain_fields
+from inbounds._types import CountRepair, Edges, HistogramRepair, Level, Number, ShareRepair, Tree
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import AllButOne, Direct, NearestCounts, Projected, Rescaled
 from inbounds.inference import intervals
@@ -38,17 +39,22 @@ COUNT_REPAIRS = ("project", "none")
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """How many records have each level, or fall between each two edges."""
+    """The number of records with each level, or in each interval; see `inbounds.histogram`.
+
+    >>> Histogram("region", levels=["north", "south"]).title
+    'histogram of region'
+    """
 
     column: str
     levels: LevelList | None = None
     edges: Edges | None = None
     repair: HistogramRepair | None = None
-    tree: Sequence[Any] | None = None
+    tree: Tree | None = None
     level_shares: Sequence[Number] | None = None
-    missing: Any = None
+    missing: Level | Number | None = None
     other: Level | None = None
     _key: Key = field(init=False, repr=False, compare=False)
 
@@ -84,14 +90,19 @@ class Histogram:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Crosstab:
-    """How many records have each combination of levels of several columns."""
+    """The number of records with each combination of levels; see `inbounds.crosstab`.
+
+    >>> Crosstab(levels={"region": ["north", "south"], "smoker": [True, False]}).title
+    'crosstab of region, smoker'
+    """
 
     levels: Mapping[str, LevelList] | None = None
     edges: Mapping[str, Edges] | None = None
     repair: CountRepair | None = None
-    missing: Mapping[str, Any] | None = None
+    missing: Mapping[str, Level | Number] | None = None
     other: Mapping[str, Level] | None = None
     _keys: tuple[Key, ...] = field(init=False, repr=False, compare=False)
 
@@ -105,12 +116,12 @@ class Crosstab:
         names = [*by_level, *by_edge]
         if not names or len(set(names)) < len(names):
             raise TypeError(
-                "crosstab needs levels={column: [...]} or edges={column: [...]}, one of them for each column"
+                "crosstab needs levels={column: [...]} or edges={column: [...]}, exactly one of them for each column"
             )
         for rules, word in ((fills, "missing"), (others, "other")):
             for name in rules:
                 if name not in names:
-                    raise ValueError(f"{word} names {name!r}, which is none of the columns of the table asked for")
+                    raise ValueError(f"{word} has the column {name!r}, which has no levels or edges")
         keys = tuple(key_of(n, by_level.get(n), by_edge.get(n), fills.get(n), others.get(n)) for n in names)
         _check_repair(self.repair, COUNT_REPAIRS)
         rules = {key.name: fields_of_key(key) for key in keys}
@@ -138,18 +149,23 @@ class Crosstab:
 
 
 @register
+@explain_fields
 @dataclass(frozen=True, slots=True)
 class Proportions:
-    """The share of the records that have each level, or fall between each two edges; they sum to one."""
+    """The share of records with each level, or in each interval; see `inbounds.proportions`.
+
+    >>> Proportions("region", levels=["north", "south"]).title
+    'proportions of region'
+    """
 
     column: str
     levels: LevelList | None = None
     edges: Edges | None = None
     repair: ShareRepair | None = None
     derived: Level | None = None
-    tree: Sequence[Any] | None = None
+    tree: Tree | None = None
     level_shares: Sequence[Number] | None = None
-    missing: Any = None
+    missing: Level | Number | None = None
     other: Level | None = None
     denominator: int | None = None
     _key: Key = field(init=False, repr=False, compare=False)
@@ -191,7 +207,7 @@ class Proportions:
         if over is None:
             if self.repair not in (None, "rescale"):
                 raise ValueError(
-                    "where the number of rows is protected shares are noisy counts over their sum: use "
+                    "if the number of rows is protected, shares are noisy counts divided by their sum: use "
                     "repair='rescale', or denominator= for a fixed public number to divide by"
                 )
             return draft_counts(self, terms, Rescaled(counts=True), [self._key], top=Fraction(1))
@@ -218,7 +234,7 @@ def _check_repair(repair: Any, known: tuple[str, ...]) -> None:
 
 
 def _tree_of(statistic: "Histogram | Proportions", key: Key) -> tuple[Groups | None, Shares | None]:
-    """The tree and the shares of its levels, where there is one."""
+    """The tree and the shares of its depths. None if there is no tree."""
     tree, shares = statistic.tree, statistic.level_shares
     if statistic.repair == "tree":
         return settle_tree(tree, shares, key.labels)
@@ -227,7 +243,7 @@ def _tree_of(statistic: "Histogram | Proportions", key: Key) -> tuple[Groups | N
 
 
 def _draft_table(statistic: Histogram | Crosstab, terms: Terms, keys: Sequence[Key]) -> Draft:
-    """Counts of the cells of a table: by default they add up to a public number of rows, where noise can keep a sum."""
+    """Draft the counts of a table. By default they add up to the public number of rows, if the noise can keep a sum."""
     repair = statistic.repair or ("none" if terms.rows is None or terms.bounding == "truncated" else "project")
     if repair == "none":
         top = None if terms.rows is None else Fraction(terms.rows)
@@ -251,9 +267,9 @@ def _known_level(derived: Any, key: Key) -> Any:
     """The level that is derived from the others."""
     names = key.levels if isinstance(key, Levels) else key.labels
     if derived is None or derived not in names:
-        raise ValueError(f"repair='all-but-one' needs derived=<one of the levels>, got {_check.shown(derived)}")
+        raise ValueError(f"repair='all-but-one' needs derived=, one of the levels, got {_check.shown(derived)}")
     if len(names) < 2:
-        raise ValueError("repair='all-but-one' needs two levels or more")
+        raise ValueError("repair='all-but-one' needs two or more levels")
     return derived.item() if isinstance(derived, np.generic) else derived
 
 
@@ -263,5 +279,5 @@ def _place(derived: Any, key: Key) -> int:
 
 def _by_column(rules: Mapping[str, Any] | None, word: str) -> Mapping[str, Any]:
     if rules is not None and not isinstance(rules, Mapping):
-        raise TypeError(f"{word} must be a dictionary from columns, as in {word}={{'region': ...}}")
+        raise TypeError(f"{word} must be a dictionary by column, as in {word}={{'region': ...}}")
     return rules or {}

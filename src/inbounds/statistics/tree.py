@@ -1,4 +1,4 @@
-"""Counts of nested groups and of their members, made to agree: what tables with a tree share."""
+"""Tables with a tree: counts of nested groups and of their members, which are made to agree."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -21,14 +21,14 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import Key
 
 Shares = tuple[Fraction, ...]
-# Of a share's numerator and denominator.
+# The most digits of the numerator and denominator of a share.
 _MOST_DIGITS = 100
 
 
 def settle_tree(tree: Any, level_shares: Any, labels: Sequence[str]) -> tuple[Groups, Shares | None]:
-    """The nested groups and the shares of ε that their levels have; None for equal ones, drawn by one law.
+    """The nested groups, and the shares of ε of the depths of the tree. None for equal shares, which have one law.
 
-    Without a tree: two levels of about √K, and the shares that are best for sums over ranges of them.
+    Without a tree there are two depths of about √K groups, with the shares that are best for sums over ranges.
     """
     groups = two_levels(labels) if tree is None else _as_text(tree)
     grown = grow(groups, tuple(labels))
@@ -40,7 +40,7 @@ def settle_tree(tree: Any, level_shares: Any, labels: Sequence[str]) -> tuple[Gr
 
 
 def _as_text(groups: Any) -> Any:
-    """Nested groups with levels as the record writes them."""
+    """Nested groups, with levels as they are written in the record."""
     if isinstance(groups, tuple | list):
         return tuple(_as_text(member) for member in groups)
     return str(groups).lower() if isinstance(groups, bool) else str(groups)
@@ -51,13 +51,13 @@ def _check_shares(level_shares: Any, depth: int) -> Shares:
     if isinstance(level_shares, str) or not isinstance(level_shares, Sequence | np.ndarray):
         raise TypeError(f"level_shares must be a list of numbers, got {_check.shown(level_shares)}")
     if len(level_shares) != depth:
-        raise ValueError(f"level_shares must have a share for each of the {depth} levels of the tree, from the top")
+        raise ValueError(f"level_shares must have one number for each of the {depth} depths of the tree, from the top")
     given = [_check.fraction(share, "level_shares") for share in level_shares]
     if not all(share > 0 for share in given):
-        raise ValueError("level_shares must be > 0: a level without a share of epsilon would have no noise to be drawn")
+        raise ValueError("level_shares must be > 0: without a share of epsilon a depth of the tree cannot be drawn")
     shares = tuple(share / sum(given) for share in given)
     if any(share.denominator >= 10**_MOST_DIGITS for share in shares):
-        raise ValueError(f"level_shares must be in proportions of at most {_MOST_DIGITS} digits, such as 43 to 57")
+        raise ValueError(f"level_shares must have at most {_MOST_DIGITS} digits, as in (43, 57)")
     return shares
 
 
@@ -71,10 +71,10 @@ def draft_tree(
     over: int = 1,
     top: Fraction,
 ) -> Draft:
-    """Levels from noisy counts of groups and members, made to agree: counts, or shares ``over`` a public number.
+    """Draft counts, or shares ``over`` a public number, from noisy counts of groups that are made to agree.
 
-    claim:tree-levels. A record is counted once in each level of the tree, so that the loss of a level is that of a
-    table of counts, and losses of levels add up.
+    claim:tree-levels. A record is counted once at each depth of the tree, so the loss of a depth is that of a table of
+    counts, and the losses of all depths add up.
     """
     grown = grow(tree, key.labels)
     nodes, name = len(grown.leaves), statistic.name
