@@ -9,9 +9,9 @@ Where engines differ, and what is done about it:
 - *Numbers.* All are doubles, whose sums, products and quotients are the same everywhere. PostgreSQL raises an error at
   an overflow, an underflow and a division by zero, which would tell that a record holds such numbers. So numbers are
   *tamed*: beyond ±1e100 they count as ±1e100, and below 1e-100 in size as 0. A number is tamed where it comes from a
-  column, before it is multiplied or divided, before it is compared, and when it is returned. With at most 200 parts a
-  sum of products of tamed numbers stays below 1e203, and a product above 1e-200, so that nothing overflows, underflows
-  or is NaN. x / 0 is missing.
+  column, before it is multiplied or divided, before it is compared, and when it is returned; what comes out of three
+  factors in a row, and then of two more each, is tamed before the next. With at most 200 parts a sum of such products
+  stays below 1e303, and a product above 1e-300, so that nothing overflows, underflows or is NaN. x / 0 is missing.
 - *Literals.* To databases 0.1 is a decimal number, and those of 16 digits or more are rounded twice on the way to a
   double. So literals are made of whole numbers, by one division or by products with powers of two, which are exact.
 - *Times* are seconds, and their parts are found by floor arithmetic (`dates`).
@@ -22,8 +22,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inbounds.tables.expressions.dates import END_SECOND, FIRST_SECOND, PARTS
-from inbounds.tables.expressions.expression import Expression
-from inbounds.tables.expressions.pairs import Condition, Value, either, join, keep_known, make_double, tame, turn
+from inbounds.tables.expressions.expression import Expression, ExpressionError
+from inbounds.tables.expressions.pairs import (
+    Condition,
+    Value,
+    either,
+    is_power,
+    join,
+    keep_known,
+    make_double,
+    tame,
+    turn,
+)
 from inbounds.tables.expressions.tokens import HUGE, TINY
 from inbounds.tables.expressions.tree import (
     Between,
@@ -68,8 +78,7 @@ def to_narwhals(
     Returns
     -------
     narwhals.Expr
-        A tamed Float64 for a number, a Boolean for a condition, each with null where it is missing. Without columns it
-        is a single value.
+        A tamed Float64 for a number, a Boolean for a condition, each with null where it is missing.
 
     Examples
     --------
@@ -89,10 +98,10 @@ def to_narwhals(
         value, missing = made.tamed(expression.tree)
         if missing is None:
             return value
-        return nw.when(missing).then(nw.lit(None, dtype=nw.Float64)).otherwise(value)
-    holds, fails = made.condition(expression.tree)
-    known = nw.when(holds | fails).then(holds)
-    return known.otherwise(nw.lit(None, dtype=nw.Boolean))
+        return nw.when(~missing).then(value)
+    holds, fails = _compile_condition(expression, values, write)
+    # Without an otherwise: of a null that is cast to Boolean classic pandas makes False.
+    return nw.when(holds | fails).then(holds)
 
 
 def is_true(expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str) -> "nw.Expr":
@@ -100,12 +109,20 @@ def is_true(expression: Expression, values: "Mapping[str, nw.Expr]", write: Call
 
     Parameters are those of `to_narwhals`. The result is a Boolean without null: false where the condition is unknown.
     """
-    return _Compiler(values, expression.columns, write).condition(expression.tree)[0]
+    return _compile_condition(expression, values, write).holds
 
 
 def is_false(expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str) -> "nw.Expr":
     """Whether a condition is false of a record, as in `is_true`; where neither holds it is unknown."""
-    return _Compiler(values, expression.columns, write).condition(expression.tree)[1]
+    return _compile_condition(expression, values, write).fails
+
+
+def _compile_condition(
+    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str]
+) -> Condition:
+    if expression.kind != "boolean":
+        raise ExpressionError("a condition is needed here, and this is a number; compare it, as in x > 0")
+    return _Compiler(values, expression.columns, write).condition(expression.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,22 +178,30 @@ class _Compiler:
         return Value(value, missing)
 
     def _multiply(self, node: Chain) -> Value:
-        import narwhals as nw
-
         value, missing = self.tamed(node.operands[0])
         for place, (sign, operand) in enumerate(zip(node.signs, node.operands[1:], strict=True)):
-            value = value if place == 0 else tame(value)
+            # Three factors stay between 1e-300 and 1e300.
+            value = tame(value) if place >= 2 and place % 2 == 0 else value
             if sign == "*":
                 other, absent = self.tamed(operand)
                 value, missing = value * other, either([missing, absent])
-            elif isinstance(operand, Number) and operand.value != 0.0:
-                value = value / make_double(operand.value)
+            elif isinstance(operand, Number) and is_power(operand.value):
+                value = value * make_double(1.0 / operand.value)
             else:
-                other, absent = self.raw(operand)
-                zero = other.abs() < TINY
-                divisor = nw.when(zero).then(make_double(1.0)).otherwise(other.clip(-HUGE, HUGE))
-                value, missing = value / divisor, either([missing, absent, zero])
+                divisor, absent = self._divisor(operand)
+                # Polars multiplies with the reciprocal of a constant: this makes it a column like any other.
+                value, missing = value / (divisor + value * 0.0), either([missing, absent])
         return Value(value, missing)
+
+    def _divisor(self, node: Node) -> Value:
+        """A tamed number with 1 in place of 0, which is missing."""
+        import narwhals as nw
+
+        if isinstance(node, Number) and node.value != 0.0:
+            return Value(make_double(node.value), None)
+        value, missing = self.raw(node)
+        zero = value.abs() < TINY
+        return Value(nw.when(zero).then(make_double(1.0)).otherwise(value.clip(-HUGE, HUGE)), either([missing, zero]))
 
     def condition(self, node: Node) -> Condition:
         """Whether a condition is true, and whether it is false."""

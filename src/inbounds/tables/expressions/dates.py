@@ -3,8 +3,9 @@
 A time is a number of seconds since 1970-01-01 00:00:00, without a zone; a date is its midnight. Years are those of the
 Gregorian calendar from 1 to 9999, also before it was in use, as in Python's `datetime`. The formulas are those of Neri
 and Schneider, "Euclidean affine functions and their application to calendar algorithms" (2023), sections 4 and 5, with
-years that begin in March. Every number in them is whole and below 2^53, and so is exact in a double; a quotient a/b of
-such numbers that is no whole number lies at least 1/b from one, so that the floor of its double is its floor.
+years that begin in March. Every number in them is whole and below 2^50, and so is exact in a double. Nothing is
+divided: Polars takes a division by a constant for a product with its reciprocal, which may be off in the last digit.
+⌊a/b⌋ is ⌊(a + ½)/b⌋, and (a + ½)/b lies at least 1/(2b) from a whole number, so that a reciprocal will do (`_divide`).
 
 Each function takes Python's floats or Narwhals' expressions: `floor` is the one operation that differs.
 """
@@ -32,6 +33,11 @@ def _floor(value: Any) -> Any:
     return value.floor().cast(nw.Float64)
 
 
+def _divide(whole: Any, divisor: float) -> Any:
+    """⌊a/b⌋ for whole numbers a below 2^50."""
+    return _floor((whole + 0.5) * (1.0 / divisor))
+
+
 def days_from_civil(year: Any, month: Any, day: Any) -> Any:
     """claim:civil. Days since 1970-01-01 of a date of the years 1 to 9999.
 
@@ -41,42 +47,42 @@ def days_from_civil(year: Any, month: Any, day: Any) -> Any:
     >>> days_from_civil(1970.0, 1.0, 2.0), days_from_civil(2000.0, 3.0, 1.0)
     (1.0, 11017.0)
     """
-    before_march = 1.0 - _floor((month + 9.0) / 12.0)
+    before_march = 1.0 - _divide(month + 9.0, 12.0)
     year, month = year - before_march, month + before_march * 12.0
-    century = _floor(year / 100.0)
-    days = _floor(year * 1461.0 / 4.0) - century + _floor(century / 4.0)
-    return days + _floor((month * 153.0 - 457.0) / 5.0) + day - (_SHIFT + 1.0)
+    century = _divide(year, 100.0)
+    days = _divide(year * 1461.0, 4.0) - century + _divide(century, 4.0)
+    return days + _divide(month * 153.0 - 457.0, 5.0) + day - (_SHIFT + 1.0)
 
 
 def year_of(seconds: Any) -> Any:
     """The year of a time: that of its March, and one more in January and February."""
     century, in_century = _century_days(seconds)
     _, months = _march_months(seconds)
-    return century * 100.0 + _floor((in_century * 4.0 + 3.0) / 1461.0) + _floor(months / 13.0)
+    return century * 100.0 + _divide(in_century * 4.0 + 3.0, 1461.0) + _divide(months, 13.0)
 
 
 def month_of(seconds: Any) -> Any:
     """The month of a time, from 1 to 12."""
     _, months = _march_months(seconds)
-    return months - _floor(months / 13.0) * 12.0
+    return months - _divide(months, 13.0) * 12.0
 
 
 def day_of(seconds: Any) -> Any:
     """The day of the month of a time, from 1 to 31."""
     scaled, months = _march_months(seconds)
-    return _floor((scaled - months * 153.0) / 5.0) + 1.0
+    return _divide(scaled - months * 153.0, 5.0) + 1.0
 
 
 def weekday_of(seconds: Any) -> Any:
     """The day of the week of a time, from 1 for Monday to 7 for Sunday, as in ISO 8601."""
     # 0000-03-01 was a Wednesday.
     days = _whole_days(seconds) + _SHIFT + 2.0
-    return days - _floor(days / 7.0) * 7.0 + 1.0
+    return days - _divide(days, 7.0) * 7.0 + 1.0
 
 
 def hour_of(seconds: Any) -> Any:
     """The hour of a time, from 0 to 23."""
-    return _floor((_floor(seconds) - _whole_days(seconds) * _DAY) / 3600.0)
+    return _divide(_floor(seconds) - _whole_days(seconds) * _DAY, 3600.0)
 
 
 PARTS = {"year": year_of, "month": month_of, "day": day_of, "weekday": weekday_of, "hour": hour_of}
@@ -84,22 +90,22 @@ PARTS = {"year": year_of, "month": month_of, "day": day_of, "weekday": weekday_o
 
 def _whole_days(seconds: Any) -> Any:
     """Days since 1970-01-01. Seconds are made whole first: those just before midnight would be rounded to it."""
-    return _floor(_floor(seconds) / _DAY)
+    return _divide(_floor(seconds), _DAY)
 
 
 def _century_days(seconds: Any) -> tuple[Any, Any]:
     """The century of a year that begins in March, and the days since its first."""
     scaled = (_whole_days(seconds) + _SHIFT) * 4.0 + 3.0
-    century = _floor(scaled / 146_097.0)
-    return century, _floor((scaled - century * 146_097.0) / 4.0)
+    century = _divide(scaled, 146_097.0)
+    return century, _divide(scaled - century * 146_097.0, 4.0)
 
 
 def _march_months(seconds: Any) -> tuple[Any, Any]:
     """5 d + 461 for the days d since the first of March, and the month, from 3 for March to 14 for February."""
     _, in_century = _century_days(seconds)
     scaled = in_century * 4.0 + 3.0
-    days = _floor((scaled - _floor(scaled / 1461.0) * 1461.0) / 4.0)
-    return days * 5.0 + 461.0, _floor((days * 5.0 + 461.0) / 153.0)
+    days = _divide(scaled - _divide(scaled, 1461.0) * 1461.0, 4.0)
+    return days * 5.0 + 461.0, _divide(days * 5.0 + 461.0, 153.0)
 
 
 def seconds_from_parts(

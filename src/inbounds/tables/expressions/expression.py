@@ -84,6 +84,8 @@ def parse(text: str, declared: Mapping[str, Kind] = _NONE, *, condition: bool = 
     """
     tree = read_tree(text)
     kind, columns = find_kinds(tree, declared, condition=condition)
+    if not columns:
+        fail(1, "an expression must use a column: without one it is the same for every record")
     check_weight(tree)
     return Expression(write(tree), kind, FrozenMap(columns), tree)
 

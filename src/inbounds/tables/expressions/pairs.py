@@ -3,6 +3,7 @@
 See there for why.
 """
 
+import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,13 +49,18 @@ def make_double(value: float) -> "nw.Expr":
     numerator, denominator = value.as_integer_ratio()
     shift = (numerator & -numerator).bit_length() - 1
     made = whole(numerator >> shift)
-    for _ in range(shift // 60):
-        made = made * whole(2**60)
-    made = made * whole(2 ** (shift % 60))
+    for _ in range(shift // 50):
+        made = made * whole(2**50)
+    made = made * whole(2 ** (shift % 50))
     power = denominator.bit_length() - 1
-    for _ in range(power // 60):
-        made = made / whole(2**60)
-    return made / whole(2 ** (power % 60))
+    for _ in range(power // 50):
+        made = made / whole(2**50)
+    return made / whole(2 ** (power % 50))
+
+
+def is_power(value: float) -> bool:
+    """Whether a number is a power of two, or one with a minus: its reciprocal is exact."""
+    return value != 0.0 and abs(math.frexp(value)[0]) == 0.5
 
 
 def tame(value: "nw.Expr") -> "nw.Expr":

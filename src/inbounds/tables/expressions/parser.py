@@ -251,9 +251,9 @@ class _Reader:
             return Truth(token.word == "true", self.count(token.place))
         if token.word == "null":
             fail(token.place, "null stands in is null and is not null alone")
-        if token.kind == "name" and token.word not in KEYWORDS:
-            return self._read_name(self.take())
-        self.refuse("a column, a number, a text or (")
+        if token.kind != "name" or token.word in KEYWORDS:
+            self.refuse("a column, a number, a text or (")
+        return self._read_name(self.take())
 
     def _read_name(self, name: Token) -> Node:
         after = self.token
