@@ -28,7 +28,9 @@ def test_every_release_travels_as_text(name):
     assert release.neighbours == ("add-remove" if "add-remove" in name else "substitute")
     assert release.bounding == ("truncated" if "truncated" in name else "bit")
     assert release.unit == ("person" if "persons" in name else "record")
-    assert release.rows == (None if "add-remove" in name else 210)
+    assert release.terms.rows == (None if "add-remove" in name else 210)
+    # Of how many records it is, is secret in a selection.
+    assert release.rows == (None if any(word in name for word in ("where", "skipping")) else release.terms.rows)
     assert hash(release) == hash(again)
     assert release.statistic.name in str(release).lower()
 

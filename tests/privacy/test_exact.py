@@ -161,7 +161,7 @@ def test_numbers_are_read_as_they_are_written():
     assert _check.fraction(Decimal("0.25"), "epsilon") == _check.fraction("1/4", "epsilon") == Fraction(1, 4)
     assert _check.fraction(Fraction(np.int64(1), np.int64(3)), "epsilon").denominator.__class__ is int
     for bad in (float("nan"), float("inf"), "a", "1/0", Decimal("inf"), "1e30000000", Decimal("1E+3000000"), "9" * 500):
-        with pytest.raises(ValueError, match="epsilon must (be|have)"):
+        with pytest.raises(ValueError, match=r"epsilon must (be|have)"):
             _check.fraction(bad, "epsilon")
     with pytest.raises(TypeError, match="epsilon must be a real number"):
         _check.fraction(None, "epsilon")

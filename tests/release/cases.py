@@ -1,5 +1,6 @@
 """Every one-liner, called on a table given as a dictionary of arrays, and what it estimates."""
 
+import itertools
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -172,6 +173,81 @@ THEMSELVES = {
     for name in names
 }
 ALL = SCALARS | VECTORS | MATRICES | TOGETHER
+# Groups of one column and of several, with their sizes in secret.
+BY = {"by": "group", "levels": GROUPS}
+BY_TWO = {"by": ["group", "smoker"], "levels": {"group": GROUPS, "smoker": ["yes", "no"]}}
+
+
+def _by(column, how, *names):
+    """A figure of a column in each group of one or two columns."""
+
+    def truth(t):
+        levels = [{"group": GROUPS, "smoker": ["yes", "no"]}[name] for name in names]
+        found = []
+        for place in itertools.product(*levels):
+            inside = np.logical_and.reduce([t[name] == level for name, level in zip(names, place, strict=True)])
+            found.append(how(t[column][inside]))
+        return np.array(found).reshape([len(one) for one in levels])
+
+    return truth
+
+
+GROUPED = {
+    "sum by": Case(partial(ib.sum, **INCOME, **BY), _by("income", np.sum, "group")),
+    "proportion by": Case(
+        partial(ib.proportion, column="smoker", level="yes", **BY),
+        _by("smoker", lambda x: (x == "yes").mean(), "group"),
+    ),
+    "variance by": Case(partial(ib.variance, **INCOME, **BY), _by("income", partial(np.var, ddof=1), "group")),
+    "standard deviation by": Case(
+        partial(ib.standard_deviation, **INCOME, **BY), _by("income", partial(np.std, ddof=1), "group")
+    ),
+    "mean by two": Case(partial(ib.mean, **INCOME, **BY_TWO), _by("income", np.mean, "group", "smoker")),
+    "count by two": Case(partial(ib.count, **BY_TWO), _by("income", len, "group", "smoker")),
+}
+WHERE = {"where": "region in ('n', 's') and age < 70"}
+
+
+def _some(truth):
+    """The truth of the records for which the condition above holds."""
+
+    def of(t):
+        inside = np.isin(t["region"], ["n", "s"]) & (t["age"] < 70)
+        return truth({name: column[inside] for name, column in t.items()})
+
+    return of
+
+
+_SELECTED = ("mean", "mean by", "sum", "count", "proportion", "variance", "standard deviation", "pooled variance")
+_SELECTED += ("count by", "histogram", "proportions", "crosstab", "covariance", "correlation", "pooled covariance")
+SELECTED = {
+    **{f"{name} where": Case(partial(ALL[name].call, **WHERE), _some(ALL[name].truth)) for name in _SELECTED},
+    "moments where": Case(partial(ib.moments, bounds=BOTH, **WHERE), _some(ALL["moments"].truth)),
+    "count of all where": Case(partial(ib.count, **WHERE), _some(lambda t: len(t["age"]))),
+    "mean by two where": Case(partial(GROUPED["mean by two"].call, **WHERE), _some(GROUPED["mean by two"].truth)),
+    # Nothing is missing, but nobody may know.
+    "mean, skipping": Case(partial(ib.mean, **INCOME, missing="skip"), ALL["mean"].truth),
+    "proportion, skipping": Case(
+        partial(ib.proportion, column="smoker", level="yes", missing="skip"), ALL["proportion"].truth
+    ),
+}
+SHARE = {"share": "income / (age + 10)"}
+DERIVED = {
+    "proportion of derived": Case(
+        partial(ib.proportion, column="rich", derive={"rich": "income > 60 and not employed"}),
+        lambda t: ((t["income"] > 60) & ~t["employed"]).mean(),
+    ),
+    "mean of derived": Case(
+        partial(ib.mean, column="share", bounds=(0, 2), derive=SHARE, missing=0),
+        lambda t: np.clip(t["income"] / (t["age"] + 10), 0, 2).mean(),
+    ),
+    "mean of derived where": Case(
+        partial(
+            ib.mean, column="share", bounds=(0, 2), derive={"share": "income / (age + 10)"}, missing="skip", **WHERE
+        ),
+        _some(lambda t: np.clip(t["income"] / (t["age"] + 10), 0, 2).mean()),
+    ),
+}
 ONLY_ADD_REMOVE = {
     "count of all": Case(ib.count, lambda t: len(t["age"])),
     "mean over a public number": Case(partial(ib.mean, **INCOME, denominator=210), None),
@@ -193,11 +269,11 @@ def every_call():
     """All one-liners with everything that changes what they draw, by name."""
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
-        for name, case in (ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED).items()
+        for name, case in (ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED).items()
     }
-    added = ALL | ONLY_ADD_REMOVE
+    added = ALL | GROUPED | SELECTED | DERIVED | ONLY_ADD_REMOVE
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    persons = ALL | THEMSELVES | ORDERED
+    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED
     calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
     return calls
