@@ -156,6 +156,11 @@ class Plan(Part):
                 "data",
                 "data.rows: is protected under neighbours = 'add-remove'; say about how many with expected_rows",
             )
+        try:
+            _ = self.data.written
+        except (ValueError, TypeError) as error:
+            key, _, rule = str(error).partition(" ")
+            yield "data", f"data.{key}: {rule}"
         seen = set()
         # Each level with its type, once for all releases: 1 is not True.
         levels = {name: {(type(one), one) for one in rule.levels or ()} for name, rule in self.columns.items()}
@@ -289,7 +294,11 @@ class Plan(Part):
         """Where the table lives."""
         if self.data.source is None:
             return None
-        return Place(self.data.source, self.data.table, self.data.engine)
+        return self.place_of(self.data.source)
+
+    def place_of(self, source: str) -> Place:
+        """A table at another place, which is written as the plan's own."""
+        return Place(source, self.data.table, self.data.engine, self.data.written)
 
     @property
     def account(self) -> Account | None:

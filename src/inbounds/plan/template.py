@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from inbounds._text import is_unseen
 from inbounds.road.run import Place, columns_of
+from inbounds.tables.formats import PLAIN, UNTYPED, Format
 
 _RULES = {
     "integer": "bounds = [LOWER, UPPER]",
@@ -16,7 +17,7 @@ _RULES = {
 }
 
 
-def skeleton(source: str, *, table: str | None = None, engine: str | None = None) -> str:
+def skeleton(source: str, *, table: str | None = None, engine: str | None = None, written: Format = PLAIN) -> str:
     """The text of a plan that is not finished: no bound, level or number of rows is read from the data.
 
     They are public by being known without the data, and whoever fills them in says so.
@@ -28,9 +29,9 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         )
     if Path(source).is_file() and not Path(source).stat().st_size:
         raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
-    columns = columns_of(Place(source, table, engine))
-    if source.endswith((".csv", ".csv.gz", ".csv.zst")):
-        # A CSV file has no types, and its values are not looked at.
+    columns = columns_of(Place(source, table, engine, written))
+    if source.endswith(UNTYPED):
+        # A file without types, whose values are not looked at.
         columns = dict.fromkeys(columns, "")
         if any(_is_number(name) for name in columns):
             # Not shown: they may be somebody's.
@@ -40,6 +41,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             )
     where = [f"source = {_quote(source)}"]
     where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
+    where += [f"{name} = {_write(value)}" for name, value in written.declared.items()]
     # Of a server or a variable nothing goes into the name, which records and reports show.
     elsewhere = "://" in source or source.startswith("env:")
     plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
@@ -96,6 +98,13 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _write(value: object) -> str:
+    """Text, a list of texts, a whole number or a truth in TOML."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_quote, value))}]"
+    return _quote(value) if isinstance(value, str) else str(value).lower()
 
 
 def _quote(text: str) -> str:

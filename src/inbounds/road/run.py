@@ -7,6 +7,7 @@ before a value of the table is read, and the result before anybody sees it; a cr
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from inbounds import ledger as ledgers
@@ -21,6 +22,8 @@ from inbounds.record.statistic import Statistic, describe, parse_statistic
 from inbounds.road.draw import draw, take
 from inbounds.tables.answers import records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
+from inbounds.tables.formats import PLAIN, Format
+from inbounds.tables.names import find_separator, require_names
 from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError
@@ -35,6 +38,7 @@ class Place:
     source: str = field(repr=False)
     table: str | None = None
     engine: str | None = None
+    written: Format = PLAIN
 
 
 def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None, ledger: Any = None) -> Release:
@@ -164,6 +168,7 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     """A table ready to be counted, and the terms with its public size."""
     columns = statistic.inputs
     stated = check_rows(rows, terms)
+    data = open_place(data, columns) if isinstance(data, str | Path) else data
     if terms.protects_rows:
         return read(data, columns), terms
     frame = read(data, columns)
@@ -181,10 +186,7 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     of rows is public, and under ``"add-remove"`` it is not looked at.
     """
     columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
-    table = open_place(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
-    if isinstance(data, Place):
-        _require_columns(table, columns)
-    frame = read(table, columns)
+    frame = read_columns(data, columns)
     check_columns(frame, columns, drafts[0].terms.rows)
     return frame
 
@@ -196,25 +198,23 @@ def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> 
         raise other_size(rows)
 
 
-def _require_columns(table: Any, columns: Sequence[Column]) -> None:
-    """All columns that are missing, at once. What is there is not named: the first line of a file may be a record."""
-    names = read(table, []).collect_schema().names()
-    # As Polars names the second of two columns that have one name.
-    if twice := [repr(column.name) for column in columns if f"{column.name}_duplicated_0" in names]:
-        raise DataError(f"the table has two columns of the name {twice[0]}; rename one")
-    if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
-        what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
-        raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
+def read_columns(data: Any, columns: Sequence[Column]) -> Frame:
+    """The columns of the table at a `Place`, or of one that the caller has."""
+    if not isinstance(data, Place):
+        return read(data, columns)
+    table = open_place(data.source, columns, table=data.table, engine=data.engine, written=data.written)
+    require_names(read(table, []).collect_schema().names(), columns)
+    return read(table, columns)
 
 
 def columns_of(place: Place) -> dict[str, str]:
     """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
-    columns: list[Column] = []
-    frame = read(open_place(place.source, columns, table=place.table, engine=place.engine), columns)
-    names = frame.collect_schema()
-    if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
+    table = open_place(place.source, None, table=place.table, engine=place.engine, written=place.written)
+    names = read(table, []).collect_schema()
+    if mark := find_separator(list(names), place.written.separator):
         raise DataError(
-            "the file has one column, and its name is the whole first line: save it with commas between columns"
+            f"the file has one column, and its name is the whole first line: say that {mark!r} separates the columns "
+            "(--separator; separator = ... in a plan)"
         )
     return {name: _kind(dtype) for name, dtype in names.items()}
 
@@ -238,7 +238,7 @@ def column_name(column: Any, data: Any) -> str:
     own = getattr(data, "name", None) if is_column(data) else None
     own = own if isinstance(own, str) and own else None
     if column is None:
-        if is_table(data):
+        if isinstance(data, str | Path) or is_table(data):
             raise TypeError("name the column to use, as in mean(table, 'age', ...)")
         return own or UNNAMED
     if not isinstance(column, str):
