@@ -1,7 +1,8 @@
 """Files as people have them: encodings, separators, decimal commas, spellings of missing values, quotes, broken rows.
 
-Each file is made from its number alone, with the keys that declare how it is written. `read_independently` reads it with
-Python's csv module and rules written once more here; `count_independently` makes the integers that a release counts.
+Each file is made from its number alone, with the keys that declare how it is written. `read_independently` reads it
+with Python's csv module and rules written once more here; `count_independently` makes the integers that a release
+counts.
 
 python -m tests.tables.dirty 448      # compare so many files on all engines below, and say what came of it
 """
@@ -13,7 +14,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inbounds.tables.engine import tally
@@ -171,7 +172,8 @@ def read_independently(file):
     if keys["header"] and tuple(found[0]) != NAMES:
         return None
     records = found[1:] if keys["header"] else found
-    return None if len(found[0]) != len(NAMES) else records
+    # Without a header the first record says how many fields there are, and the first four are read.
+    return None if len(found[0]) < len(NAMES) else [record[: len(NAMES)] for record in records]
 
 
 def _breaks_rules(text, keys):
@@ -230,36 +232,34 @@ def count_independently(records, keys):
     return dict(cities), dict(pairs), (len(values), sum(whole))
 
 
-def count(table):
-    """The same from a table that inbounds reads."""
-    cities, pairs, totals = tally(read(table, COLUMNS), REQUESTS)
+def count(table, *, named=True):
+    """The same from a table that inbounds reads; without names its columns are column_1 and so on."""
+    columns, requests = (COLUMNS, REQUESTS) if named else (NUMBERED, NUMBERED_REQUESTS)
+    cities, pairs, totals = tally(read(table, columns), requests)
     rows, sums, _ = totals.get((), (0, (0,), ()))
     return {k: cell[0] for k, cell in cities.items()}, {k: cell[0] for k, cell in pairs.items()}, (rows, sums[0])
 
 
+def _number(column):
+    return replace(column, name=f"column_{NAMES.index(column.name) + 1}")
+
+
+NUMBERED = [_number(column) for column in COLUMNS]
+NUMBERED_REQUESTS = (
+    Request((NUMBERED[0],)),
+    Request((NUMBERED[1], NUMBERED[2])),
+    Request((), (replace(AMOUNT, column=NUMBERED[3]),)),
+)
+
+
 def count_file(path, file):
     """What inbounds counts in a file; None where it refuses it, with its words."""
-    columns = COLUMNS
-    if not file.keys["header"]:
-        columns = [_rename(column) for column in COLUMNS]
+    named = file.keys["header"]
     try:
-        table = open_place(path, columns, written=file.written)
+        table = open_place(path, COLUMNS if named else NUMBERED, written=file.written)
     except DataError as error:
         return None, str(error)
-    if not file.keys["header"]:
-        place = {f"column_{number + 1}": name for number, name in enumerate(NAMES)}
-        table = table.rename({old: old.replace(old.split("\0")[0], place[old.split("\0")[0]]) for old in _names(table)})
-    return count(table), ""
-
-
-def _names(table):
-    return [name for name in table.collect_schema().names() if name.split("\0")[0].startswith("column_")]
-
-
-def _rename(column):
-    import dataclasses
-
-    return dataclasses.replace(column, name=f"column_{NAMES.index(column.name) + 1}")
+    return count(table, named=named), ""
 
 
 def tables(records, keys):

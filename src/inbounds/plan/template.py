@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from inbounds._text import is_unseen
 from inbounds.road.run import Place, columns_of
-from inbounds.tables.formats import PLAIN, UNTYPED, Format
+from inbounds.tables.formats import PLAIN, UNTYPED
+from inbounds.tables.formats import Format as Format
 
 _RULES = {
     "integer": "bounds = [LOWER, UPPER]",

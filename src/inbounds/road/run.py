@@ -20,7 +20,7 @@ from inbounds.record.record import Releases
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic, describe, parse_statistic
 from inbounds.road.draw import draw, take
-from inbounds.tables.answers import records
+from inbounds.tables.answers import Cells, records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
 from inbounds.tables.formats import PLAIN, Format
 from inbounds.tables.names import find_separator, require_names
@@ -133,10 +133,17 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
 
     Nothing is drawn before all of them are known to be possible.
     """
-    rows = next(iter(drafts.values())).terms.rows
     # Of those that are drawn together the first stands for all.
     first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
     asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
+    tables = count_exactly(frame, asked)
+    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
+    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+
+
+def count_exactly(frame: Frame, asked: Mapping[str, Draft]) -> dict[str, list[Cells]]:
+    """The exact cells of several drafts, in one pass; `DataError` for a table that one of them refuses."""
+    rows = next(iter(asked.values())).terms.rows
     try:
         counted = iter(
             tally(frame, [one for draft in asked.values() for one in draft.requests], most=rows or MOST_ROWS)
@@ -152,8 +159,7 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
             raise DataError("the groups do not have the sizes stated")
-    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
-    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    return tables
 
 
 def _draw_of(name: str, draft: Draft) -> str | Group:

@@ -26,6 +26,7 @@ from weakref import finalize
 
 from inbounds import _check
 from inbounds.tables import csv_files, excel_files
+from inbounds.tables.csv_irregular import Irregular, find_irregular
 from inbounds.tables.formats import CSV, EXCEL, PLAIN, Format
 from inbounds.tables.parquet_files import Group, group_files
 from inbounds.tables.schema import Column, DataError
@@ -85,6 +86,16 @@ def open_place(
     if master is not None:
         return _spark(text, columns, master)
     return _READERS[engine or "polars"](text, columns)
+
+
+def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irregular]]:
+    """Where CSV files are not of their declared form, file by file; none for other places. For their curator alone."""
+    text = _from_environment(str(source)).removeprefix("file://")
+    if "://" in text or text.endswith(_DUCKDB) or _kind(text, str(source)) != "csv":
+        return []
+    files = csv_files.list_files(text, written, secret=False)
+    found = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
+    return [(title, one) for title, one in found if one.count]
 
 
 def _from_environment(text: str) -> str:
