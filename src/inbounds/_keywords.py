@@ -10,8 +10,8 @@ from inbounds import _types
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _MEANINGS = {
-    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, where one "
-    "column is enough, a list, an array or a Series.",
+    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns), the path of a CSV, "
+    "Parquet or Excel file or, where one column is enough, a list, an array or a Series.",
     "column": "The column of the table.",
     "bounds": "Smallest and largest value that a record may hold, known without looking at the data; others are "
     "clipped.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 from inbounds.privacy.guarantee import Neighbours as Neighbours
@@ -24,7 +25,9 @@ Levels: TypeAlias = Sequence[Level]
 Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]
 # Names of libraries that are loaded when they are needed stay in quotes.
-Table: TypeAlias = Union[Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame"]
+Table: TypeAlias = Union[
+    Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame", str, Path
+]
 Data: TypeAlias = Union[Table, Sequence[object], "IntoSeries"]
 Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]

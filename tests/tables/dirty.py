@@ -279,7 +279,7 @@ def tables(records, keys):
     return {"pyarrow": table, "duckdb": connection.table("t"), "pandas": pd.DataFrame(objects)}
 
 
-def compare(number, folder):
+def compare(number, folder, *, engines=True):
     """One file by both readers and, where it is well formed, on other engines: what came of it, and faults."""
     file = make_file(number)
     path = Path(folder) / f"{number}.csv"
@@ -291,7 +291,7 @@ def compare(number, folder):
         return ("refused", []) if same else ("", [f"{number}: {'refused' if found is None else 'read'} alone: {words}"])
     expected = count_independently(records, file.keys)
     faults = [] if found == expected else [f"{number}: {found} is not {expected}"]
-    for name, table in tables(records, file.keys).items():
+    for name, table in tables(records, file.keys).items() if engines else ():
         if count(table) != expected:
             faults.append(f"{number} on {name}: another count")
     return "read", faults

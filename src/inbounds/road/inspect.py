@@ -42,8 +42,7 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
         frame = read_columns(data, [*columns, *probes(columns)])
         check_types(frame, columns)
     except DataError as error:
-        found = find_irregular_records(data.source, data.written) if isinstance(data, Place) and columns else []
-        return Inspection(irregular=tuple(found), refusal=str(error))
+        return Inspection(irregular=_find_irregular(data), refusal=str(error))
     rows, stated = count_rows(frame), next(iter(drafts.values())).terms.rows
     strays = tuple(count_strays(frame, columns))
     if stated not in (None, rows):
@@ -53,3 +52,11 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     except DataError as error:
         return Inspection(rows, strays, refusal=str(error), charged=True)
     return Inspection(rows, strays)
+
+
+def _find_irregular(data: Any) -> tuple[tuple[str, Irregular], ...]:
+    """Where a CSV file is not of its form; nothing of a file that is not there or has no header."""
+    try:
+        return tuple(find_irregular_records(data.source, data.written)) if isinstance(data, Place) else ()
+    except DataError:
+        return ()

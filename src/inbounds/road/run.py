@@ -200,7 +200,12 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
 def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> None:
     """Refuse a table whose types or public size are not what was stated."""
     check_types(frame, columns)
-    if rows is not None and count_rows(frame) != rows:
+    if rows is None:
+        return
+    size = count_rows(frame)
+    if not size:
+        raise DataError(f"the table has no rows, and rows={rows} was stated; is it the right file?")
+    if size != rows:
         raise other_size(rows)
 
 

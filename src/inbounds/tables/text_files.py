@@ -69,8 +69,8 @@ def _decompress(raw: BinaryIO) -> Any:
 
 def _to_utf_8(stream: Any, file: File) -> Iterator[bytes]:
     block, encoding = bytes(stream.read(BLOCK)), file.format.encoding
-    # With blocks of one byte, as in tests, a mark is in two of them.
-    block += bytes(stream.read(2)) if len(block) < 3 else b""
+    # More than a mark, also where blocks are of one byte, as in tests.
+    block += bytes(stream.read(4)) if len(block) < 4 else b""
     marked = block[:2] in _UTF_16_MARKS
     if encoding not in UTF_8:
         yield from _transcode(block, stream, file, marked=marked)
