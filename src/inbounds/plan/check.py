@@ -30,13 +30,19 @@ class Check:
     """
 
     inspection: Inspection
-    # Names of the releases that read a column, by the column's rule.
+    # Names of the releases that read a column, by the column's rule, in the order of the plan.
     readers: dict[Column, tuple[str, ...]]
 
     @property
     def passes(self) -> bool:
         """Whether a release would go through, as far as the table is concerned; the budget is not looked at."""
         return self.inspection.refusal is None
+
+    @property
+    def strays(self) -> list[Strays]:
+        """What was counted in each column, in the order of the plan."""
+        order = {column: place for place, column in enumerate(self.readers)}
+        return sorted(self.inspection.strays, key=lambda one: order.get(one.column, len(order)))
 
     @property
     def verdict(self) -> str:
@@ -58,13 +64,11 @@ class Check:
             share = f"{irregular.count} of {irregular.records} rows"
             yield f"{visible(title)}: {share} not of the declared form (line {begins}{more})"
             yield from (f"  {rule}" for rule in irregular.rules)
-        for strays in self.inspection.strays:
-            yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {self._list_readers(strays)})"
+        for strays in self.strays:
+            readers = ", ".join(map(visible, self.readers.get(strays.column, ("all",))))
+            yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers})"
             yield from (f"  {sentence}" for sentence in list_sentences(strays))
         yield visible(self.verdict)
-
-    def _list_readers(self, strays: Strays) -> str:
-        return ", ".join(map(visible, self.readers[strays.column]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -83,7 +87,7 @@ class Check:
                 {
                     "column": one.column.name,
                     "rule": describe_rule(one.column),
-                    "releases": list(self.readers[one.column]),
+                    "releases": list(self.readers.get(one.column, ())),
                     "missing": one.missing,
                     "unreadable": one.unreadable,
                     "below": one.below,
@@ -91,7 +95,7 @@ class Check:
                     "other": one.other,
                     "sentences": list(list_sentences(one)),
                 }
-                for one in found.strays
+                for one in self.strays
             ],
             "text": list(self.lines()),
         }
@@ -114,7 +118,7 @@ class Check:
                     " ".join(list_sentences(one)),
                 ],
             )
-            for one in self.inspection.strays
+            for one in self.strays
         ]
         rows = rows or [("", [""] * 6)]
         return render("list", caption=f"{NOTICE} {self.verdict}", heads=heads, rows=rows, rest="")
@@ -170,7 +174,8 @@ def check(plan: Plan | str | Path, data: Any = None) -> Check:
     drafts = plan.drafts()
     readers: dict[Column, tuple[str, ...]] = {}
     for name, draft in drafts.items():
-        for column in draft.columns:
+        # Drawn together with others, a draft counts their columns, too.
+        for column in (one for one in draft.columns if one in draft.record.statistic.inputs):
             readers[column] = (*readers.get(column, ()), name)
     return Check(inspect_table(place, drafts), readers)
 
@@ -200,7 +205,8 @@ def _of_missing(strays: Strays) -> Iterator[str]:
     many = count > 1
     verb = "are" if many else "is"
     unread = strays.unreadable
-    which = f"; {'it is no number' if not many else f'{unread} of them are no numbers'}" if unread else ""
+    some = f"{unread} of them {'are no numbers' if unread > 1 else 'is no number'}"
+    which = f"; {some if many else 'it is no number'}" if unread else ""
     if column.missing is None:
         yield f"{count} {verb} missing and {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
     elif column.missing is ELSEWHERE:

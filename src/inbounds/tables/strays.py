@@ -47,8 +47,7 @@ def count_strays(frame: Frame, columns: Sequence[Column]) -> list[Strays]:
 
     ``frame`` holds the columns, and `probes` of them where it has no types of its own.
     """
-    keys = [_two_keys(column) for column in columns]
-    found = iter(tally(frame, [Request((key,)) for pair in keys for key in pair]))
+    found = iter(_tally_each(frame, [key for column in columns for key in _two_keys(column)]))
     empty = _count_empty(frame, columns)
     made = []
     for column in columns:
@@ -61,6 +60,17 @@ def count_strays(frame: Frame, columns: Sequence[Column]) -> list[Strays]:
         unreadable = missing - empty.get(column.name, missing)
         made.append(Strays(column, missing, unreadable, below, above))
     return made
+
+
+# Keys of one pass: Dask does not group by ten.
+_MOST_KEYS = 6
+
+
+def _tally_each(frame: Frame, keys: Sequence[Key]) -> list[Cells]:
+    """The records in the cells of each key; Polars reads the table once for all of them."""
+    size = max(len(keys), 1) if frame.implementation.is_polars() else _MOST_KEYS
+    batches = [keys[start : start + size] for start in range(0, len(keys), size)]
+    return [cells for batch in batches for cells in tally(frame, [Request((key,)) for key in batch])]
 
 
 def _two_keys(column: Column) -> tuple[Key, Key]:
