@@ -23,6 +23,7 @@ NAMES = {
     "Releases",
     "__version__",
     "calibrate",
+    "check",
     "correlation",
     "count",
     "covariance",
@@ -47,7 +48,7 @@ NAMES = {
 
 def test_the_public_names_are_these():
     assert set(ib.__all__) == NAMES
-    assert len(NAMES) <= 28
+    assert len(NAMES) <= 29
     assert all(hasattr(ib, name) for name in NAMES)
 
 

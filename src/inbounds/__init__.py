@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         variance,
     )
     from inbounds.laws import Gaussian, GeneralizedGaussian, Laplace, Mechanism
+    from inbounds.plan.check import check
     from inbounds.plan.plan import Plan
     from inbounds.plan.release import release
     from inbounds.privacy import sensitivity
@@ -92,6 +93,7 @@ __all__ = [
     "Releases",
     "__version__",
     "calibrate",
+    "check",
     "correlation",
     "count",
     "covariance",
@@ -120,6 +122,7 @@ _PLACES = {
     **dict.fromkeys(("Release", "Releases"), "record"),
     "Plan": "plan.plan",
     "calibrate": "privacy.calibrate",
+    "check": "plan.check",
     "preview": "forecasts.preview",
     "privacy_loss": "privacy.loss",
     "release": "plan.release",

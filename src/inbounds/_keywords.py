@@ -12,8 +12,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
 
 _MEANINGS = {
-    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns) or, for a "
-    "statistic of one column, a list, an array or a Series.",
+    "data": "A table (pandas, Polars, PyArrow, DuckDB, Spark, Dask, Ibis, a dictionary of columns), the path of a CSV, "
+    "Parquet or Excel file or, for a statistic of one column, a list, an array or a Series.",
     "column": "The name of the column in the table.",
     "bounds": "The smallest and the largest value that a record may have, known without looking at the data. Values "
     "outside are clipped.",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 from inbounds.privacy.guarantee import Neighbours as Neighbours
@@ -30,7 +31,9 @@ Missing: TypeAlias = Number | Literal["skip"]
 Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]
 # These libraries are loaded only when they are needed, so their names are in quotes.
-Table: TypeAlias = Union[Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame"]
+Table: TypeAlias = Union[
+    Mapping[str, "Sequence[object] | np.ndarray[Any, Any]"], "np.ndarray[Any, Any]", "IntoFrame", str, Path
+]
 Data: TypeAlias = Union[Table, Sequence[object], "IntoSeries"]
 Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]

@@ -171,7 +171,7 @@ def test_a_postgresql_server(monkeypatch):
 )
 def test_bad_places(tmp_path, monkeypatch, source, how, words):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mixed.txt").write_text("")
+    (tmp_path / "mixed.doc").write_text("")
     with pytest.raises((ValueError, TypeError)) as caught:
         open_place(source, COLUMNS, **how)
     assert words in str(caught.value)

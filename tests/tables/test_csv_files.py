@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds.tables import csv_files
-from inbounds.tables.csv_files import File, check_structure, read_header, scan
+from inbounds.tables import text_files
+from inbounds.tables.csv_files import read_header, scan
+from inbounds.tables.csv_structure import check_structure
 from inbounds.tables.schema import DataError, Levels, Numeric
+from inbounds.tables.text_files import File
 
 
 def parse(content):
@@ -59,7 +61,7 @@ def a_file(tmp_path, content, name="t.csv"):
 @pytest.mark.parametrize("block", [1, 2, 3, 7, 1 << 20])
 def test_every_short_file_is_read_as_byte_by_byte(tmp_path, monkeypatch, block):
     """Files of the bytes that matter: refused alike, or read alike, wherever blocks end."""
-    monkeypatch.setattr(csv_files, "_BLOCK", block)
+    monkeypatch.setattr(text_files, "BLOCK", block)
     rng, seen = random.Random(block), {True: 0, False: 0}
     for _ in range(1500):
         header = rng.choice([b"a\n", b"a,b\n", b"a,b\r\n", b'"a","b"\n', b'"a\n","b,"\n'])
@@ -106,7 +108,7 @@ def test_headers(tmp_path):
         (b"\n1\n", "has no header"),
         (b"\xff,a\n", "is not text in UTF-8"),
         (b'"a"b,c\n', "has a quote where none belongs"),
-        ("a,b\n1,2\n".encode("utf-16"), "is in UTF-16; save it as UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), 'is in UTF-16; write encoding = "utf-16"'),
     ):
         with pytest.raises(DataError, match=words):
             read_header(a_file(tmp_path, content))

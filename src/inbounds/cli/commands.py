@@ -1,7 +1,8 @@
 """The command ``inbounds``.
 
 Results are written to files and, with ``--json``, to standard output. Messages and progress are written to standard
-error, progress only on a terminal. Exit status: 0 success, 1 an audit found a fault in a mechanism, 2 bad input (with
+error, progress only on a terminal. Exit status: 0 success, 1 an audit found a fault in a mechanism or a check
+found that a release would be refused, 2 bad input (with
 one clear message), 3 refused by the budget, 130 or 143 interrupted.
 """
 
@@ -18,6 +19,7 @@ from inbounds._check import choice
 from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
 from inbounds.audit.command import audit
+from inbounds.cli.check import check
 from inbounds.cli.terminal import announce_look_alikes, parse_whole, progress_bar, say, show, show_steps
 
 _INTERRUPTED, _REFUSED = 130, 3
@@ -58,10 +60,15 @@ def _inbounds(
 
 @plans.command("init", short_help="skeleton of a plan for a table")
 def plan_init(
-    source: Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, a DuckDB file or a PostgreSQL URL")],
+    source: Annotated[
+        str, typer.Argument(metavar="DATA", help="CSV, Parquet, Excel, a DuckDB file or a PostgreSQL URL")
+    ],
     out: Annotated[Path, typer.Option(help="the plan to write; - for standard output")] = Path("plan.toml"),
     table: Annotated[str | None, typer.Option(help="the table of a DuckDB file or a PostgreSQL server")] = None,
     engine: Annotated[str | None, typer.Option(help="polars, duckdb, dask or spark")] = None,
+    separator: Annotated[str, typer.Option(help="of a CSV file: the character between two fields")] = ",",
+    encoding: Annotated[str, typer.Option(help="of a CSV file")] = "utf-8",
+    sheet: Annotated[str | None, typer.Option(help="of an Excel file")] = None,
 ) -> None:
     """Write the skeleton of a plan for a table.
 
@@ -70,11 +77,12 @@ def plan_init(
 
     Example: inbounds plan init survey.csv
     """
-    from inbounds.plan.template import skeleton
+    from inbounds.plan.template import Format, skeleton
 
     if str(out) != "-" and out.exists():
         raise ValueError(f"{str(out)!r} exists already; name another file with --out")
-    text = skeleton(source, table=table, engine=engine)
+    written = Format(separator="\t" if separator == "\\t" else separator, encoding=encoding, sheet=sheet)
+    text = skeleton(source, table=table, engine=engine, written=written)
     if str(out) == "-":
         print(text, end="")
         return
@@ -290,6 +298,7 @@ def demo(
         say(f"next, change {plan} and run: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
 
 
+app.command(short_help="for the curator: what a plan's rules would do with its table")(check)
 app.command(short_help="test the library's own mechanisms")(audit)
 
 

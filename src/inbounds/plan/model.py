@@ -3,6 +3,7 @@
 The descriptions are shown to users: in the JSON schema, and on the reference page that is made from it.
 """
 
+from dataclasses import fields
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -11,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import registered
+from inbounds.tables.formats import ENCODINGS, PLAIN, Format
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
@@ -32,10 +34,26 @@ class Data(Part):
     """The table, and what is public about it."""
 
     source: str | None = Field(
-        None, repr=False, description="CSV or Parquet (also globs, folders), a DuckDB file, postgresql://, env:NAME"
+        None, repr=False, description="CSV or Parquet (globs, folders), Excel, a DuckDB file, postgresql://, env:NAME"
     )
     table: str | None = Field(None, description="the table of a DuckDB file or a PostgreSQL server")
     engine: str | None = Field(None, description="polars, duckdb, dask, spark, spark://host:port or sc://host:port")
+    separator: StrictStr = Field(PLAIN.separator, description="of a CSV file: the character between two fields")
+    quote: StrictStr = Field(PLAIN.quote, description="of a CSV file: the character around a field; empty for none")
+    decimal: StrictStr = Field(
+        PLAIN.decimal, description="of a CSV file: the character before decimals, a point or a comma"
+    )
+    thousands: StrictStr | None = Field(None, description="of a CSV file: the character between groups of three digits")
+    encoding: StrictStr = Field(PLAIN.encoding, description=f"of a CSV file: {', '.join(ENCODINGS)}")
+    null_values: list[StrictStr] = Field(
+        default_factory=list, description="fields of a CSV or Excel file that are missing values, beside empty ones"
+    )
+    header: StrictBool = Field(
+        True,
+        description="whether a CSV or Excel file begins with names; without them columns are column_1, column_2, ...",
+    )
+    skip_lines: StrictInt = Field(0, description="lines of a CSV file, or rows of a sheet, above the header")
+    sheet: StrictStr | None = Field(None, description="the sheet of an Excel file; the only one if not given")
     rows: StrictInt | None = Field(None, ge=1, le=_MOST, description="the public number of rows, under 'substitute'")
     expected_rows: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="about how many rows, under 'add-remove'; for previews"
@@ -45,6 +63,12 @@ class Data(Part):
     )
     where: str | None = Field(None, description="a condition for all releases; see release.where")
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="the most rows that one person may have")
+
+    @property
+    def written(self) -> Format:
+        """How the file writes its table; `ValueError` or `TypeError` with the key that is wrong as its first word."""
+        keys = {field.name: getattr(self, field.name) for field in fields(Format)}
+        return Format(**keys | {"null_values": tuple(self.null_values)})
 
 
 class Budget(Part):

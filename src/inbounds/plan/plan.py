@@ -191,6 +191,11 @@ class Plan(Part):
                 "data.rows: cannot be given with neighbours = 'add-remove', where the number of rows is protected; "
                 "give expected_rows, about how many there are",
             )
+        try:
+            _ = self.data.written
+        except (ValueError, TypeError) as error:
+            key, _, rule = str(error).partition(" ")
+            yield "data", f"data.{key}: {rule}"
         seen = set()
         # Levels with their types, because 1 == True.
         levels = {name: {(type(one), one) for one in rule.levels or ()} for name, rule in self.columns.items()}
@@ -326,7 +331,11 @@ class Plan(Part):
         """Where the table is, or None if the plan does not say."""
         if self.data.source is None:
             return None
-        return Place(self.data.source, self.data.table, self.data.engine)
+        return self.place_of(self.data.source)
+
+    def place_of(self, source: str) -> Place:
+        """A table at another place, which is written as the plan's own."""
+        return Place(source, self.data.table, self.data.engine, self.data.written)
 
     @property
     def account(self) -> Account | None:

@@ -27,7 +27,7 @@ def release(
     plan
         A `Plan`, or the file of one.
     data
-        A table to use instead of the plan's source.
+        A table of any kind, or a path or URL, to use instead of the plan's source. Files are read as the plan says.
     ledger
         A file to use instead of the plan's ledger, or an `inbounds.ledger.Account` of the plan's dataset.
     new
@@ -68,7 +68,7 @@ def release(
     plan = plan if isinstance(plan, Plan) else Plan.load(plan)
     account = _account(plan, ledger)
     drafts = plan.drafts()
-    place = plan.place if data is None else data
+    place = find_place(plan, data)
 
     def source() -> Any:
         if place is None:
@@ -79,6 +79,11 @@ def release(
     dataset = plan.budget.dataset if account is None else account.dataset
     handed = None if data is None else "the plan"
     return walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
+
+
+def find_place(plan: Plan, data: Any) -> Any:
+    """Where the table of a plan lives, or a table; None if nobody says."""
+    return plan.place if data is None else plan.place_of(str(data)) if isinstance(data, str | Path) else data
 
 
 def _account(plan: Plan, ledger: Any) -> Account | None:

@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from inbounds._text import is_unseen
 from inbounds.road.run import Place, columns_of
+from inbounds.tables.formats import PLAIN, UNTYPED
+from inbounds.tables.formats import Format as Format
 
 _RULES = {
     "integer": "bounds = [LOWER, UPPER]",
@@ -16,7 +18,7 @@ _RULES = {
 }
 
 
-def skeleton(source: str, *, table: str | None = None, engine: str | None = None) -> str:
+def skeleton(source: str, *, table: str | None = None, engine: str | None = None, written: Format = PLAIN) -> str:
     """Write an unfinished plan for a table. No bound, level or number of rows is read from the data.
 
     They must be public, that is known without the data, so a person has to fill them in.
@@ -27,10 +29,10 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             "variable and write env:NAME"
         )
     if Path(source).is_file() and not Path(source).stat().st_size:
-        raise ValueError(f"the file {source!r} is empty: its first line must have the names of the columns")
-    columns = columns_of(Place(source, table, engine))
-    if source.endswith((".csv", ".csv.gz", ".csv.zst")):
-        # A CSV file has no types, and its values are not looked at.
+        raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
+    columns = columns_of(Place(source, table, engine, written))
+    if source.endswith(UNTYPED):
+        # A file without types, whose values are not looked at.
         columns = dict.fromkeys(columns, "")
         if any(_is_number(name) for name in columns):
             # The message does not show the line, because it may be a record.
@@ -40,6 +42,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             )
     where = [f"source = {_quote(source)}"]
     where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
+    where += [f"{name} = {_write(value)}" for name, value in written.declared.items()]
     # Records and reports show this name, so it holds nothing of an address or of a variable.
     elsewhere = "://" in source or source.startswith("env:")
     plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
@@ -96,6 +99,13 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _write(value: object) -> str:
+    """Text, a list of texts, a whole number or a truth in TOML."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_quote, value))}]"
+    return _quote(value) if isinstance(value, str) else str(value).lower()
 
 
 def _quote(text: str) -> str:

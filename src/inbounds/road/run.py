@@ -7,6 +7,7 @@ value of the table is read, and the result is on the disk before it is returned.
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from inbounds import ledger as ledgers
@@ -21,8 +22,10 @@ from inbounds.record.selection import draft_statistic
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.record.statistic import Statistic
 from inbounds.road.draw import draw, take
-from inbounds.tables.answers import records
+from inbounds.tables.answers import Cells, records
 from inbounds.tables.engine import TooManyRows, count_rows, tally
+from inbounds.tables.formats import PLAIN, Format
+from inbounds.tables.names import find_separator, require_names
 from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError
@@ -37,6 +40,7 @@ class Place:
     source: str = field(repr=False)
     table: str | None = None
     engine: str | None = None
+    written: Format = PLAIN
 
 
 def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None, ledger: Any = None) -> Release:
@@ -131,10 +135,17 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
 
     Nothing is drawn before all of them are checked.
     """
-    rows = next(iter(drafts.values())).terms.rows
     # Of releases that are drawn together only the first is counted and drawn.
     first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
     asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
+    tables = count_exactly(frame, asked)
+    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
+    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+
+
+def count_exactly(frame: Frame, asked: Mapping[str, Draft]) -> dict[str, list[Cells]]:
+    """The exact cells of several drafts, in one pass; `DataError` for a table that one of them refuses."""
+    rows = next(iter(asked.values())).terms.rows
     try:
         counted = iter(
             tally(frame, [one for draft in asked.values() for one in draft.requests], most=rows or MOST_ROWS)
@@ -152,8 +163,7 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
             raise DataError("the groups of the table do not have the sizes given as sizes=")
         if draft.check is not None:
             draft.check(*tables[name])
-    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
-    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    return tables
 
 
 def _draw_of(name: str, draft: Draft) -> str | Group:
@@ -168,6 +178,7 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     """A table ready to be counted, and the terms with its public size."""
     columns = statistic.inputs
     stated = check_rows(rows, terms)
+    data = open_place(data, columns) if isinstance(data, str | Path) else data
     if terms.protects_rows:
         return read(data, columns), terms
     frame = read(data, columns)
@@ -185,10 +196,7 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     rows is public, and with ``"add-remove"`` it is not looked at.
     """
     columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
-    table = open_place(data.source, columns, table=data.table, engine=data.engine) if isinstance(data, Place) else data
-    if isinstance(data, Place):
-        _require_columns(table, columns)
-    frame = read(table, columns)
+    frame = read_columns(data, columns)
     check_columns(frame, columns, drafts[0].terms.rows)
     return frame
 
@@ -196,29 +204,32 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
 def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> None:
     """Refuse a table that does not have the types and the public number of rows that were given."""
     check_types(frame, columns)
-    if rows is not None and count_rows(frame) != rows:
+    if rows is None:
+        return
+    size = count_rows(frame)
+    if not size:
+        raise DataError(f"the table has no rows, and rows={rows} was stated; is it the right file?")
+    if size != rows:
         raise other_size(rows)
 
 
-def _require_columns(table: Any, columns: Sequence[Column]) -> None:
-    """Refuse a table without all columns. The message does not name those it has: a first line may be a record."""
-    names = read(table, []).collect_schema().names()
-    # Polars gives this name to the second of two columns of the same name.
-    if twice := [repr(column.name) for column in columns if f"{column.name}_duplicated_0" in names]:
-        raise DataError(f"the table has two columns named {twice[0]}; rename one")
-    if missing := list(dict.fromkeys(repr(column.name) for column in columns if column.name not in names)):
-        what = f"column{'s' * (len(missing) > 1)} {', '.join(missing)}"
-        raise DataError(f"the table has no {what}; the first line of a CSV file must be its header")
+def read_columns(data: Any, columns: Sequence[Column]) -> Frame:
+    """The columns of the table at a `Place`, or of one that the caller has."""
+    if not isinstance(data, Place):
+        return read(data, columns)
+    table = open_place(data.source, columns, table=data.table, engine=data.engine, written=data.written)
+    require_names(read(table, []).collect_schema().names(), columns)
+    return read(table, columns)
 
 
 def columns_of(place: Place) -> dict[str, str]:
-    """The names and types of the columns of a table. No value is read, so the types of a CSV file are not known."""
-    columns: list[Column] = []
-    frame = read(open_place(place.source, columns, table=place.table, engine=place.engine), columns)
-    names = frame.collect_schema()
-    if len(names) == 1 and any(mark in next(iter(names)) for mark in ";\t|"):
+    """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
+    table = open_place(place.source, None, table=place.table, engine=place.engine, written=place.written)
+    names = read(table, []).collect_schema()
+    if mark := find_separator(list(names), place.written.separator):
         raise DataError(
-            "the file has only one column, because its first line has no commas; save it with commas between columns"
+            f"the file has one column, and its name is the whole first line: say that {mark!r} separates the columns "
+            "(--separator; separator = ... in a plan)"
         )
     return {name: _kind(dtype) for name, dtype in names.items()}
 
@@ -242,7 +253,7 @@ def column_name(column: Any, data: Any) -> str:
     own = getattr(data, "name", None) if is_column(data) else None
     own = own if isinstance(own, str) and own else None
     if column is None:
-        if is_table(data):
+        if isinstance(data, str | Path) or is_table(data):
             raise TypeError("column must be given for a table, as in mean(table, 'age', ...)")
         return own or UNNAMED
     if not isinstance(column, str):

@@ -4,8 +4,9 @@ Nothing is read here but names and types of columns, and whether a CSV file is o
 and types made from its values could be flipped by one record: they are taken from the columns' public rules instead.
 
 ========================== ====================================================================================
-``data.csv``                 also globs, folders, and compressed ones (gz, zst); by one reader for all, on this machine
-                             (`inbounds.tables.csv_files`)
+``data.csv``                 also .tsv and .txt, globs, folders, and compressed ones (gz, zst); by one reader for all,
+                             on this machine (`inbounds.tables.csv_files`); ``written`` says how they are written
+``data.xlsx``                one sheet (`inbounds.tables.excel_files`)
 ``data.parquet``             also globs and folders; by Polars, streaming, unless ``engine`` says ``"duckdb"``,
                              ``"dask"``, ``"spark"``, ``"spark://host:port"`` or, by Spark Connect, ``"sc://host:port"``
 ``data.duckdb``              with ``table``; opened for reading only
@@ -24,7 +25,9 @@ from typing import Any
 from weakref import finalize
 
 from inbounds import _check
-from inbounds.tables import csv_files
+from inbounds.tables import csv_files, excel_files
+from inbounds.tables.csv_irregular import Irregular, find_irregular
+from inbounds.tables.formats import CSV, EXCEL, PLAIN, Format
 from inbounds.tables.parquet_files import Group, group_files
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
@@ -35,9 +38,17 @@ _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
-def open_place(source: Any, columns: Sequence[Column], *, table: str | None = None, engine: str | None = None) -> Any:
+def open_place(
+    source: Any,
+    columns: Sequence[Column] | None,
+    *,
+    table: str | None = None,
+    engine: str | None = None,
+    written: Format = PLAIN,
+) -> Any:
     """claim:located. The table at a place, as a lazy frame of the engine that reads it.
 
+    None for the columns asks for their names and types alone; no record of a CSV file is read then.
     Errors name the file or the variable, never what a URL holds.
     """
     if not isinstance(source, str | Path) or not str(source):
@@ -49,25 +60,42 @@ def open_place(source: Any, columns: Sequence[Column], *, table: str | None = No
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, or the address of a Spark server")
     if text.startswith(("postgresql://", "postgres://")):
         _only(engine, (), "a PostgreSQL server")
-        return _postgres(text, _check_table_name(table, "a PostgreSQL server"))
+        _require_takes(written, (), "a PostgreSQL server")
+        return _postgres(text, table)
     if "://" in text and not text.startswith(("s3://", "gs://", "az://", "hdfs://")):
         raise ValueError("source must be a path, or a URL that begins with postgresql:// or the name of a file store")
     if text.endswith(_DUCKDB):
         _only(engine, ("duckdb",), "a DuckDB file")
-        return _duckdb_file(text, _check_table_name(table, "a DuckDB file"), str(source))
+        _require_takes(written, (), "a DuckDB file")
+        return _duckdb_file(text, table, str(source))
     if table is not None:
         raise ValueError("table= belongs to a DuckDB file or a PostgreSQL server; a path says which files there are")
-    kind = _kind(text, str(source))
-    if kind == "csv":
+    kind, secret = _kind(text, str(source)), str(source).startswith("env:")
+    if kind in ("csv", "excel"):
+        called = {"csv": "a CSV file", "excel": "an Excel file"}[kind]
         if engine not in (None, "polars") or "://" in text:
             raise ValueError(
-                "a CSV file is read by one reader, on this machine, so that one of its records is one record on every "
+                f"{called} is read by one reader, on this machine, so that one of its records is one record on every "
                 "engine: leave engine= out and copy the file here, or convert it to Parquet"
             )
-        return csv_files.scan(text, columns, secret=str(source).startswith("env:"))
+        _require_takes(written, _KEYS[kind], called)
+        scan = csv_files.scan if kind == "csv" else excel_files.scan
+        return scan(text, columns, written=written, secret=secret)
+    _require_takes(written, (), "a Parquet file")
+    columns = columns or ()
     if master is not None:
         return _spark(text, columns, master)
     return _READERS[engine or "polars"](text, columns)
+
+
+def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irregular]]:
+    """Where CSV files are not of their declared form, file by file; none for other places. For their curator alone."""
+    text = _from_environment(str(source)).removeprefix("file://")
+    if "://" in text or text.endswith(_DUCKDB) or _kind(text, str(source)) != "csv":
+        return []
+    files = csv_files.list_files(text, written, secret=False)
+    found = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
+    return [(title, one) for title, one in found if one.count]
 
 
 def _from_environment(text: str) -> str:
@@ -85,14 +113,39 @@ def _only(engine: str | None, engines: Sequence[str], what: str) -> None:
         raise ValueError(f"{what} does its own work: leave engine= out")
 
 
-def _check_table_name(table: Any, what: str) -> str:
-    if not isinstance(table, str) or not table:
-        raise ValueError(f"{what} needs table=, the name of the table or view to read")
-    return table
+# The keys of a format that a kind of file takes.
+_KEYS = {
+    "csv": ("separator", "quote", "decimal", "thousands", "encoding", "null_values", "header", "skip_lines"),
+    "excel": ("sheet", "null_values", "header", "skip_lines"),
+}
+
+
+def _require_takes(written: Format, keys: Sequence[str], what: str) -> None:
+    """Refuse keys that say nothing about a place of this kind."""
+    if idle := [key for key in written.declared if key not in keys]:
+        owner = "an Excel file" if idle[0] == "sheet" else "a CSV file"
+        raise ValueError(f"{idle[0]} belongs to {owner}, and the source is {what}: leave {idle[0]} out")
+
+
+def _check_table_name(table: Any, what: str, list_tables: Callable[[], Sequence[str]]) -> str:
+    """The name of the table to read; without one, an error with the names that there are, which are public."""
+    if isinstance(table, str) and table:
+        return table
+    try:
+        names = list(list_tables())
+    except Exception:
+        # A server that cannot be reached: what it says may quote its address.
+        names = []
+    there = f"; it has {', '.join(map(repr, names[:_FEW]))}{', ...' * (len(names) > _FEW)}" if names else ""
+    raise ValueError(f"{what} needs table=, the name of the table or view to read, under [data] of a plan{there}")
+
+
+# Names of tables in a message.
+_FEW = 20
 
 
 def _kind(text: str, shown: str) -> str:
-    """Whether files are CSV or Parquet: by their names, or by those in a folder.
+    """Whether files are CSV, Parquet or Excel: by their names, or by those in a folder.
 
     Messages show the source as it was given: what a variable holds may be secret. So may something like an address.
     """
@@ -104,14 +157,16 @@ def _kind(text: str, shown: str) -> str:
     elif not has_magic(text) and "://" not in text and not path.exists():
         raise DataError(f"there is no file {shown}")
     kinds = {_suffix(name) for name in names}
-    if kinds not in ({"csv"}, {"parquet"}):
-        raise ValueError(f"source must be Parquet or CSV files of one kind, got {shown}")
+    if kinds not in ({"csv"}, {"parquet"}, {"excel"}) or (kinds == {"excel"} and not path.is_file()):
+        raise ValueError(f"source must be Parquet or CSV files of one kind, or one Excel file (.xlsx), got {shown}")
     return kinds.pop()
 
 
 def _suffix(name: str) -> str:
-    if name.endswith(csv_files.SUFFIXES):
+    if name.endswith(CSV):
         return "csv"
+    if name.endswith(EXCEL):
+        return "excel"
     return "parquet" if name.endswith((".parquet", ".pq")) else ""
 
 
@@ -210,7 +265,7 @@ _READERS: dict[str, Callable[[str, Sequence[Column]], Any]] = {
 }
 
 
-def _duckdb_file(text: str, table: str, shown: str) -> Any:
+def _duckdb_file(text: str, table: str | None, shown: str) -> Any:
     """A table or view of the file by its name: DuckDB itself would also take the name of another file for one."""
     duckdb = _import_engine("duckdb", "duckdb", "a DuckDB file")
     if not Path(text).exists():
@@ -220,13 +275,20 @@ def _duckdb_file(text: str, table: str, shown: str) -> Any:
     known = guard(lambda: connection.execute(f"{listed} WHERE table_catalog = current_database()").fetchall())
     names = {f"{schema}.{name}": (schema, name) for schema, name, _ in known}
     names |= {name: (schema, name) for schema, name, current in known if schema == current}
+    table = _check_table_name(table, "a DuckDB file", lambda: _shortest(names))
     if table not in names:
         raise DataError(f"the DuckDB file has no table or view {table!r}")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
     return guard(lambda: connection.sql(f"SELECT * FROM {quoted}"))
 
 
-def _postgres(url: str, table: str) -> Any:
+def _shortest(names: dict[str, tuple[str, str]]) -> list[str]:
+    """One name for each table: that without its schema, where there is one."""
+    short = {place: name for name, place in sorted(names.items(), key=lambda item: -len(item[0]))}
+    return sorted(short.values())
+
+
+def _postgres(url: str, table: str | None) -> Any:
     """Through Ibis, which lets the server add up; psycopg carries it. No part of the URL is ever shown.
 
     The address is read by libpq itself, so that what psql understands is understood, and what it refuses is refused.
@@ -234,12 +296,18 @@ def _postgres(url: str, table: str) -> Any:
     ibis = _import_engine("ibis", "postgres", "a PostgreSQL server")
     conninfo = _import_engine("psycopg.conninfo", "postgres", "a PostgreSQL server")
     parameters = _parameters(conninfo.conninfo_to_dict, url)
-    schema, _, name = table.rpartition(".")
 
-    def connect() -> Any:
+    def enter() -> Any:
         connection = ibis.postgres.connect(**parameters)
         # The server is left when nobody has the table any more.
         finalize(connection, connection.con.close)
+        return connection
+
+    table = _check_table_name(table, "a PostgreSQL server", lambda: sorted(enter().list_tables()))
+    schema, _, name = table.rpartition(".")
+
+    def connect() -> Any:
+        connection = enter()
         found = connection.table(name, database=schema or None)
         casts = _domains(connection, schema, name, found)
         return found.cast(casts) if casts else found

@@ -1,0 +1,249 @@
+"""What a plan's rules would do with its table, in words: before a release, for the curator's eyes only."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from inbounds._html import render
+from inbounds._text import visible
+from inbounds.plan.plan import Plan, PlanError
+from inbounds.plan.release import find_place
+from inbounds.road.inspect import Inspection, inspect_table
+from inbounds.tables.schema import ELSEWHERE, Column, Levels, Numeric, short
+from inbounds.tables.strays import Strays
+
+NOTICE = (
+    "For the curator's eyes only: these are exact numbers of the table, without noise. Do not pass them on. "
+    "Nothing was charged."
+)
+_AFTER = "would have a release refused, after the charge"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Check:
+    """What a plan's rules would do with its table.
+
+    It holds exact numbers of the table, so that it is as confidential as the table itself. Its ``repr`` shows none of
+    them; ``str`` and a notebook show them all.
+    """
+
+    inspection: Inspection
+    # Names of the releases that read a column, by the column's rule, in the order of the plan.
+    readers: dict[Column, tuple[str, ...]]
+
+    @property
+    def passes(self) -> bool:
+        """Whether a release would go through, as far as the table is concerned; the budget is not looked at."""
+        return self.inspection.refusal is None
+
+    @property
+    def strays(self) -> list[Strays]:
+        """What was counted in each column, in the order of the plan."""
+        order = {column: place for place, column in enumerate(self.readers)}
+        return sorted(self.inspection.strays, key=lambda one: order.get(one.column, len(order)))
+
+    @property
+    def verdict(self) -> str:
+        """Whether a release would go through, and if not, why and when it would be refused."""
+        found = self.inspection
+        if found.refusal is None:
+            return "A release would go through, as far as the table is concerned."
+        when = "after the charge" if found.charged else "before the charge"
+        return f"A release would be refused {when}: {found.refusal}"
+
+    def lines(self) -> Iterator[str]:
+        """The whole text, line by line."""
+        yield NOTICE
+        if self.inspection.rows is not None:
+            yield f"{self.inspection.rows} rows"
+        for title, irregular in self.inspection.irregular:
+            begins = ", ".join(map(str, irregular.lines))
+            more = ", ..." if irregular.count > len(irregular.lines) else ""
+            share = f"{irregular.count} of {irregular.records} rows"
+            yield f"{visible(title)}: {share} not of the declared form (line {begins}{more})"
+            yield from (f"  {rule}" for rule in irregular.rules)
+        for strays in self.strays:
+            readers = ", ".join(map(visible, self.readers.get(strays.column, ("all",))))
+            yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers})"
+            yield from (f"  {sentence}" for sentence in list_sentences(strays))
+        yield visible(self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        found = self.inspection
+        return {
+            "notice": NOTICE,
+            "passes": self.passes,
+            "verdict": self.verdict,
+            "refused_after_charge": found.charged,
+            "rows": found.rows,
+            "irregular": [
+                {"file": title, "rows": one.count, "lines": list(one.lines), "rules": list(one.rules)}
+                for title, one in found.irregular
+            ],
+            "columns": [
+                {
+                    "column": one.column.name,
+                    "rule": describe_rule(one.column),
+                    "releases": list(self.readers.get(one.column, ())),
+                    "missing": one.missing,
+                    "unreadable": one.unreadable,
+                    "below": one.below,
+                    "above": one.above,
+                    "other": one.other,
+                    "sentences": list(list_sentences(one)),
+                }
+                for one in self.strays
+            ],
+            "text": list(self.lines()),
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<Check: a release would {'go through' if self.passes else 'be refused'}; print() shows what was counted>"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        heads = ["", "missing", "no number", "below", "above", "no level", "what happens"]
+        rows = [
+            (
+                f"{one.column.name} ({describe_rule(one.column)})",
+                [
+                    *map(str, (one.missing, one.unreadable, one.below, one.above, one.other)),
+                    " ".join(list_sentences(one)),
+                ],
+            )
+            for one in self.strays
+        ]
+        rows = rows or [("", [""] * 6)]
+        return render("list", caption=f"{NOTICE} {self.verdict}", heads=heads, rows=rows, rest="")
+
+
+def check(plan: Plan | str | Path, data: Any = None) -> Check:
+    """Say what a plan's rules would do with its table, before a release: for the curator's eyes only.
+
+    Reads the table and counts, exactly, which fields are missing, are no numbers or no levels, or lie beyond the
+    bounds. Charges nothing, writes nothing, and looks at no ledger.
+
+    Parameters
+    ----------
+    plan
+        A `Plan`, or the file of one.
+    data
+        A table of any kind, or a path or URL, in place of the plan's source.
+
+    Returns
+    -------
+    Check
+        What was counted, in words; ``passes`` says whether a release would go through. It is as confidential as the
+        table.
+
+    Raises
+    ------
+    PlanError, TypeError, ValueError
+        For mistakes in the plan, or data that are no table.
+
+    Examples
+    --------
+    >>> plan = Plan.of({
+    ...     "data": {"rows": 3},
+    ...     "budget": {"epsilon": 1},
+    ...     "columns": {"age": {"bounds": [18, 100], "missing": 50}},
+    ...     "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
+    ... })
+    >>> made = check(plan, {"age": [17, "unknown", 30]})
+    >>> made.passes
+    True
+    >>> print(made)
+    For the curator's eyes only: ...
+    3 rows
+    age (bounds 18 to 100; for age)
+      1 is missing and counts as 50; it is no number.
+      1 is below 18 and counts as 18.
+    A release would go through, as far as the table is concerned.
+    """
+    plan = plan if isinstance(plan, Plan) else Plan.load(plan)
+    place = find_place(plan, data)
+    if place is None:
+        raise PlanError(["data.source: must be given, or a table as data="])
+    drafts = plan.drafts()
+    readers: dict[Column, tuple[str, ...]] = {}
+    for name, draft in drafts.items():
+        # Drawn together with others, a draft counts their columns, too.
+        for column in (one for one in draft.columns if one in draft.record.statistic.inputs):
+            readers[column] = (*readers.get(column, ()), name)
+    return Check(inspect_table(place, drafts), readers)
+
+
+def describe_rule(column: Column) -> str:
+    """A column's rule in a few words."""
+    if isinstance(column, Levels):
+        return f"{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
+    ends = (column.lower, column.upper) if isinstance(column, Numeric) else (column.edges[0], column.edges[-1])
+    return f"{'bounds' if isinstance(column, Numeric) else 'edges'} {short(ends[0])} to {short(ends[1])}"
+
+
+def list_sentences(strays: Strays) -> Iterator[str]:
+    """What happens to the records that a rule does not take as they are, a sentence for each kind."""
+    column, quiet = strays.column, True
+    for sentence in (*_of_missing(strays), *_of_others(strays), *_of_clipped(strays)):
+        quiet = False
+        yield sentence
+    if quiet:
+        yield f"All are taken as they are{'' if isinstance(column, Levels) else ', rounded to the step'}."
+
+
+def _of_missing(strays: Strays) -> Iterator[str]:
+    count, column = strays.missing, strays.column
+    if not count:
+        return
+    many = count > 1
+    verb = "are" if many else "is"
+    unread = strays.unreadable
+    some = f"{unread} of them {'are no numbers' if unread > 1 else 'is no number'}"
+    which = f"; {some if many else 'it is no number'}" if unread else ""
+    if column.missing is None:
+        yield f"{count} {verb} missing and {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
+    elif column.missing is ELSEWHERE:
+        yield f"{count} {verb} missing and {verb} not counted{which}."
+    else:
+        yield f"{count} {verb} missing and count{'' if many else 's'} as {_show(column.missing)}{which}."
+
+
+def _of_others(strays: Strays) -> Iterator[str]:
+    count, column = strays.other, strays.column
+    if not count or not isinstance(column, Levels):
+        return
+    verb = "are" if count > 1 else "is"
+    if column.other is None:
+        way = f"declare other = ... for {column.name!r} under [columns], or add levels"
+        way = "name the one to count with level = ..." if column.keywords[0] == "level" else way
+        yield f"{count} {verb} no level and {_AFTER}: {way}."
+    elif column.other is ELSEWHERE:
+        yield f"{count} {verb} no level and {verb} not counted."
+    else:
+        yield f"{count} {verb} no level and count{'' if count > 1 else 's'} as {_show(column.other)}."
+
+
+def _of_clipped(strays: Strays) -> Iterator[str]:
+    column = strays.column
+    if isinstance(column, Levels):
+        return
+    ends = (column.lower, column.upper) if isinstance(column, Numeric) else (column.edges[0], column.edges[-1])
+    for count, side, end, cell in (
+        (strays.below, "below", ends[0], "first"),
+        (strays.above, "above", ends[1], "last"),
+    ):
+        if count:
+            verb, counts = ("are", "count") if count > 1 else ("is", "counts")
+            into = f"as {short(end)}" if isinstance(column, Numeric) else f"in the {cell} interval"
+            yield f"{count} {verb} {side} {short(end)} and {counts} {into}."
+
+
+def _show(value: Any) -> str:
+    return short(value) if isinstance(value, Fraction) else visible(repr(value))

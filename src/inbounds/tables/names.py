@@ -1,0 +1,57 @@
+"""Names of columns that a table does not have, and what somebody may have meant.
+
+The first line of a file may be a record, where somebody forgot the header. So of what is there no message shows more
+than a name that is the same but for case and spaces.
+"""
+
+from collections.abc import Collection, Sequence
+
+from inbounds.tables.schema import Column, DataError
+
+_SEPARATORS = (";", "\t", "|", ",")
+
+
+def require_names(names: Sequence[str], columns: Sequence[Column], *, separator: str = "") -> None:
+    """Refuse a table that lacks columns, all of them at once, or has two of one name.
+
+    Parameters
+    ----------
+    names
+        The names that the table has.
+    columns
+        The columns that are asked for.
+    separator
+        What separates the fields of a CSV file; empty for other tables.
+    """
+    for column in columns:
+        # As Polars names the second of two columns that have one name.
+        if list(names).count(column.name) > 1 or f"{column.name}_duplicated_0" in names:
+            raise DataError(f"the table has two columns of the name {column.name!r}; rename one")
+    missing = list(dict.fromkeys(column.name for column in columns if column.name not in names))
+    if not missing:
+        return
+    if separator and (declared := find_separator(names, separator)):
+        raise DataError(
+            f"the header is one name with {declared!r} in it, and no {separator!r}: write separator = "
+            f"{_in_toml(declared)} under [data]"
+        )
+    what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+    raise DataError(f"the table has no {what}{_hint(missing, names)}")
+
+
+def find_separator(names: Sequence[str], separator: str) -> str:
+    """The character that seems to separate the names of a header that was read as one name; empty if none does."""
+    found = [mark for mark in _SEPARATORS if len(names) == 1 and mark in names[0] and mark != separator]
+    return max(found, key=names[0].count, default="")
+
+
+def _hint(missing: Sequence[str], names: Collection[str]) -> str:
+    alike = {name.strip().casefold(): name for name in names}
+    meant = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
+    if meant:
+        return f"; it has {', '.join(map(repr, meant))}: names differ by case and spaces"
+    return "; the first line of a CSV file must be its header"
+
+
+def _in_toml(mark: str) -> str:
+    return '"\\t"' if mark == "\t" else f'"{mark}"'

@@ -1,0 +1,195 @@
+"""The curator's check: what it counts and says, and that it charges, writes and shows nothing else."""
+
+import json
+
+import polars as pl
+import pytest
+
+import inbounds as ib
+from inbounds import demo, service
+from inbounds.plan.check import NOTICE
+from tests.app.test_cli import called
+
+PLAN = """
+[data]
+source = "t.csv"
+rows = 8
+separator = ";"
+decimal = ","
+null_values = ["NA"]
+[budget]
+epsilon = 1
+ledger = "l"
+[columns]
+age = { bounds = [18, 100], missing = 50, edges = [18, 60, 100] }
+region = { levels = ["north", "south"], other = "south", missing = "north" }
+smoker = { levels = ["yes", "no"] }
+[[release]]
+name = "age"
+statistic = "mean"
+columns = ["age"]
+[[release]]
+name = "ages"
+statistic = "histogram"
+columns = ["age"]
+[[release]]
+name = "by region"
+statistic = "count"
+by = "region"
+[[release]]
+name = "smokers"
+statistic = "proportion"
+columns = ["smoker"]
+level = "yes"
+"""
+ROWS = [
+    "20;north;yes",
+    "NA;south;no",
+    "17,5;east;yes",
+    "101;;no",
+    "abc;North;yes",
+    "30;north;Yes",
+    ";NA;no",
+    "40;south;no",
+]
+
+
+@pytest.fixture
+def plan(tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    write(tmp_path, ROWS)
+    return tmp_path / "plan.toml"
+
+
+def write(folder, rows):
+    (folder / "t.csv").write_text("\n".join(["age;region;smoker", *rows, ""]))
+
+
+def snapshot(folder):
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.claim("inspection")
+def test_what_it_says(plan, monkeypatch, capsys):
+    before = snapshot(plan.parent)
+    status, said, err = called(monkeypatch, capsys, "check", plan)
+    assert (status, err) == (0, "")
+    assert said.splitlines() == [
+        NOTICE,
+        "8 rows",
+        "age (bounds 18 to 100; for age)",
+        "  3 are missing and count as 50; 1 of them is no number.",
+        "  1 is below 18 and counts as 18.",
+        "  1 is above 100 and counts as 100.",
+        "age (edges 18 to 100; for ages)",
+        "  3 are missing and count as 50; 1 of them is no number.",
+        "  1 is below 18 and counts in the first interval.",
+        "  1 is above 100 and counts in the last interval.",
+        "region (2 levels; for by region)",
+        "  2 are missing and count as 'north'.",
+        "  2 are no level and count as 'south'.",
+        "smoker (1 level; for smokers)",
+        "  5 are no level and are not counted.",
+        "A release would go through, as far as the table is concerned.",
+    ]
+    assert snapshot(plan.parent) == before
+    assert ib.release(plan).epsilon == 1
+
+
+@pytest.mark.claim("inspection")
+def test_what_would_be_refused(plan, monkeypatch, capsys):
+    """After the charge, for what only values show; before it, for what structure and size show. A release agrees."""
+    folder = plan.parent
+    plan.write_text(PLAN.replace("missing = 50, ", ""))
+    status, said, _ = called(monkeypatch, capsys, "check", plan)
+    assert status == 1
+    assert "3 are missing and would have a release refused, after the charge: declare missing = ... for 'age'" in said
+    assert "A release would be refused after the charge: column 'age' has missing values" in said
+    plan.write_text(PLAN.replace('other = "south", ', ""))
+    status, said, _ = called(monkeypatch, capsys, "check", plan)
+    assert status == 1
+    assert "2 are no level and would have a release refused, after the charge: declare other = ..." in said
+    plan.write_text(PLAN)
+    write(folder, [*ROWS[:-1], "1;2", "1;2;3;4"])
+    status, said, _ = called(monkeypatch, capsys, "check", plan, "--json")
+    made = json.loads(said)
+    assert (status, made["passes"], made["refused_after_charge"], made["rows"]) == (1, False, False, None)
+    assert made["irregular"][0]["lines"] == [9, 10]
+    assert made["notice"] == NOTICE
+    write(folder, ROWS[:-1])
+    status, said, _ = called(monkeypatch, capsys, "check", plan)
+    assert status == 1
+    assert "7 rows" in said
+    assert "refused before the charge: rows=8 was stated" in said
+    assert not (folder / "l").exists()
+    with pytest.raises(ib.errors.DataError, match="rows=8 was stated"):
+        ib.release(plan)
+    assert not (folder / "l").exists()
+    (folder / "t.csv").unlink()
+    status, said, _ = called(monkeypatch, capsys, "check", plan)
+    assert status == 1
+    assert "refused before the charge: there is no file" in said
+
+
+def test_a_file_is_written_where_one_is_named(plan, monkeypatch, capsys):
+    out = plan.parent / "check.txt"
+    before = snapshot(plan.parent)
+    assert called(monkeypatch, capsys, "check", plan, "--out", out) == (0, "", "")
+    assert out.read_text().startswith(NOTICE)
+    assert out.stat().st_mode & 0o077 == 0
+    text = out.read_text()
+    status, _, err = called(monkeypatch, capsys, "check", plan, "--out", out)
+    assert (status, out.read_text()) == (2, text)
+    assert "exists already" in err
+    out.unlink()
+    assert snapshot(plan.parent) == before
+
+
+def test_other_data_and_plain_values(plan, monkeypatch, capsys):
+    other = plan.parent / "other.csv"
+    other.write_text("age;region;smoker\n" + "30;north;yes\n" * 8)
+    status, said, _ = called(monkeypatch, capsys, "check", plan, "--data", other)
+    assert status == 0
+    assert "All are taken as they are, rounded to the step." in said
+    plain = service.check_plan(plan, str(other))
+    assert json.loads(json.dumps(plain)) == plain
+    table = pl.DataFrame({"age": [30.0, 17.0] * 4, "region": ["north"] * 8, "smoker": ["no"] * 8})
+    made = ib.check(plan, table)
+    assert made.passes
+    assert "4 are below 18" in str(made)
+    assert "4" not in repr(made)
+    page = made._repr_html_()
+    assert "curator" in page
+    assert "4 are below 18 and count as 18." in page
+    with pytest.raises(ib.errors.PlanError, match=r"data\.source"):
+        ib.check(
+            ib.Plan.load(plan).model_copy(update={"data": ib.Plan.load(plan).data.model_copy(update={"source": None})})
+        )
+
+
+def test_public_sizes_of_groups():
+    plan = ib.Plan.of(
+        {
+            "data": {"rows": 6},
+            "budget": {"epsilon": 1},
+            "columns": {"x": {"bounds": [0, 1]}, "g": {"levels": ["a", "b"]}},
+            "release": [
+                {"name": "x", "statistic": "pooled_variance", "columns": ["x"], "by": "g", "sizes": {"a": 3, "b": 3}}
+            ],
+        }
+    )
+    good, bad = ({"x": [0.5] * 6, "g": ["a"] * n + ["b"] * (6 - n)} for n in (3, 4))
+    assert ib.check(plan, good).passes
+    assert "the groups do not have the sizes stated" in ib.check(plan, bad).verdict
+
+
+def test_the_demonstration_goes_through(tmp_path):
+    made = ib.check(demo.write(tmp_path))
+    assert made.passes
+    assert not (tmp_path / "survey.ledger").exists()
+
+
+def test_nothing_is_logged_or_warned(plan, caplog, recwarn):
+    ib.check(plan)
+    assert not caplog.records
+    assert not recwarn.list
