@@ -10,8 +10,9 @@ from inbounds._html import render
 from inbounds._text import visible
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.plan.release import find_place
+from inbounds.record.selection import list_rules
 from inbounds.road.inspect import Inspection, inspect_table
-from inbounds.tables.schema import ELSEWHERE, Column, Levels, Numeric, short
+from inbounds.tables.schema import ELSEWHERE, OWN, SKIP, Levels, Numeric, Ruled, short
 from inbounds.tables.strays import Strays
 
 NOTICE = (
@@ -31,7 +32,7 @@ class Check:
 
     inspection: Inspection
     # Names of the releases that read a column, by the column's rule, in the order of the plan.
-    readers: dict[Column, tuple[str, ...]]
+    readers: dict[Ruled, tuple[str, ...]]
 
     @property
     def passes(self) -> bool:
@@ -172,20 +173,20 @@ def check(plan: Plan | str | Path, data: Any = None) -> Check:
     if place is None:
         raise PlanError(["data.source: must be given, or a table as data="])
     drafts = plan.drafts()
-    readers: dict[Column, tuple[str, ...]] = {}
+    readers: dict[Ruled, tuple[str, ...]] = {}
     for name, draft in drafts.items():
-        # Drawn together with others, a draft counts their columns, too.
-        for column in (one for one in draft.columns if one in draft.record.statistic.inputs):
+        for column in list_rules(draft.record.statistic):
             readers[column] = (*readers.get(column, ()), name)
     return Check(inspect_table(place, drafts), readers)
 
 
-def describe_rule(column: Column) -> str:
+def describe_rule(column: Ruled) -> str:
     """A column's rule in a few words."""
+    made = "" if column.formula is None else f"{column.formula}; "
     if isinstance(column, Levels):
-        return f"{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
+        return f"{made}{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
     ends = (column.lower, column.upper) if isinstance(column, Numeric) else (column.edges[0], column.edges[-1])
-    return f"{'bounds' if isinstance(column, Numeric) else 'edges'} {short(ends[0])} to {short(ends[1])}"
+    return f"{made}{'bounds' if isinstance(column, Numeric) else 'edges'} {short(ends[0])} to {short(ends[1])}"
 
 
 def list_sentences(strays: Strays) -> Iterator[str]:
@@ -209,8 +210,10 @@ def _of_missing(strays: Strays) -> Iterator[str]:
     which = f"; {some if many else 'it is no number'}" if unread else ""
     if column.missing is None:
         yield f"{count} {verb} missing and {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
-    elif column.missing is ELSEWHERE:
-        yield f"{count} {verb} missing and {verb} not counted{which}."
+    elif column.missing in (ELSEWHERE, SKIP):
+        yield f"{count} {verb} missing and {verb} {'left out' if column.missing is SKIP else 'not counted'}{which}."
+    elif column.missing is OWN:
+        yield f"{count} {verb} missing and {'have a level of their' if many else 'has a level of its'} own{which}."
     else:
         yield f"{count} {verb} missing and count{'' if many else 's'} as {_show(column.missing)}{which}."
 
@@ -224,8 +227,8 @@ def _of_others(strays: Strays) -> Iterator[str]:
         way = f"declare other = ... for {column.name!r} under [columns], or add levels"
         way = "name the one to count with level = ..." if column.keywords[0] == "level" else way
         yield f"{count} {verb} no level and {_AFTER}: {way}."
-    elif column.other is ELSEWHERE:
-        yield f"{count} {verb} no level and {verb} not counted."
+    elif column.other in (ELSEWHERE, SKIP):
+        yield f"{count} {verb} no level and {verb} {'left out' if column.other is SKIP else 'not counted'}."
     else:
         yield f"{count} {verb} no level and count{'' if count > 1 else 's'} as {_show(column.other)}."
 

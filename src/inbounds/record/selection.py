@@ -124,6 +124,13 @@ def select(statistic: Statistic, where: Any = None, derive: Any = None) -> Stati
     return statistic if made.where is None and not made.derived else cast(Statistic, made)
 
 
+def list_rules(statistic: Statistic) -> tuple[Ruled, ...]:
+    """The columns of a statistic with their rules as the user gave them; derived ones have their formula."""
+    derived = statistic.derived if isinstance(statistic, Selected) else {}
+    rules = [column for column in plain_statistic(statistic).inputs if not isinstance(column, Operand)]
+    return tuple(_with_formula(rule, derived) for rule in rules)
+
+
 def plain_statistic(statistic: Statistic) -> Statistic:
     """The statistic without its selection."""
     return statistic.inner if isinstance(statistic, Selected) else statistic

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from inbounds.record.draft import Draft
+from inbounds.record.selection import list_rules
 from inbounds.road.run import Place, count_exactly, other_size, read_columns
 from inbounds.tables.csv_irregular import Irregular
 from inbounds.tables.engine import count_rows
 from inbounds.tables.places import find_irregular_records
-from inbounds.tables.schema import DataError
+from inbounds.tables.schema import DataError, list_read
 from inbounds.tables.sources import check_types
 from inbounds.tables.strays import Strays, count_strays, probes
 
@@ -38,13 +39,14 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     written.
     """
     columns = list(dict.fromkeys(column for draft in drafts.values() for column in draft.columns))
+    rules = list(dict.fromkeys(rule for draft in drafts.values() for rule in list_rules(draft.record.statistic)))
     try:
-        frame = read_columns(data, [*columns, *probes(columns)])
+        frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(rules), *probes(rules)])))
         check_types(frame, columns)
     except DataError as error:
         return Inspection(irregular=_find_irregular(data), refusal=str(error))
     rows, stated = count_rows(frame), next(iter(drafts.values())).terms.rows
-    strays = tuple(count_strays(frame, columns))
+    strays = tuple(count_strays(frame, rules))
     if stated not in (None, rows):
         return Inspection(rows, strays, refusal=str(other_size(stated)))
     try:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from inbounds.tables.answers import Cells
 from inbounds.tables.engine import count_rows, tally
 from inbounds.tables.request import Request
-from inbounds.tables.schema import ELSEWHERE, Column, Edges, Key, Levels, Numeric
+from inbounds.tables.schema import ELSEWHERE, Edges, Key, Levels, Numeric, Ruled
 from inbounds.tables.sources import Frame, guard
 from inbounds.tables.untyped import typed_name
 
@@ -25,7 +25,7 @@ class Strays:
     are clipped, ``other`` are none of the levels. The numbers are exact and confidential.
     """
 
-    column: Column
+    column: Ruled
     missing: int
     unreadable: int = 0
     below: int = 0
@@ -33,16 +33,16 @@ class Strays:
     other: int = 0
 
 
-def probes(columns: Sequence[Column]) -> list[Column]:
+def probes(columns: Sequence[Ruled]) -> list[Levels]:
     """Columns to read beside those of numbers, which tell fields that are no numbers from empty ones."""
-    return [_as_text(column) for column in columns if not isinstance(column, Levels)]
+    return [_as_text(column) for column in columns if not isinstance(column, Levels) and column.formula is None]
 
 
-def _as_text(column: Column) -> Levels:
+def _as_text(column: Ruled) -> Levels:
     return Levels(column.name, ("1",), other=ELSEWHERE, missing=ELSEWHERE)
 
 
-def count_strays(frame: Frame, columns: Sequence[Column]) -> list[Strays]:
+def count_strays(frame: Frame, columns: Sequence[Ruled]) -> list[Strays]:
     """claim:strays. What the rules of some columns do with the records of a table, column by column.
 
     ``frame`` holds the columns, and `probes` of them where it has no types of its own.
@@ -73,7 +73,7 @@ def _tally_each(frame: Frame, keys: Sequence[Key]) -> list[Cells]:
     return [cells for batch in batches for cells in tally(frame, [Request((key,)) for key in batch])]
 
 
-def _two_keys(column: Column) -> tuple[Key, Key]:
+def _two_keys(column: Ruled) -> tuple[Key, Key]:
     """Cells for other levels and for missing ones; or for numbers below, within and above, with missing ones in the
     second and in the first."""
     if isinstance(column, Levels):
@@ -83,14 +83,15 @@ def _two_keys(column: Column) -> tuple[Key, Key]:
     low, high = float(lower), math.nextafter(float(upper), math.inf)
     ends = math.nextafter(low, -math.inf), low, high, math.nextafter(high, math.inf)
     edges = tuple(map(Fraction, ends))
-    return Edges(column.name, edges, edges[1]), Edges(column.name, edges, edges[0])
+    formula = column.formula
+    return Edges(column.name, edges, edges[1], formula), Edges(column.name, edges, edges[0], formula)
 
 
 def _at(cells: Cells, place: int) -> int:
     return cells[(place,)][0] if (place,) in cells else 0
 
 
-def _count_empty(frame: Frame, columns: Sequence[Column]) -> dict[str, int]:
+def _count_empty(frame: Frame, columns: Sequence[Ruled]) -> dict[str, int]:
     """By the name of a column of numbers, how many fields are empty; columns with types of their own are left out."""
     import narwhals as nw
 
