@@ -234,6 +234,7 @@ def main(count=100_000, seed=1):
             "t in ('a') or b is null",
             "when < date '2013-06-01'",
             "yaer(x)",
+            '"\u202e" > 1',
             "\x00",
         ]
     )
