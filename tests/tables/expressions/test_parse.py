@@ -1,12 +1,15 @@
 """What is read, what is refused and in which words, and what kinds columns have."""
 
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from inbounds.errors import ExpressionError
 from inbounds.tables.expressions import check_columns, parse
-from tests.tables.expressions import samples
+from tests.tables.expressions import fuzz, samples
 from tests.tables.expressions.reference import evaluate
 
 DAY = 1370044800.0  # 2013-06-01, a Saturday
@@ -209,7 +212,7 @@ def test_a_column_alone_is_a_condition_where_one_is_needed():
         ("a not b", "expected in or between after not"),
         ("+a > 1", "found +"),
         ("a ** 2", "there are no powers; write x * x"),
-        ("__import__('os').system('ls')", "__import__ is not a function"),
+        ("__import__('os')", "__import__ is not a function"),
         ("lambda: 1", ": is not part of an expression"),
     ],
 )
@@ -255,3 +258,27 @@ def test_columns_that_are_not_there(text, message):
 
 def test_columns_that_are_there():
     assert check_columns(parse("a > 1 and \"b c\" = 'x'"), ["a", "b c"]) is None
+
+
+def test_hostile_texts():
+    """A share of what `python -m tests.tables.expressions.fuzz` tries, in a process that is listened to."""
+    command = [sys.executable, "-m", "tests.tables.expressions.fuzz", "1500", "7"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "1500 texts" in done.stdout
+    assert "0 faults, 0 side effects" in done.stdout
+
+
+def test_the_fuzz_sees_what_is_wrong(monkeypatch):
+    """The control: an error of another kind, a value that differs, and a file that is opened."""
+    texts = ["x > 1", "x >"]
+    assert fuzz.attack(texts)[1] == []
+    monkeypatch.setattr(fuzz, "evaluate", lambda *_: "something else")
+    assert "x > 1" in fuzz.attack(texts)[1][0]
+    monkeypatch.undo()
+    monkeypatch.setattr(fuzz, "parse", lambda *_: 1 / 0)
+    assert len(fuzz.attack(texts)[1]) == 2
+    events = fuzz.listen()
+    Path(__file__).read_text("utf-8")
+    assert any(event.startswith("open") for event in events)
+    fuzz.stop_listening()

@@ -139,7 +139,8 @@ def _read(text: str, at: int) -> tuple[Token, int]:
             return Token("symbol", "<>" if written == "!=" else written, at + 1), at + 2
     if first in _SINGLE:
         return Token("symbol", first, at + 1), at + 1
-    fail(at + 1, f"{visible(first)} is not part of an expression; text is written in single quotes, '...'")
+    shown = first if first.isprintable() else ascii(first)[1:-1]
+    fail(at + 1, f"{shown} is not part of an expression; text is written in single quotes, '...'")
 
 
 def is_start(character: str) -> bool:
