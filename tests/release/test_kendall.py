@@ -42,12 +42,13 @@ def drafted(table, bounds, epsilon):
 
 
 @pytest.mark.claim("statistic-kendall")
-@pytest.mark.parametrize(("rows", "epsilon"), [(500, 8), (2000, 2), (20_000, 0.2)])
+@pytest.mark.parametrize(("rows", "epsilon"), [(500, 3), (2000, 2), (20_000, 0.2)])
 @pytest.mark.parametrize("columns", [2, 4])
 def test_errors_are_those_of_the_formula(rows, epsilon, columns):
     """√2 δ/ε of one pair or a staircase's, √((m+1)(m+2)/3) δ/ε of m in one draw, δ = 4/n; half would be seen.
 
-    A mean of 800 squares of Laplace noise has a standard error of 8%: seven of them below, and ten above.
+    A mean of 800 squares has a standard error of 8% (Laplace) or 10% (a staircase at ε = 3, more beyond, where few
+    draws leave its first step): five to seven of them below, where squares have no tail, and eight or more above.
     """
     draft, tables = drafted(normal(rows, columns, seed=rows), within(columns), epsilon)
     pairs = columns * (columns - 1) // 2

@@ -196,7 +196,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     lines = 0
     for blow, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
         running = subprocess.Popen([*command, str(folder)], stderr=subprocess.PIPE, text=True, preexec_fn=listen)
-        for _ in range(2000):
+        for _ in range(12_000):
             if journal.exists() and journal.read_text("utf-8").count("\n") > lines + 4:
                 break
             time.sleep(0.01)
