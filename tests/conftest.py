@@ -1,6 +1,11 @@
 """For all tests."""
 
+import os
+
 from hypothesis import settings
+
+# Before NumPy is loaded: processes of tests share the cores already, and threads of small matrices wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # How long an example takes says nothing on a machine that does other work as well. Who has chosen a profile keeps it.
 if settings.get_current_profile_name() == "default":

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench import statistics
 
 BENCH = Path(__file__).parents[1] / "bench"
 SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if path.name != "timing.py")
@@ -12,7 +13,7 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if path.name != "timin
 SMALL = {
     "cells.py": ["--cells", "2500", "--rows", "2000", "--engines", "polars"],
     "scale_peers.py": ["--rows", "3000", "--folder", "{folder}"],
-    "statistics.py": ["--rows", "2000", "--repeats", "1"],
+    "statistics.py": ["--rows", "2000", "--repeats", "1", "--engines", "polars"],
     "studies.py": ["--part", "own"],
 }
 
@@ -29,3 +30,12 @@ def test_a_benchmark_runs(script, tmp_path):
     # A target that is missed at this size is no failure.
     assert "Traceback" not in done.stderr, done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize("engine", [name for name in statistics.ENGINES if name != "polars"])
+@pytest.mark.parametrize("whose", ["own", "exact"])
+def test_queries_of_other_engines_run(engine, whose):
+    """In this process: to start one for each takes longer than the query."""
+    data, queries = statistics.ENGINES[engine](statistics.arrays(500))
+    for what, own in queries.items():
+        assert (own if whose == "own" else statistics.ours(data, covariance=True, crosstab=what == "both"))()

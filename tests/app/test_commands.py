@@ -202,8 +202,11 @@ def test_the_same_survey_everywhere():
 
 # Faults: a process that dies at any point of a release.
 
-KILLED = """
-import os, signal, sqlite3, sys
+# One process loads the library, and forks for each release: a line of jobs comes in, a line of what became of them goes
+# out. It opens no ledger and reads no table itself. Jobs of a line are loaded first and then begin together.
+NURSERY = """
+import json, os, signal, sqlite3, sys
+import cryptography.hazmat.primitives.ciphers, jinja2, narwhals, polars
 from pathlib import Path
 from inbounds import service as commands
 from inbounds.plan.plan import Plan
@@ -211,13 +214,12 @@ from inbounds.ledger import sqlite
 from inbounds.report import files
 from inbounds.road import run as opening
 
-plan, out, at, new = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "new"
-count = 0
+count = last = 0
 
 def step(*_):
     global count
     count += 1
-    if count == at:
+    if count == last:
         os.kill(os.getpid(), signal.SIGKILL)
 
 real = sqlite3.connect
@@ -234,11 +236,40 @@ for module, name in steps:
         step()
         return result
     setattr(module, name, wrapped)
-loaded = Plan.load(plan)
-print("ready", flush=True)
-sys.stdin.readline()
-commands.release_plan(loaded, out, new=new)
-print(count)
+
+def release(job, ready, begin):
+    global last
+    plan, out, last, new = job
+    loaded = Plan.load(Path(plan))
+    os.write(ready, b"r")
+    os.read(begin, 1)
+    commands.release_plan(loaded, Path(out), new=new)
+    return count
+
+for line in sys.stdin:
+    (ready, telling_ready), (begin, telling_begin) = os.pipe(), os.pipe()
+    started = []
+    for job in json.loads(line):
+        steps_of, telling_steps = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(telling_begin)
+            try:
+                os.write(telling_steps, str(release(job, telling_ready, begin)).encode())
+                os._exit(0)
+            finally:
+                os.write(telling_ready, b"r")
+                os._exit(1)
+        os.close(telling_steps)
+        started.append((child, steps_of))
+    for _ in started:
+        os.read(ready, 1)
+    os.close(telling_begin)
+    ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child, _ in started]
+    said = [(end, os.read(taken, 9).decode()) for end, (_, taken) in zip(ends, started, strict=True)]
+    for one in (ready, telling_ready, begin, *(taken for _, taken in started)):
+        os.close(one)
+    print(json.dumps(said), flush=True)
 """
 
 SMALL = """
@@ -265,23 +296,31 @@ def small(folder):
     return Plan.load(folder / "plan.toml")
 
 
-def killed(folder, at):
-    process = begin_release(folder / "plan.toml", folder / "out", at, "again")
-    said, _ = process.communicate("\n")
-    return process.returncode, said.split()[-1]
-
-
-def begin_release(plan, out, at, new):
-    """A process that says when it is ready, waits for a line, releases, and is killed at its step number ``at``."""
-    words = [sys.executable, "-c", KILLED, plan, out, str(at), new]
+@pytest.fixture
+def released():
+    """Releases by processes of their own, each killed at a step of it: exit statuses, and how many steps there were."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(words, text=True, **pipes)
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    with subprocess.Popen([sys.executable, "-c", NURSERY], text=True, env=alone, **pipes) as nursery:
+
+        def run(*jobs):
+            nursery.stdin.write(json.dumps([(str(plan), str(out), at, new) for plan, out, at, new in jobs]) + "\n")
+            nursery.stdin.flush()
+            return json.loads(nursery.stdout.readline())
+
+        yield run
+        nursery.stdin.close()
 
 
 @pytest.mark.claim("job")
-def test_killed_at_every_statement(tmp_path, monkeypatch, capsys):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_killed_at_every_statement(tmp_path, released, monkeypatch, capsys):
     """Whatever was shown was paid for; what was paid for is never drawn twice; the ledger always holds together."""
-    plan = small(tmp_path / "whole")
+
+    def killed(folder, at):
+        return released((folder / "plan.toml", folder / "out", at, False))[0]
+
+    small(tmp_path / "whole")
     status, steps = killed(tmp_path / "whole", 0)
     assert status == 0
     total = int(steps)
@@ -317,7 +356,8 @@ def test_killed_at_every_statement(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.claim("job")
-def test_random_kills_under_load(tmp_path):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_random_kills_under_load(tmp_path, released):
     """Processes that all want a part of the limit, killed at any step: never more than that, and no lost result.
 
     Four at a time start their work together. Each is killed when it has come to a step of its own, or never if it ends
@@ -327,27 +367,20 @@ def test_random_kills_under_load(tmp_path):
 
     rng = random.Random(1)
     small(tmp_path / "whole")
-    total = int(killed(tmp_path / "whole", 0)[1])
+    total = int(released((tmp_path / "whole" / "plan.toml", tmp_path / "whole" / "out", 0, False))[0][1])
     folder = tmp_path / "load"
     small(folder)
     text = SMALL.replace("limit = 1", "limit = 3").replace("epsilon = 0.5", "epsilon = 0.25")
     killed_ = 0
     # More of them where that is asked for.
     for batch in range(int(os.environ.get("INBOUNDS_KILLS", "40")) // 4):
-        started = []
+        jobs = []
         for i in range(4):
             path = folder / f"plan{batch}-{i}.toml"
             path.write_text(text.replace('name = "x"', f'name = "x{rng.randrange(10**9)}"'))
             at = rng.randrange(1, 3 * total // 2)
-            started.append(begin_release(path, folder / f"out{batch}-{i}", at, "new"))
-        for process in started:
-            assert process.stdout.readline() == "ready\n"
-        for process in started:
-            process.stdin.write("\n")
-            process.stdin.flush()
-        for process in started:
-            process.communicate()
-            killed_ += process.returncode == -9
+            jobs.append((path, folder / f"out{batch}-{i}", at, True))
+        killed_ += [status for status, _ in released(*jobs)].count(-9)
     book = folder / "l"
     chain = ledger.verify(book)
     (standing,) = ledger.standings(chain)

@@ -36,11 +36,12 @@ def test_neighbours_of_every_source(source):
     """A small share of what `python -m tests.engines.neighbours` tries; Spark 4 has a test of its own."""
     if source.startswith("Spark"):
         places.spark()
+    # Dask plans a table for three seconds, whatever is in it.
     slow, slower = source.startswith(("DuckDB", "Ibis")), source.startswith(("Spark", "Dask", "SQLFrame"))
-    bases, variants = (1, 4) if slower else (2, 10) if slow else (3, 20)
+    bases, variants = (1, 3) if slower else (1, 12) if slow else (2, 20)
     pairs, faults = neighbours.attack(source, bases=bases, variants=variants, seed=1)
     assert not faults
-    assert pairs >= 10
+    assert pairs >= 6
 
 
 @pytest.mark.claim("collation")
@@ -48,7 +49,7 @@ def test_neighbours_of_every_source(source):
 def test_neighbours_on_postgresql(source):
     if places.postgres() is None:
         pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
-    _, faults = neighbours.attack(source, bases=2, variants=8, seed=1)
+    _, faults = neighbours.attack(source, bases=1, variants=8, seed=1)
     assert not faults
 
 
@@ -58,7 +59,7 @@ def test_neighbours_on_spark_4():
     python = Path(__file__).parents[2] / ".venv-spark4" / "bin" / "python"
     if not python.exists():
         pytest.skip("SKIPPED LOUDLY: no environment of Spark 4; `make test` makes it")
-    command = [str(python), str(Path(__file__).with_name("spark4_neighbours.py")), "1", "4"]
+    command = [str(python), str(Path(__file__).with_name("spark4_neighbours.py")), "1", "3"]
     environment = os.environ | {"JAVA_TOOL_OPTIONS": places.QUICK_JAVA}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

@@ -25,7 +25,7 @@ def made(engine, table, parts):
 
 
 # Some take seconds for a handful of parts, whatever is in them.
-PARTS = {"Spark": (1, 24), "Dask": (1, 9), "Dask, two workers": (5,), "SQLFrame on DuckDB": (1, 9)}
+PARTS = {"Spark": (24,), "Dask": (9,), "Dask, two workers": (5,), "SQLFrame on DuckDB": (9,)}
 IN_PARTS = [(engine, parts) for engine in places.ENGINES for parts in PARTS.get(engine, (1, 5, 64))]
 
 

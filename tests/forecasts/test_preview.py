@@ -45,8 +45,16 @@ def test_the_coordinates_of_a_plausible_truth_give_it_back(name):
     assert value == pytest.approx(truth * (ROWS if one.statistic == "histogram" else 1), rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-@pytest.mark.parametrize("name", ALL)
+SCALARS = ("mean", "sum", "count", "proportion", "variance", "standard deviation")
+# Numbers at both ε; tables and matrices, which take longer, at one of them, so that both meet both boundings.
+SIMULATED = [(name, epsilon) for name in ALL if name.split(",")[0] in SCALARS for epsilon in (0.1, 1.0)]
+SIMULATED += [
+    (name, (0.1, 1.0)[(place + place // 2) % 2])
+    for place, name in enumerate(name for name in ALL if name.split(",")[0] not in SCALARS)
+]
+
+
+@pytest.mark.parametrize(("name", "epsilon"), SIMULATED)
 def test_errors_are_those_of_simulated_releases(name, epsilon):
     """1,000 releases, with the system's noise: seven standard errors of an RMSE of such errors; more if simulated."""
     one = ALL[name].but(epsilon=epsilon)

@@ -209,7 +209,7 @@ def test_calibrated_mechanisms_keep_epsilon_by_enumeration():
 
 @pytest.mark.claim("grid-loss")
 @pytest.mark.parametrize("bounding", ["bit", "truncated"])
-@pytest.mark.parametrize(("last", "move"), [(200, 1), (200, 17), (199, 100)])
+@pytest.mark.parametrize(("last", "move"), [(100, 1), (200, 17), (99, 50)])
 def test_enumeration_of_larger_grids(bounding, last, move):
     epsilon = Fraction(1, 2)
     masses = table(bounding, calibrate_scale(bounding, move, last, epsilon), last)

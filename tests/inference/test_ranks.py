@@ -10,7 +10,7 @@ import inbounds as ib
 from inbounds.inference.ranks import _sampled, _true
 from inbounds.privacy.terms import Terms
 
-RUNS = 10_000
+RUNS = 5_000
 
 
 def tau_of(tables):

@@ -42,23 +42,28 @@ def drafted(table, bounds, epsilon):
 
 
 @pytest.mark.claim("statistic-kendall")
-@pytest.mark.parametrize(("rows", "epsilon"), [(500, 8), (2000, 2), (20_000, 0.2)])
+@pytest.mark.parametrize(("rows", "epsilon"), [(500, 3), (2000, 2), (20_000, 0.2)])
 @pytest.mark.parametrize("columns", [2, 4])
 def test_errors_are_those_of_the_formula(rows, epsilon, columns):
-    """√2 δ/ε of one pair or a staircase's, √((m+1)(m+2)/3) δ/ε of m in one draw, δ = 4/n; half would be seen."""
+    """√2 δ/ε of one pair or a staircase's, √((m+1)(m+2)/3) δ/ε of m in one draw, δ = 4/n; half would be seen.
+
+    A mean of 800 squares has a standard error of 8% (Laplace) or 10% (a staircase at ε = 3, more beyond, where few
+    draws leave its first step): five to seven of them below, where squares have no tail, and eight or more above.
+    """
     draft, tables = drafted(normal(rows, columns, seed=rows), within(columns), epsilon)
     pairs = columns * (columns - 1) // 2
     assert len(draft.requests) == len(tables) == pairs
     (true,) = draft.exact(*tables)
     upper = np.triu_indices(columns, 1)
     exact = np.array([float(x * unit) for x, unit in zip(true, draft.record.units, strict=True)])
-    released = np.array([draw(draft, tables).value[upper] for _ in range(1500)])
+    released = np.array([draw(draft, tables).value[upper] for _ in range(800)])
     found = math.sqrt(((released - exact) ** 2).mean())
     delta = 4 / rows / epsilon
     expected = math.sqrt((pairs + 1) * (pairs + 2) / 3) * delta
     if pairs == 1:
         expected = math.sqrt(least_variance(epsilon)) * 4 / rows
-    assert found == pytest.approx(expected, rel=0.15)
+    assert found == pytest.approx(expected, rel=0.35)
+    assert found != pytest.approx(expected / 2, rel=0.35)
     error = draw(draft, tables).error
     assert error.rmse[upper] == pytest.approx(np.full(pairs, expected), rel=0.1)
     assert (error.rmse.diagonal() == 0).all()
@@ -67,7 +72,7 @@ def test_errors_are_those_of_the_formula(rows, epsilon, columns):
 def test_a_matrix_that_is_possible_whatever_the_noise():
     table = normal(60, 5)
     for repair in (None, "clip", "nearest", "newton"):
-        for _ in range(20):
+        for _ in range(6):
             made = ib.kendall(table, bounds=within(5), epsilon=0.5, repair=repair, bins=9)
             assert (made.value.diagonal() == 1).all()
             assert (made.value == made.value.T).all()

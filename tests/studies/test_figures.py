@@ -8,6 +8,9 @@ from inbounds.studies import claims, figures, keep, page, paper
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.proportions import Proportions, Shares
 
+# One process makes the figures that they share.
+pytestmark = pytest.mark.xdist_group("figures")
+
 
 @pytest.fixture(scope="module")
 def tables():
@@ -19,11 +22,17 @@ def tables():
     }
 
 
+@pytest.fixture(scope="module")
+def drawn(tables):
+    """All figures of the paper, by name: they take seconds to draw."""
+    return {figure.name: figure for name, table in tables.items() for figure in figures.of_paper(name, table)}
+
+
 PAPER = ["components", "rescaling", "synthesis", "all-but-one", "histogram", "rescaling-sums", "histogram-sums"]
 
 
-def test_every_figure_of_the_paper_at_both_scales_and_ours(tables):
-    names = [figure.name for name, table in tables.items() for figure in figures.of_paper(name, table)]
+def test_every_figure_of_the_paper_at_both_scales_and_ours(drawn):
+    names = list(drawn)
     numbers = ["fig1", "fig2", "fig3", "fig4", "fig5", "figS1", "figS2"]
     for number, name in zip(numbers, PAPER, strict=True):
         for scale in ("paper", "honest"):
@@ -50,11 +59,10 @@ def values_of(chart):
     return found
 
 
-def test_panels_show_the_table(tables):
+def test_panels_show_the_table(tables, drawn):
     """Fig. 2: three measures, six columns, four shares and the samples themselves next to them."""
     table = tables["proportions"]
-    figure = next(f for f in figures.of_paper("proportions", table) if f.name == "fig2-rescaling-paper")
-    rows = values_of(figure.chart)
+    rows = values_of(drawn["fig2-rescaling-paper"].chart)
     assert {row["column"] for row in rows} == {
         f"{m}, ε = {e}" for m in ("truncated", "BIT") for e in ("0.1", "0.5", "1")
     }
@@ -72,20 +80,18 @@ def test_panels_show_the_table(tables):
     assert shown["BIT, ε = 0.1", 50, "p1", "bias"] == e("p1", "bias", n=50, epsilon=0.1, mechanism="bit").value
     wanted = {"fig3-synthesis-paper": ("rescale", "synthesis"), "fig4-all-but-one-paper": ("all-but-one raw", "wald")}
     wanted["fig5-histogram-paper"] = ("tree", "wald")
-    for other in figures.of_paper("proportions", table):
-        if other.name in wanted:
-            repair, estimator = wanted[other.name]
-            drawn = {row["value"] for row in values_of(other.chart) if row["series"] == "released"}
-            labels = {"n": 50, "epsilon": 0.1, "mechanism": "bit", "repair": repair, "estimator": estimator}
-            assert e("p1", "rmse", **labels).value in drawn
+    for name, (repair, estimator) in wanted.items():
+        found = {row["value"] for row in values_of(drawn[name].chart) if row["series"] == "released"}
+        labels = {"n": 50, "epsilon": 0.1, "mechanism": "bit", "repair": repair, "estimator": estimator}
+        assert e("p1", "rmse", **labels).value in found
     plain = next(row for row in rows if (row["series"], row["n"], row["quantity"]) == ("original", 50, "p1"))
     none = {"epsilon": None, "neighbours": "none", "calibration": "none", "repair": "none", "mechanism": "original"}
     assert plain["value"] == e("p1", plain["measure"], n=50, **none).value
-    sums = next(f for f in figures.of_paper("proportions", table) if f.name == "figS2-histogram-sums-honest")
-    assert {row["quantity"] for row in values_of(sums.chart)} == {"p1+p2", "p2+p3", "p2+p4"}
-    components = next(figures.of_paper("covariance", tables["covariance"]))
-    assert {row["quantity"] for row in values_of(components.chart)} == {"S11", "S22", "S12", "r"}
-    assert len({row["column"] for row in values_of(components.chart)}) == 6
+    sums = values_of(drawn["figS2-histogram-sums-honest"].chart)
+    assert {row["quantity"] for row in sums} == {"p1+p2", "p2+p3", "p2+p4"}
+    components = values_of(drawn["fig1-components-paper"].chart)
+    assert {row["quantity"] for row in components} == {"S11", "S22", "S12", "r"}
+    assert len({row["column"] for row in components}) == 6
 
 
 def luminance(colour):
@@ -100,9 +106,8 @@ def test_lines_are_apart_without_colour():
     assert abs(luminance(figures._BLUE) - luminance(figures._VERMILION)) > 0.05
 
 
-def test_files_are_written(tables, tmp_path):
-    figure = next(figures.of_paper("covariance", tables["covariance"]))
-    svg, png = figures.save(figure, tmp_path / "new")
+def test_files_are_written(drawn, tmp_path):
+    svg, png = figures.save(drawn["fig1-components-paper"], tmp_path / "new")
     assert svg.read_text("utf-8").startswith("<svg")
     assert "Sanitised components" in svg.read_text("utf-8")
     assert png.read_bytes().startswith(b"\x89PNG")

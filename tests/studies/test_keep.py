@@ -13,6 +13,9 @@ from inbounds.studies import keep
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.proportions import Proportions, Shares
 
+# One process makes the run that they compare with.
+pytestmark = pytest.mark.xdist_group("kept studies")
+
 
 def settings():
     design = Proportions(
@@ -37,12 +40,17 @@ def conducted(folder, workers=1, seed=3, **more):
     return contents(folder)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a run that nobody disturbed leaves."""
+    return conducted(tmp_path_factory.mktemp("whole"))
+
+
 @pytest.mark.claim("study-reproducible")
-def test_the_same_bytes_with_one_and_two_workers(tmp_path):
-    alone = conducted(tmp_path / "one", 1)
-    assert set(alone) == {"s.csv", "s.parquet", "s.json"}
-    assert conducted(tmp_path / "two", 2) == alone
-    assert conducted(tmp_path / "other", 2, seed=4) != alone
+def test_the_same_bytes_with_one_and_two_workers(tmp_path, whole):
+    assert set(whole) == {"s.csv", "s.parquet", "s.json"}
+    assert conducted(tmp_path / "two", 2) == whole
+    assert conducted(tmp_path / "other", 2, seed=4) != whole
 
 
 def listen():
@@ -66,8 +74,7 @@ def cut_after(count):
 
 @pytest.mark.claim("study-resumed")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupted_run_is_taken_up(tmp_path, workers):
-    whole = conducted(tmp_path / "whole")
+def test_an_interrupted_run_is_taken_up(tmp_path, whole, workers):
     folder = tmp_path / "cut"
     for count in (1, 20, 21, 50):
         with pytest.raises(Cut):
@@ -79,8 +86,7 @@ def test_an_interrupted_run_is_taken_up(tmp_path, workers):
 
 
 @pytest.mark.claim("study-resumed")
-def test_a_line_that_was_cut_off_is_done_again(tmp_path):
-    whole = conducted(tmp_path / "whole")
+def test_a_line_that_was_cut_off_is_done_again(tmp_path, whole):
     folder = tmp_path / "cut"
     with pytest.raises(Cut):
         conducted(folder, progress=cut_after(10))
@@ -103,9 +109,9 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path):
 
 
 @pytest.mark.claim("study-resumed")
-def test_a_table_that_is_there_is_not_made_again(tmp_path, monkeypatch):
+def test_a_table_that_is_there_is_not_made_again(tmp_path, whole, monkeypatch):
     """Interrupted while figures are drawn, the same command goes on with them."""
-    whole = conducted(tmp_path)
+    assert conducted(tmp_path) == whole
     heard = []
     with monkeypatch.context() as patch:
         patch.setattr(keep, "run", None)
@@ -127,9 +133,8 @@ def test_a_damaged_table_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"repetitions": 100}, {"measures": []}, {"revision": 0}])
-def test_another_run_is_not_mixed_in(tmp_path, change):
+def test_another_run_is_not_mixed_in(tmp_path, whole, change):
     """Finished settings of another seed, size or version are not this run's."""
-    whole = conducted(tmp_path / "whole")
     folder = tmp_path / "cut"
     with pytest.raises(Cut):
         conducted(folder, progress=cut_after(10))
@@ -142,9 +147,8 @@ def test_another_run_is_not_mixed_in(tmp_path, change):
 
 
 @pytest.mark.claim("study-resumed")
-def test_two_runs_do_not_write_into_one_folder(tmp_path):
+def test_two_runs_do_not_write_into_one_folder(tmp_path, whole):
     pytest.importorskip("fcntl")
-    whole = conducted(tmp_path / "whole")
 
     def intrude(done, _):
         if done == 5:
@@ -181,7 +185,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     """SIGKILL, SIGTERM, then Ctrl-C, then to the end: the same tables as a run that nobody disturbed."""
     study = tmp_path / "own.toml"
     study.write_text(
-        f'name = "own"\nkind = "proportions"\nn = {list(range(50, 130, 10))}\nepsilon = [0.1, 0.2, 0.5, 1.0]\n'
+        f'name = "own"\nkind = "proportions"\nn = {list(range(50, 90, 10))}\nepsilon = [0.1, 0.2, 0.5, 1.0]\n'
         'mechanisms = ["truncated", "bit"]\nrepairs = ["rescale", "tree"]\nestimators = ["synthesis"]\n'
         "repetitions = 12000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
     )
@@ -192,7 +196,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     lines = 0
     for blow, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143), (signal.SIGINT, 130)):
         running = subprocess.Popen([*command, str(folder)], stderr=subprocess.PIPE, text=True, preexec_fn=listen)
-        for _ in range(2000):
+        for _ in range(12_000):
             if journal.exists() and journal.read_text("utf-8").count("\n") > lines + 4:
                 break
             time.sleep(0.01)
