@@ -381,7 +381,7 @@ def test_bad_arguments_are_named(call, error, words):
     ("sizes", "error", "words"),
     [
         ({"a": 2}, TypeError, "sizes must be a dictionary with the number of rows of every level"),
-        ({"a": 2, "b": 3}, DataError, "do not add up"),
+        ({"a": 2, "b": 3}, DataError, "must add up"),
         ({"a": 3, "b": 1}, DataError, "do not have the sizes given as sizes="),
         ({"a": 2, "b": 0.5}, TypeError, "must be an integer"),
     ],
