@@ -95,7 +95,7 @@ def _files(text: str, *, secret: bool) -> list[File]:
 def _require_once(names: Sequence[str], columns: Sequence[Column]) -> None:
     for column in columns:
         if list(names).count(column.name) > 1:
-            raise DataError(f"the table has two columns of the name {column.name!r}; rename one")
+            raise DataError(f"the table has two columns named {column.name!r}; rename one")
 
 
 def _tell_apart(names: Sequence[str]) -> list[str]:
