@@ -130,7 +130,7 @@ def test_a_duckdb_file(tmp_path):
         open_place(path, COLUMNS)
     with pytest.raises(DataError, match="the DuckDB file has no table or view 'none'"):
         counted(path, table="none")
-    with pytest.raises(ValueError, match="a DuckDB file does its own work: leave engine= out"):
+    with pytest.raises(ValueError, match="engine= cannot be combined with a DuckDB file"):
         open_place(path, COLUMNS, table="answers", engine="spark")
 
 
@@ -162,7 +162,7 @@ def test_a_postgresql_server(monkeypatch):
         ("notes.txt", {}, "there is no file"),
         ("mysql://u:p@h/d", {}, "source must be a path, or a URL that begins with postgresql://"),
         ("postgresql://u:p@h/d", {}, "a PostgreSQL server needs table="),
-        ("postgresql://u:p@h/d", {"table": "t", "engine": "spark"}, "does its own work: leave engine= out"),
+        ("postgresql://u:p@h/d", {"table": "t", "engine": "spark"}, "engine= cannot be combined with"),
         ("env:NO_SUCH_PLACE", {}, "the environment variable 'NO_SUCH_PLACE', which is not set"),
         ("x.csv", {"engine": "excel"}, "engine must be one of 'polars', 'duckdb', 'dask', 'spark'"),
         ("", {}, "source must be a path or a URL"),
@@ -185,7 +185,7 @@ def test_a_secret_place_is_not_shown(monkeypatch):
 
 
 def test_table_belongs_to_databases(files):
-    with pytest.raises(ValueError, match="table= belongs to a DuckDB file"):
+    with pytest.raises(ValueError, match="table= is only for a DuckDB file"):
         open_place(files / "one.csv", COLUMNS, table="t")
 
 

@@ -97,5 +97,5 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(ValueError, match=words):
             Staircase(*arguments)
-    with pytest.raises(ValueError, match="staircase noise is not truncated"):
+    with pytest.raises(ValueError, match="staircase noise cannot be truncated"):
         Mechanism(Staircase(1.0, 1.0, 0.4), "truncated", bounds=(0, 1))

@@ -257,7 +257,7 @@ def test_a_coordinate_that_does_not_move_takes_no_share_of_delta():
         ({"delta": -0.1}, ValueError, r"delta must lie in \[0, 1\), got -0.1"),
         ({"delta": 1.0}, ValueError, r"delta must lie in \[0, 1\)"),
         ({"delta": math.nan}, ValueError, "delta must be a number"),
-        ({"delta": 1e-6}, ValueError, "leave delta at 0"),
+        ({"delta": 1e-6}, ValueError, "use delta=0"),
         (
             {"noise": "gaussian", "delta": 1e-6, "bounding": "truncated"},
             ValueError,
@@ -267,7 +267,7 @@ def test_a_coordinate_that_does_not_move_takes_no_share_of_delta():
         ({"noise": "gaussian", "bounds": (0, inf)}, ValueError, "has no pure epsilon at any scale"),
         ({"noise": "generalized-gaussian"}, TypeError, "power must be given"),
         ({"noise": "generalized-gaussian", "power": 0}, ValueError, "power must be >= 1"),
-        ({"power": 3}, TypeError, "power belongs to"),
+        ({"power": 3}, TypeError, "power is only for"),
         ({"kind": "rdp"}, ValueError, "kind must be one of"),
         ({"calibration": "hope"}, ValueError, "calibration must be one of"),
         ({"calibration": "paper", "noise": "gaussian"}, ValueError, "calibration='paper' is"),

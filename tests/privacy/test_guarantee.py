@@ -140,7 +140,7 @@ def test_kinds_are_told_apart(monkeypatch):
     assert register_guarantee(Tilted) is Tilted
     assert parse_guarantee({"slope": "1/7"}) == Tilted(Fraction(1, 7))
     for again in (Namesake, Double):
-        with pytest.raises(ValueError, match="cannot be told from 'pure'"):
+        with pytest.raises(ValueError, match="has the name or fields of 'pure'"):
             register_guarantee(again)
 
 

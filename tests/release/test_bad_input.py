@@ -201,7 +201,11 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.mean([1, [2]], bounds=(0, 1), epsilon=1), DataError, "values that are no numbers"),
         (lambda: ib.mean(pl.Series([[1], [2]]), bounds=(0, 1), epsilon=1), DataError, "must hold numbers"),
         (lambda: ib.mean(pd.Series(pd.to_datetime(["2020-01-01"])), bounds=(0, 1), epsilon=1), DataError, "numbers"),
-        (lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1]), DataError, "a table is needed"),
+        (
+            lambda: ib.mean(X, bounds=(0, 1), epsilon=1, by="g", levels=[1]),
+            DataError,
+            "data must be a table with named columns",
+        ),
         (lambda: ib.mean({"x": X, "g": X}, "x", bounds=(0, 1), epsilon=1, by="g"), TypeError, "by='g' .* needs levels"),
         (
             lambda: ib.mean(X, bounds=(0, 1), epsilon=1, levels=[1]),
@@ -381,7 +385,7 @@ def test_bad_arguments_are_named(call, error, words):
     ("sizes", "error", "words"),
     [
         ({"a": 2}, TypeError, "sizes must be a dictionary with the number of rows of every level"),
-        ({"a": 2, "b": 3}, DataError, "do not add up"),
+        ({"a": 2, "b": 3}, DataError, "must add up"),
         ({"a": 3, "b": 1}, DataError, "do not have the sizes given as sizes="),
         ({"a": 2, "b": 0.5}, TypeError, "must be an integer"),
     ],

@@ -168,7 +168,10 @@ def test_a_plan_has_it(tmp_path):
 
 WRONG = {
     "one column": ({"columns": ["age"]}, "kendall needs two or more columns"),
-    "no order": ({"columns": ["age", "text"]}, r"columns.text: bounds = \[lower, upper\], edges = \[...\] or levels"),
+    "no order": (
+        {"columns": ["age", "text"]},
+        r"columns.text: release.* needs bounds = \[lower, upper\], edges = \[...\] or levels",
+    ),
     "denominator": ({"denominator": 100}, "denominator: cannot be combined with kendall"),
     "method": ({"method": "joint"}, "method: cannot be combined with kendall"),
     "by": ({"by": "grade", "columns": ["age", "income"]}, "by: cannot be combined with kendall"),
@@ -202,10 +205,10 @@ BAD = {
     "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall needs two or more columns"),
     "twice": ({"bounds": BOTH, "edges": {"age": [0, 1, 2]}}, TypeError, "only one of bounds, edges and levels"),
     "no width": ({"bounds": {"x": (1, 1), "y": (0, 1)}}, ValueError, "bounds of 'x' must satisfy lower < upper"),
-    "one interval": ({"edges": {"x": [0, 1], "y": [0, 1, 2]}}, ValueError, "'x' needs two intervals or more"),
+    "one interval": ({"edges": {"x": [0, 1], "y": [0, 1, 2]}}, ValueError, "'x' needs two or more intervals"),
     "one level": ({"levels": {"x": ["a"], "y": ["a", "b"]}}, ValueError, "'x' needs two or more levels"),
     "a list": ({"bounds": [(0, 1), (0, 1)]}, TypeError, "bounds must be a dictionary by column"),
-    "too many bins": ({"bounds": BOTH, "bins": 4000}, ValueError, "more than 10,000,000 cells; take fewer columns or"),
+    "too many bins": ({"bounds": BOTH, "bins": 4000}, ValueError, "more than 10,000,000 cells; use fewer columns or"),
     "too many edges": (
         {"edges": {"x": np.linspace(0, 1, 4001), "y": np.linspace(0, 1, 4001)}},
         ValueError,

@@ -99,5 +99,5 @@ def test_integers_beyond_two_to_the_53_are_the_same_in_every_type(kind):
     doubles = [float(value) for value in values]
     for column in (levels, wide):
         assert cells(pd.Series(values, dtype=kind), column) == cells(doubles, column)
-    with pytest.raises(ValueError, match="subtract a constant from the column and from its bounds first"):
+    with pytest.raises(ValueError, match="subtract a constant from the column and from its bounds"):
         quantise_column(Numeric.of("x", (2**60, 2**60 + 1000)), resolution=1000)

@@ -1,4 +1,4 @@
-"""The law of a released value: no ε, no sensitivity, no data. Imports nothing of ours but validators."""
+"""Laws of released values on the real line. They know no ε, no sensitivity and no data."""
 
 from inbounds.laws.mechanism import Law, Mechanism
 from inbounds.laws.noise import Gaussian, GeneralizedGaussian, Laplace, Noise, partial_moment

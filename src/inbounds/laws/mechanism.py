@@ -1,14 +1,15 @@
-"""Mechanism: noise × bounding × bounds, the law of a released value given the true one.
+"""Mechanisms: noise, bounding and bounds, which give the law of a released value for a true value.
 
-These are laws on the real line, for theory, previews and studies. What a release draws from is the same law on
-a grid, in exact integers.
+These are laws on the real line, for theory, previews and studies. A release draws from the same law on a grid, in exact
+integers.
 """
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from inbounds import _check
 from inbounds._check import Array, Bounds
@@ -28,19 +29,22 @@ from inbounds.laws.bounding import (
 from inbounds.laws.noise import Noise
 from inbounds.laws.staircase import Staircase
 
+if TYPE_CHECKING:
+    import altair
+
 _BOUNDING: dict[str, AnyBounding] = {"bit": BIT(), "truncated": Truncated(), "unbounded": Unbounded()}
 _N = TypeVar("_N", bound=Any)
 
 
 class Law(Protocol):
-    """What intervals, previews and reports need of a law, be it on the real line or on a grid."""
+    """What intervals, previews and reports need from a law, on the real line or on a grid."""
 
-    def cdf(self, x: Any, at: Any) -> Array: ...
-    def quantile(self, u: Any, at: Any) -> Array: ...
-    def atoms(self, at: Any) -> tuple[Array, Array]: ...
-    def bias(self, s: Any) -> Array: ...
-    def variance(self, s: Any) -> Array: ...
-    def mse(self, s: Any) -> Array: ...
+    def cdf(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Array: ...
+    def quantile(self, u: npt.ArrayLike, at: npt.ArrayLike) -> Array: ...
+    def atoms(self, at: npt.ArrayLike) -> tuple[Array, Array]: ...
+    def bias(self, s: npt.ArrayLike) -> Array: ...
+    def variance(self, s: npt.ArrayLike) -> Array: ...
+    def mse(self, s: npt.ArrayLike) -> Array: ...
     def worst_bias(self) -> float: ...
     def worst_mse(self) -> float: ...
 
@@ -55,14 +59,24 @@ class Mechanism:
         ``Laplace``, ``Gaussian`` or ``GeneralizedGaussian``, or any dataclass with the role ``Noise``; or
         ``inbounds.laws.Staircase``, which is not truncated.
     bounding
-        ``"bit"`` clamps and has atoms at the bounds; ``"truncated"`` renormalises, as if re-drawing until
-        inside; ``"unbounded"`` leaves the value as it falls, and ``bounds`` then only say where s may lie.
+        ``"bit"`` clamps and has atoms at the bounds. ``"truncated"`` renormalises, which is the law of drawing again
+        until the value is inside. ``"unbounded"`` does not change the value; ``bounds`` then only say where the true
+        value s may be.
     bounds
         ``(lower, upper)``; a side may be infinite.
 
-    All methods broadcast over arrays of s, x and u and return NumPy scalars for scalar input. The true value
-    may lie outside the bounds. Results hold to about 1e-12 relative for scale/width from 1e-9 to 1e9.
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid, or staircase noise is truncated.
 
+    Notes
+    -----
+    All methods broadcast over arrays of s, x and u, and return NumPy scalars for scalar input. The true value may be
+    outside the bounds. Results have a relative error of about 1e-12 for scale/width from 1e-9 to 1e9.
+
+    Examples
+    --------
     >>> from inbounds import Laplace
     >>> m = Mechanism(Laplace(0.1), "bit", bounds=(0, 1))
     >>> float(m.mse(0.5)), m.atoms(at=0.0)[0] == 0.5
@@ -78,7 +92,7 @@ class Mechanism:
             raise TypeError(f"noise must be a noise such as Laplace(0.1), got {self.noise!r}")
         _check.choice(self.bounding, "bounding", BOUNDINGS)
         if isinstance(self.noise, Staircase) and self.bounding == "truncated":
-            raise ValueError("staircase noise is not truncated, which has no known loss; use bounding='bit'")
+            raise ValueError("staircase noise cannot be truncated, since its loss is not known; use bounding='bit'")
         object.__setattr__(self, "bounds", _check.bounds(self.bounds))
         sizes = [self.noise.scale, 1 / self.noise.scale, *(abs(b) for b in self.bounds if math.isfinite(b))]
         if max(sizes) > _check.LARGEST:
@@ -90,8 +104,19 @@ class Mechanism:
     def __repr__(self) -> str:
         return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r})"
 
-    def plot(self, at: Any = None) -> Any:
-        """Its densities for some true values, with atoms at the bounds, as an Altair chart."""
+    def plot(self, at: npt.ArrayLike | None = None) -> "altair.LayerChart":
+        """Plot the densities for some true values, with atoms at the bounds. Needs Altair.
+
+        Parameters
+        ----------
+        at
+            One or a few true values. By default one next to the lower bound and one in the middle.
+
+        Returns
+        -------
+        altair.LayerChart
+            The chart.
+        """
         return picture.plot(self, at)
 
     def _repr_html_(self) -> str:
@@ -106,25 +131,25 @@ class Mechanism:
 
     @property
     def _law(self) -> AnyBounding:
-        """With both sides open there is nothing to bound."""
+        """The bounding; none if both sides are open."""
         both_open = self.bounds == (-math.inf, math.inf)
         return _BOUNDING["unbounded" if both_open else self.bounding]
 
     def _noise_for(self, view: Sight) -> Noise:
-        """The noise, its scale capped where more of it can no longer be told apart.
+        """The noise, with its scale capped.
 
-        Beyond 1e60 times every distance there is, the law has reached its limit (uniform, or a half on each bound) to
-        sixty digits, and smaller ratios would only underflow.
+        If the scale is more than 1e60 times every distance, the law agrees with its limit (uniform, or one half on each
+        bound) to sixty digits, and smaller ratios would only underflow.
         """
         if isinstance(self._law, Unbounded):
             return self.noise
         cap = 1e60 * max(self.width, float(view.beyond.max(initial=0.0)))
         return self.noise if self.noise.scale <= cap else _with_scale(self.noise, cap)
 
-    def pdf(self, x: Any, at: Any) -> Array:
-        """Density of the continuous part at x when the true value is ``at``; 0 outside the bounds.
+    def pdf(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Array:
+        """The density of the continuous part at x if the true value is ``at``; 0 outside the bounds.
 
-        BIT has atoms beside it (`atoms`); density and atoms together have mass one.
+        BIT also has atoms (`atoms`). The density and the atoms together have mass one.
         """
         x = _check.array(x, "x", infinite=True)
         x, view = self._aligned(x, at)
@@ -135,8 +160,8 @@ class Mechanism:
             density = self._law.pdf(self._noise_for(view), view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, density, 0.0))[()]
 
-    def cdf(self, x: Any, at: Any) -> Array:
-        """P(X ≤ x) when the true value is ``at``; relatively accurate in the lower tail."""
+    def cdf(self, x: npt.ArrayLike, at: npt.ArrayLike) -> Array:
+        """P(X ≤ x) if the true value is ``at``, with a small relative error in the lower tail."""
         x = _check.array(x, "x", infinite=True)
         x, view = self._aligned(x, at)
         inside = (view.lower <= x) & (x < view.upper) & np.isfinite(x)
@@ -146,20 +171,20 @@ class Mechanism:
             probability = self._law.cdf(self._noise_for(view), view, np.where(inside, x, inside_point(view)))
         return np.asarray(np.where(inside, probability, np.where(x >= view.upper, 1.0, 0.0)))[()]
 
-    def quantile(self, u: Any, at: Any) -> Array:
-        """The least x with P(X ≤ x) ≥ u when the true value is ``at``."""
+    def quantile(self, u: npt.ArrayLike, at: npt.ArrayLike) -> Array:
+        """The smallest x with P(X ≤ x) ≥ u if the true value is ``at``."""
         u, view = self._aligned(_check.probabilities(u, "u"), at)
         with _quiet():
             return np.asarray(self._law.quantile(self._noise_for(view), view, u))[()]
 
-    def atoms(self, at: Any) -> tuple[Array, Array]:
+    def atoms(self, at: npt.ArrayLike) -> tuple[Array, Array]:
         """Probability of exactly the lower and exactly the upper bound."""
         view = sight(*self.bounds, _location(at, "at"))
         with _quiet():
             lower, upper = self._law.atoms(self._noise_for(view), view)
         return np.asarray(lower)[()], np.asarray(upper)[()]
 
-    def moments(self, s: Any) -> Moments:
+    def moments(self, s: npt.ArrayLike) -> Moments:
         """Mean, bias, variance and MSE about s, together."""
         at = _location(s, "s")
         view = sight(*self.bounds, at.ravel())
@@ -167,19 +192,19 @@ class Mechanism:
             moments = self._law.moments(self._noise_for(view), view)
         return Moments(*(moment.reshape(at.shape)[()] for moment in moments))
 
-    def mean(self, s: Any) -> Array:
+    def mean(self, s: npt.ArrayLike) -> Array:
         """Expected released value."""
         return self.moments(s).mean
 
-    def bias(self, s: Any) -> Array:
+    def bias(self, s: npt.ArrayLike) -> Array:
         """Expected released value minus s."""
         return self.moments(s).bias
 
-    def variance(self, s: Any) -> Array:
+    def variance(self, s: npt.ArrayLike) -> Array:
         """Variance of the released value."""
         return self.moments(s).variance
 
-    def mse(self, s: Any) -> Array:
+    def mse(self, s: npt.ArrayLike) -> Array:
         """Mean squared error about s."""
         return self.moments(s).mse
 
@@ -196,8 +221,8 @@ class Mechanism:
     def worst_mse(self) -> float:
         """Largest mean squared error over all true values inside the bounds (a supremum on an open side).
 
-        claim:worst-mse. Found by looking at the bounds, the midpoint and a few hundred points between, spaced
-        evenly and by powers of the scale, then refining around the best: error below 1e-12 relative.
+        claim:worst-mse. It is found by evaluating the bounds, the midpoint and a few hundred points between them, and
+        refining around the best. The relative error is below 1e-12.
         """
         if isinstance(self._law, Unbounded):
             return self.noise.variance
@@ -218,8 +243,23 @@ class Mechanism:
         limit = self.noise.variance if one_sided else 0.0
         return max(float(mse(depths).max()), limit)
 
-    def sample(self, s: Any, size: Any = None, *, rng: np.random.Generator) -> Array:
-        """Draws in floating point with the given generator: for studies; a release never uses it."""
+    def sample(self, s: npt.ArrayLike, size: Any = None, *, rng: np.random.Generator) -> Array:
+        """Draw in floating point, for studies. A release never uses this.
+
+        Parameters
+        ----------
+        s
+            The true values.
+        size
+            The shape of the draws. By default one draw for each true value.
+        rng
+            The generator.
+
+        Returns
+        -------
+        array
+            The draws.
+        """
         if not isinstance(rng, np.random.Generator):
             raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
         at = _location(s, "s")
@@ -227,12 +267,12 @@ class Mechanism:
         with _quiet():
             return np.asarray(self._law.sample(self._noise_for(view), view, rng))[()]
 
-    def _aligned(self, values: Array, at: Any) -> tuple[Array, Sight]:
+    def _aligned(self, values: Array, at: npt.ArrayLike) -> tuple[Array, Sight]:
         values, at = np.broadcast_arrays(values, _location(at, "at"))
         return values, sight(*self.bounds, at)
 
 
-def _location(value: Any, name: str) -> Array:
+def _location(value: npt.ArrayLike, name: str) -> Array:
     at = _check.array(value, name)
     if at.size and np.abs(at).max() > _check.LARGEST:
         raise ValueError(f"{name} must not exceed 1e100 in size: use other units")
@@ -240,7 +280,7 @@ def _location(value: Any, name: str) -> Array:
 
 
 def _quiet() -> np.errstate:
-    """Exponents may overflow and densities underflow; both mean zero probability, which is what comes out."""
+    """Ignore overflow and underflow: both mean a probability of zero, which is the right result."""
     return np.errstate(over="ignore", under="ignore")
 
 

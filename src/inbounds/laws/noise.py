@@ -1,12 +1,11 @@
-"""Noise: zero-centred symmetric families with density ∝ exp(-(|z|/efold)^power).
+"""Noise: symmetric families around zero with density ∝ exp(-(|z|/efold)^power).
 
-A family offers its log density, its cdf and quantile, and, what everything else is made of, its *excess moments*
+A family has a log density, a cdf, a quantile function and *excess moments*, from which everything else is computed:
 
     R_k(t, w) = ∫_0^w v^k f(t+v)/f(t) dv,        k = 0, 1, 2,   t ≥ 0,   0 ≤ w ≤ ∞.
 
-Excess moments are partial moments about their own starting point, relative to the density there. Every
-quantity of every bounding is a sum of positive multiples of them (`bounding.py`), so nothing cancels and
-nothing underflows that should not: one formula serves all families, at every ratio of scale to range.
+Excess moments are partial moments about their starting point, relative to the density there. Every quantity of every
+bounding is a sum of positive multiples of them (`bounding.py`), so nothing cancels, at any ratio of scale to range.
 """
 
 import math
@@ -16,13 +15,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# Its submodules are loaded when they are first used: scipy.special alone takes 0.15 s.
+# SciPy loads its submodules on first use. scipy.special alone takes 0.15 s.
 import scipy
 
 from inbounds import _check
 from inbounds._check import Array
 
-# exp(-45) is 3e-20: what lies further out than 45 units of exponent cannot be seen in double precision.
+# exp(-45) is 3e-20, so anything beyond 45 units of exponent is negligible in double precision.
 _DEEP = 45.0
 
 
@@ -31,7 +30,7 @@ class Noise(Protocol):
 
     @property
     def scale(self) -> float:
-        """The parameter the user gave."""
+        """The scale parameter."""
 
     @property
     def power(self) -> int:
@@ -58,21 +57,19 @@ class Noise(Protocol):
         """The z with ``cdf(z) == u``; ∓inf at 0 and 1."""
 
     def excess_moment(self, order: int, start: Any, width: Any) -> Array:
-        """R_k(start, width) as in the module's text, for order k in 0, 1, 2 and start ≥ 0."""
+        """R_k(start, width) as in the module's docstring, for order k in 0, 1, 2 and start ≥ 0."""
 
     def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
         """The v in [0, width] with R_0(start, v) = u R_0(start, width)."""
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Array:
-        """Draws in floating point: for studies, never for a release."""
+        """Draw in floating point, for studies. A release never uses this."""
 
 
 def partial_moment(noise: Noise, order: int, lower: Any, upper: Any) -> Array:
     """Partial moment M_k = ∫_lower^upper z^k f(z) dz of a noise, for k = 0, 1, 2.
 
-    Accurate relative to the result for any lower ≤ upper, infinite ones included: on either side of zero
-    it is a positive combination of excess moments, and the two sides of an odd moment that cancel each other
-    are left out before anything is added.
+    The relative error is small for any lower ≤ upper, also infinite ones: it is a sum of positive terms.
 
     >>> float(partial_moment(Laplace(1.0), 0, 0, math.inf))
     0.5
@@ -112,10 +109,15 @@ def _one_sided(noise: Noise, order: int, start: Array, width: Array) -> Array:
 class Laplace:
     """Laplace noise, density exp(-|z|/scale) / (2 scale).
 
-    Its excess moments do not depend on where they start (memorylessness) and have the closed form
-    R_k = k! scale^(k+1) P(k+1, width/scale) with P the regularised lower incomplete gamma function, which
-    makes it the fast path of the library.
+    Its excess moments R_k = k! scale^(k+1) P(k+1, width/scale), P the regularised gamma function, have no ``start``.
 
+    Parameters
+    ----------
+    scale
+        The scale, > 0. The variance is 2 scale².
+
+    Examples
+    --------
     >>> Laplace(0.1).variance
     0.020000000000000004
     """
@@ -176,9 +178,14 @@ class Laplace:
 class GeneralizedGaussian:
     """Generalised Gaussian noise of integer order, density ∝ exp(-(|z|/scale)^power).
 
-    ``power=1`` is Laplace of the same scale, ``power=2`` Gaussian with standard deviation scale/√2. Excess
-    moments are incomplete gamma functions from zero, and Gauss–Legendre integrals of a positive integrand
-    elsewhere (relative error about 1e-13).
+    Excess moments away from zero are Gauss–Legendre integrals (relative error about 1e-13).
+
+    Parameters
+    ----------
+    scale
+        The scale, > 0.
+    power
+        The order: 1 is Laplace noise of the same scale, 2 Gaussian noise with standard deviation scale/√2.
     """
 
     scale: float
@@ -235,10 +242,12 @@ class GeneralizedGaussian:
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Gaussian noise; ``scale`` is its standard deviation.
+    """Gaussian noise. The same law as ``GeneralizedGaussian(scale * sqrt(2), 2)``, computed with the error function.
 
-    The same law as ``GeneralizedGaussian(scale * sqrt(2), 2)``, with the error function's own routines for
-    cdf and quantile.
+    Parameters
+    ----------
+    scale
+        The standard deviation, > 0.
     """
 
     scale: float
@@ -284,7 +293,7 @@ class Gaussian:
 
 
 def _units(value: Any, scale: float) -> Array:
-    """Lengths in units of the scale; 1e250 stands for what overflows (its exponent is beyond any double)."""
+    """Lengths in units of the scale. 1e250 replaces lengths that overflow, whose density is zero anyway."""
     with np.errstate(over="ignore"):
         units = np.asarray(value) / scale
     return np.asarray(np.where(np.isinf(value), np.inf, np.minimum(units, 1e250)))

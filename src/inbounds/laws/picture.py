@@ -1,4 +1,4 @@
-"""A law drawn: density over the released value, and atoms as bars at the bounds."""
+"""Plot a law: its density over the released value, and its atoms as bars at the bounds."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ _DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3]]
 
 
 def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
-    """Densities for one or a few true values: by default one next to the lower bound and one in the middle."""
+    """Plot densities for one or a few true values: by default one next to the lower bound and one in the middle."""
     import altair as alt
     import polars as pl
 
@@ -34,7 +34,7 @@ def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
         for end, chance in zip(law.bounds, law.atoms(at=place), strict=True)
         if chance > 0
     ]
-    # Told apart by colour and by dash.
+    # Lines differ in colour and in dashes.
     colour = alt.Color("true value:N").scale(range=_COLOURS)
     dash = alt.StrokeDash("true value:N", legend=None).scale(range=_DASHES)
     horizontal = alt.X("released:Q", title="released value").scale(domain=[low, high])

@@ -1,4 +1,4 @@
-"""Staircase noise on the real line: a density that is constant on levels, and falls by e^-drop from one to the next."""
+"""Staircase noise on the real line: a density that is constant on stairs, with a factor e^-drop between them."""
 
 import math
 from dataclasses import dataclass
@@ -20,11 +20,16 @@ class Staircase:
     Parameters
     ----------
     scale
-        Distance over which the density falls by e, on average: width / drop.
+        The distance over which the density falls by a factor e on average: width / drop.
     drop
-        Fall of the log density from one level to the next. It is the loss of a sensitivity of one width.
+        The fall of the log density from one stair to the next. It is the loss of a sensitivity of one width.
     core
-        Share of a width that the first level has on either side of 0, in (0, 1].
+        The half-width of the first stair as a share of the width, in (0, 1].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Notes
     -----
@@ -46,7 +51,7 @@ class Staircase:
         if not self.core <= 1:
             raise ValueError(f"core must be > 0 and at most 1, got {self.core}")
         if not self.drop >= 1 / 16:
-            raise ValueError(f"drop must be at least 1/16, got {self.drop}: with lower levels the law is Laplace's")
+            raise ValueError(f"drop must be at least 1/16, got {self.drop}; use Laplace noise for smaller ones")
 
     @property
     def power(self) -> int:
@@ -58,7 +63,7 @@ class Staircase:
 
     @property
     def step(self) -> int:
-        """0: it has no gaps."""
+        """0, since the noise is continuous."""
         return 0
 
     @property
@@ -68,12 +73,12 @@ class Staircase:
 
     @property
     def reach(self) -> float:
-        """Beyond this there is less than 1e-17 of it."""
+        """The distance beyond which the probability is below 1e-17."""
         return self.width * (self.core + 1 - math.log(1e-17) / self.drop)
 
     @property
     def breaks(self) -> Array:
-        """Where the density falls, on the positive side, as far as can be seen."""
+        """Where the density falls on the positive side, up to where it is negligible."""
         return np.asarray(self.width * (self.core + np.arange(self._levels)), float)
 
     @property
@@ -163,15 +168,27 @@ class Staircase:
 
 
 def least_variance(epsilon: float) -> float:
-    """claim:least-variance. The variance of one number's noise of loss ε at a sensitivity of 1: Laplace or staircase.
+    """claim:least-variance. The variance of noise of loss ε on one number of sensitivity 1: Laplace or staircase.
 
-    With b = e^-ε the best staircase has (2^(-2/3) b^(2/3) (1+b)^(2/3) + b)/(1-b)², Laplace noise 2/ε². A staircase is
-    taken where Laplace noise has at least 1.1 times as much.
+    With b = e^-ε the best staircase has the variance (2^(-2/3) b^(2/3) (1+b)^(2/3) + b)/(1-b)², and Laplace noise 2/ε².
+    The staircase is used if Laplace noise has at least 1.1 times as much.
 
+    Parameters
+    ----------
+    epsilon
+        The loss, > 0.
+
+    Returns
+    -------
+    float
+        The variance.
+
+    Examples
+    --------
     >>> least_variance(1.0), round(least_variance(2.0), 4)
     (2.0, 0.4227)
     """
     b = math.exp(-epsilon)
     laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / (1 - b) ** 2
-    # Beyond any use e^-ε is 0 here.
+    # For a huge ε, e^-ε underflows to 0.
     return max(stairs, 1e-300) if laplace >= 1.1 * stairs else laplace

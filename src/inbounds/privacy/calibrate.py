@@ -1,14 +1,14 @@
-"""Calibration: the least scale whose privacy loss meets what was asked for.
+"""Calibration: the smallest scale whose privacy loss is at most the one that was asked for.
 
-Every search ends on the private side: the scale returned has been seen to meet the target, the next smaller one
-tried has not. Margins below are there so that rounding in the loss itself cannot turn the inequality.
+Every search ends on the private side: the returned scale was checked to meet the target, and the next smaller one that
+was tried does not. Margins make sure that rounding in the loss cannot reverse the inequality.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import scipy
 
@@ -19,7 +19,7 @@ from inbounds.privacy.loss import as_moves, log_density_ratio, log_tail_ratio, p
 
 FAMILIES = ("laplace", "gaussian", "generalized-gaussian")
 
-# The closed form of the truncated loss is good to a few units in the last place.
+# The closed form of the truncated loss is accurate to a few units in the last place.
 _MARGIN = 1e-13
 
 
@@ -27,7 +27,7 @@ def calibrate(
     noise: str,
     bounding: str,
     *,
-    bounds: Any = (-math.inf, math.inf),
+    bounds: Sequence[float] = (-math.inf, math.inf),
     sensitivity: float | None = None,
     epsilon: float,
     delta: float = 0.0,
@@ -36,7 +36,7 @@ def calibrate(
     power: int | None = None,
     moves: Sequence[float] | None = None,
 ) -> Mechanism:
-    """The mechanism with the least noise that keeps the promise.
+    """The mechanism with the least noise that has the guarantee.
 
     Parameters
     ----------
@@ -45,13 +45,26 @@ def calibrate(
     bounding, bounds
         As in `Mechanism`.
     sensitivity, moves
-        What one record moves: one statistic, or each coordinate of a vector (exactly one of the two).
+        How much one record can change one statistic, or each coordinate of a vector. Give exactly one of the two.
     epsilon, delta, kind
-        ``delta=0``: pure ε. ``delta > 0``: (ε, δ) of the approximate or the probabilistic kind, for noise of power
-        ≥ 2, unbounded or BIT.
+        With ``delta=0`` the guarantee is pure ε. With ``delta > 0`` it is (ε, δ) of the approximate or the
+        probabilistic kind, for noise of power ≥ 2, unbounded or BIT.
     calibration
-        ``"exact"``, or ``"paper"`` for λ = δ₁/ε whatever the bounding. The latter is *not* ε-DP for truncated
-        noise; it is there for the studies. `privacy_loss` tells what it really costs.
+        ``"exact"``, or ``"paper"`` for λ = δ₁/ε with any bounding. The latter is *not* ε-DP for truncated noise; it is
+        for the studies. `privacy_loss` says what it really costs.
+    power
+        The order of generalized Gaussian noise.
+
+    Returns
+    -------
+    Mechanism
+        The calibrated mechanism.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid, or no scale has the guarantee. Truncated noise with ``delta > 0`` is refused: its
+        normaliser depends on the true value, so the (ε, δ) of the noise does not carry over.
 
     Notes
     -----
@@ -67,11 +80,8 @@ def calibrate(
       above or below; for vectors a union bound over coordinates. Clamping can make an atom of
       harmless outputs harmful, so BIT is calibrated on its atoms, not on the noise alone.
 
-    **Errors.**
-
-    Truncated noise with ``delta > 0`` is refused: its normaliser depends on the true value, so the noise's (ε, δ)
-    does not carry over.
-
+    Examples
+    --------
     >>> calibrate("laplace", "bit", bounds=(0, 1), sensitivity=0.01, epsilon=0.5)
     Mechanism(Laplace(scale=0.02), 'bit', bounds=(0.0, 1.0))
     >>> calibrate("laplace", "truncated", bounds=(0, 1), sensitivity=0.01, epsilon=1.0).noise.scale
@@ -93,7 +103,7 @@ def calibrate(
 
     if calibration == "paper":
         if noise != "laplace" or delta:
-            raise ValueError("calibration='paper' is λ = δ₁/ε: it takes noise='laplace' and no delta")
+            raise ValueError("calibration='paper' (λ = δ₁/ε) needs noise='laplace' and delta=0")
         return at(math.fsum(lengths) / epsilon)
     # The true value lies within the bounds, so nothing moves it further than their width.
     lengths = [min(length, limits[1] - limits[0]) for length in lengths]
@@ -112,7 +122,7 @@ def _family(name: str, power: int | None) -> Callable[[float], Noise]:
             raise TypeError("power must be given for noise='generalized-gaussian'")
         return partial(GeneralizedGaussian, power=power)
     if power is not None:
-        raise TypeError(f"power belongs to noise='generalized-gaussian', not to {name!r}")
+        raise TypeError(f"power is only for noise='generalized-gaussian', not for {name!r}")
     return Laplace if name == "laplace" else Gaussian
 
 
@@ -120,14 +130,14 @@ def _pure_scale(at: Callable[[float], Mechanism], lengths: list[float], epsilon:
     guess = math.fsum(lengths) / epsilon
     if not guess < _check.LARGEST:
         raise ValueError(f"epsilon is too small for a sensitivity of {math.fsum(lengths)}: got {epsilon}")
-    # A loss that is infinite at one scale is so at every other.
+    # A loss that is infinite at one scale is infinite at every scale.
     trial = at(1.0)
     if trial.noise.power == 1 and (trial.bounding != "truncated" or trial.bounds == (-math.inf, math.inf)):
         return _least_ratio(lengths, epsilon)
     if math.isinf(privacy_loss(trial, moves=lengths)):
         raise ValueError(
-            f"{trial.bounding} noise of power {trial.noise.power} on bounds {trial.bounds} has no pure epsilon at "
-            "any scale: give bounds on both sides, or delta > 0 with 'bit' or 'unbounded', or noise='laplace'"
+            f"{trial.bounding} noise of power {trial.noise.power} with bounds {trial.bounds} has no pure epsilon at "
+            "any scale; use bounds on both sides, or delta > 0 with 'bit' or 'unbounded', or noise='laplace'"
         )
 
     def private(scale: float) -> bool:
@@ -137,7 +147,7 @@ def _pure_scale(at: Callable[[float], Mechanism], lengths: list[float], epsilon:
 
 
 def _least_ratio(lengths: list[float], epsilon: float) -> float:
-    """The least double λ with λ ε ≥ Σ δ_j in exact fractions, and Σ δ_j / λ ≤ ε in doubles too."""
+    """The smallest float λ with λ ε ≥ Σ δ_j in exact fractions, and Σ δ_j / λ ≤ ε in floats."""
     total = sum((Fraction(length) for length in lengths), start=Fraction(0))
     scale = float(total) / epsilon
     while Fraction(scale) * Fraction(epsilon) < total or math.fsum(lengths) / scale > epsilon:
@@ -146,7 +156,7 @@ def _least_ratio(lengths: list[float], epsilon: float) -> float:
 
 
 def least_scale(private: Callable[[float], bool], guess: float) -> float:
-    """The least scale at which ``private`` holds, from above, to fifteen digits.
+    """The smallest scale at which ``private`` holds, to fifteen digits, rounded up.
 
     ``private`` must be false below some scale and true above it.
     """
@@ -173,16 +183,16 @@ def _scale_with_delta(
     power = make(1.0).power
     if bounding == "truncated":
         raise ValueError(
-            "delta > 0 is not offered for 'truncated': truncation is not post-processing (its normaliser depends "
+            "delta > 0 cannot be combined with 'truncated': truncation is not post-processing (its normaliser depends "
             "on the true value), so the (epsilon, delta) of the noise does not carry over. Use 'bit', or delta=0"
         )
     if power == 1:
-        raise ValueError("noise of power 1 (Laplace) is calibrated to pure epsilon: leave delta at 0")
+        raise ValueError("noise of power 1 (Laplace) is only calibrated to pure epsilon; use delta=0")
     length = math.hypot(*lengths)
     if kind == "approximate" and (power == 2 or len(lengths) == 1):
 
         def private(scale: float) -> bool:
-            # excess_probability is a difference of two numbers up to one, each off by a few units in the last place.
+            # excess_probability is a difference of two numbers up to one, each with an error of a few last digits.
             return excess_probability(make(scale), length, epsilon) + 1e-15 <= delta * (1 - 1e-9)
     else:
         per_coordinate = delta / len(lengths)
@@ -195,9 +205,9 @@ def _scale_with_delta(
 
 
 def excess_probability(noise: Noise, move: float, epsilon: float) -> float:
-    """The least δ for which unbounded noise is (ε, δ)-approximately private at a move of this length.
+    """The smallest δ for which unbounded noise is (ε, δ)-approximately private for a move of this length.
 
-    Where the loss g(z + move) - g(z) exceeds ε is a half-line z > z*, so δ = Q(z*) - e^ε Q(z* + move).
+    The loss g(z + move) - g(z) exceeds ε on a half-line z > z*, so δ = Q(z*) - e^ε Q(z* + move).
     """
     if noise.power == 2:
         ratio = move / (noise.efold / math.sqrt(2))
@@ -210,7 +220,7 @@ def excess_probability(noise: Noise, move: float, epsilon: float) -> float:
 
 
 def _threshold(noise: Noise, move: float, epsilon: float) -> float:
-    """The z at which g(z + move) - g(z) = ε, by bisection; the difference rises with z."""
+    """The z at which g(z + move) - g(z) = ε, by bisection. The difference increases with z."""
 
     def loss(z: float) -> float:
         if z >= 0:
@@ -230,7 +240,7 @@ def _threshold(noise: Noise, move: float, epsilon: float) -> float:
 
 
 def _loss_at_tail(noise: Noise, clamped: bool, lengths: list[float], probability: float) -> float:
-    """Σ_j of the loss at the distance that |Z_j| exceeds with this probability."""
+    """The sum of the losses at the distances that |Z_j| exceed with this probability."""
     distance = -float(noise.quantile(probability / 2))
     loss = log_tail_ratio if clamped else log_density_ratio
     return math.fsum(loss(noise, distance, length) for length in lengths)

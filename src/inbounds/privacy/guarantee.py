@@ -1,7 +1,7 @@
-"""Guarantees as values: what a release promises, how promises add up, and how a budget is shared.
+"""Privacy guarantees as values: how they add up, and how a budget is shared.
 
-A guarantee is also an amount of budget: a ledger has limits of it, and a release is charged for it. Its arithmetic is
-exact. There is one kind so far, `Pure`; another one is a class that has what `Guarantee` asks for, registered by
+A guarantee is also an amount of budget: limits of a ledger and charges are guarantees. The arithmetic is exact. There
+is one kind so far, `Pure`. Another kind is a class with the interface of `Guarantee` that is registered with
 `register_guarantee`.
 
 >>> budget = Pure(1)
@@ -31,17 +31,17 @@ _NUMBER = re.compile(r"([1-9][0-9]{0,4299})(?:/([1-9][0-9]{0,4299}))?", re.ASCII
 
 @runtime_checkable
 class Guarantee(Protocol):
-    """What a release promises, as a frozen, hashable value.
+    """A privacy guarantee, as a frozen, hashable value.
 
-    An implementation is a frozen dataclass whose fields are exact numbers greater than zero, one for each entry of
-    `to_dict`. There is no guarantee of nothing: where nothing is left, the answer is None.
+    An implementation is a frozen dataclass whose fields are exact numbers > 0, one for each entry of `to_dict`. There
+    is no empty guarantee: if nothing is left, methods return None.
 
     Notes
     -----
     **Formal guarantees.**
 
-    All that one budget covers holds together: if ``budget.covers(a.plus(b))``, then releases that keep ``a`` and ``b``
-    keep ``budget`` between them, also if ``b`` was chosen after the first release was seen.
+    If ``budget.covers(a.plus(b))``, then releases with the guarantees ``a`` and ``b`` together have the guarantee
+    ``budget``, even if ``b`` was chosen after the first release was seen.
     """
 
     kind: ClassVar[str]
@@ -49,19 +49,19 @@ class Guarantee(Protocol):
 
     @property
     def epsilon(self) -> Fraction:
-        """The ε whose pure promise implies it: what noise that is calibrated for ε has to keep."""
+        """The ε for which pure ε-differential privacy implies this guarantee. Noise is calibrated to it."""
         ...
 
     def plus(self, other: Self) -> Self:
-        """What holds of two releases from the same records: sequential composition."""
+        """The guarantee of two releases from the same records (sequential composition)."""
         ...
 
     def minus(self, other: Self) -> Self | None:
-        """What may still be spent of it after another was; None where that is nothing."""
+        """What is left of this budget after another guarantee was spent; None if nothing is."""
         ...
 
     def share(self, weight: Fraction) -> Self:
-        """The part of it that a weight in (0, 1] buys. Shares whose weights add up to one add up to the whole."""
+        """A share with a weight in (0, 1]. Shares whose weights add up to one add up to the whole."""
         ...
 
     def covers(self, other: Self) -> bool:
@@ -69,22 +69,22 @@ class Guarantee(Protocol):
         ...
 
     def round_up(self) -> Self:
-        """What a ledger charges for it: the least one in the ledger's own units that covers it.
+        """What a ledger charges: the smallest guarantee in the ledger's units that covers this one.
 
-        Units keep the sum of many charges short, whatever their fractions.
+        With units the sum of many charges has few digits.
         """
         ...
 
     def round_down(self) -> Self | None:
-        """What a ledger takes for a limit: the largest one in its own units that it covers; None where none is."""
+        """What a ledger takes as a limit: the largest guarantee in its units that this one covers; None if none is."""
         ...
 
     def to_dict(self) -> dict[str, str]:
-        """Its numbers as text, such as ``{"epsilon": "1/2"}``; `parse_guarantee` reads it back."""
+        """Its numbers as text, such as ``{"epsilon": "1/2"}``, for `parse_guarantee`."""
         ...
 
     def __str__(self) -> str:
-        """For a reader: ``"epsilon 0.5"``."""
+        """The guarantee for people, such as ``"epsilon 0.5"``."""
         ...
 
 
@@ -94,16 +94,16 @@ _kinds: dict[str, type[Any]] = {}
 
 
 def register_guarantee(kind: _Kind) -> _Kind:
-    """Make a kind of guarantee known to `parse_guarantee`, and so to ledgers. Used as a decorator of its class.
+    """Register a kind of guarantee for `parse_guarantee`, and so for ledgers. It is used as a class decorator.
 
     Raises
     ------
     ValueError
-        If another class has the name of the kind, or has the same fields: they could not be told apart.
+        If another kind has the same name or the same fields.
     """
     for other in _kinds.values():
         if other.kind == kind.kind or _names(other) == _names(kind):
-            raise ValueError(f"the kind {kind.kind!r} cannot be told from {other.kind!r}, which is registered already")
+            raise ValueError(f"the kind {kind.kind!r} has the name or fields of {other.kind!r}, which is registered")
     _kinds[kind.kind] = kind
     return kind
 
@@ -114,13 +114,13 @@ def parse_guarantee(body: Mapping[str, object]) -> Guarantee:
     Parameters
     ----------
     body
-        The numbers of one kind, as text. They may come from a file that somebody else wrote: a number is read only if
-        it is written as a fraction of at most 4300 digits on each side, so that none can fill the memory.
+        The numbers of one kind, as text. A number must be written as a fraction of at most 4300 digits on each side, so
+        that a forged file cannot fill the memory.
 
     Raises
     ------
     ValueError
-        If the fields are not those of one registered kind, or one of them is no number greater than zero.
+        If the fields are not those of a registered kind, or one of them is not a number > 0.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _names(kind: type[Any]) -> set[str]:
 
 
 def _parse_number(text: object, name: str) -> Fraction:
-    """A number > 0. It is not given to `Fraction` as text, which would take ``"1e-999999999"`` and fill the memory."""
+    """Read a number > 0. `Fraction` would also read ``"1e-999999999"``, which fills the memory."""
     found = _NUMBER.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f"{name} must be a number > 0, written as a fraction such as '1/2'")
@@ -160,7 +160,12 @@ class Pure:
     Parameters
     ----------
     epsilon
-        Greater than zero. Kept as an exact fraction; a float is the fraction that its shortest decimal form says.
+        The ε, > 0. It is kept as an exact fraction; a float is taken as its shortest decimal form.
+
+    Raises
+    ------
+    ValueError
+        If ε is not > 0.
 
     Examples
     --------
@@ -181,15 +186,15 @@ class Pure:
         object.__setattr__(self, "epsilon", exact)
 
     def plus(self, other: Self) -> Self:
-        """claim:compose-sequential. Of releases from the same records the ε add up (McSherry 2009)."""
+        """claim:compose-sequential. The ε of releases from the same records add up (McSherry 2009)."""
         return type(self)(self.epsilon + other.epsilon)
 
     def minus(self, other: Self) -> Self | None:
-        """The ε that is left; None where that is nothing."""
+        """The ε that is left; None if nothing is."""
         return type(self)(self.epsilon - other.epsilon) if self.epsilon > other.epsilon else None
 
     def share(self, weight: Fraction) -> Self:
-        """The part of ε that a weight in (0, 1] buys, exactly."""
+        """The exact share of ε for a weight in (0, 1]."""
         if not 0 < weight <= 1:
             raise ValueError(f"weight must lie in (0, 1], got {_check.shown(weight)}")
         return type(self)(self.epsilon * weight)
@@ -216,7 +221,7 @@ class Pure:
 
 
 def spell_number(number: Fraction) -> str:
-    """A number > 0 for a reader: as a decimal if it has at most nine of them, else as a fraction.
+    """Write a number > 0 for people: as a decimal if it has at most nine decimals, else as a fraction.
 
     >>> spell_number(Fraction(5, 4)), spell_number(Fraction(1, 3)), spell_number(Fraction(20))
     ('1.25', '1/3', '20')
@@ -229,10 +234,10 @@ def spell_number(number: Fraction) -> str:
 
 
 def split(budget: _Any, weights: Sequence[Fraction | float]) -> tuple[_Any, ...]:
-    """claim:split. A budget in shares that are proportional to positive weights; together they are the budget, exactly.
+    """claim:split. Split a budget into shares in proportion to weights. The shares add up to the budget exactly.
 
-    With sensitivities for weights it is the paper's w_j = δ_j / Σδ_j (Remark 2): all statistics then get noise of one
-    and the same scale.
+    If the weights are sensitivities, this is the paper's w_j = δ_j / Σδ_j (Remark 2): all statistics then have noise of
+    the same scale.
 
     Raises
     ------
@@ -260,21 +265,21 @@ def compose_parallel(
     *,
     parts: Literal["free", "fixed"] = "free",
 ) -> Pure:
-    """claim:compose-parallel. Each of them computed on its own part of the records, the parts disjoint.
+    """claim:compose-parallel. The guarantee of releases from disjoint parts of the records.
 
-    ``neighbours="add-remove"``: a record that comes or goes touches one part: the largest ε.
+    ``neighbours="add-remove"``: a record that is added or removed is in one part, so it is the largest ε.
 
     ``neighbours="substitute"``, ``parts="free"``: a substituted record may leave one part and enter another, or change
-    within one; either is a removal and an addition. The parts' guarantees must hold under *add-remove* (their sizes
-    change), and twice the largest ε is spent.
+    within one. Either is a removal and an addition. The guarantees of the parts must be for *add-remove* (their sizes
+    change), and it is twice the largest ε.
 
-    ``neighbours="substitute"``, ``parts="fixed"``: something public that no record can change decides the part, and the
-    parts' guarantees hold under substitution: the largest ε.
+    ``neighbours="substitute"``, ``parts="fixed"``: the part is public and no record can change it. The guarantees of
+    the parts are for substitution, and it is the largest ε.
 
     Raises
     ------
     ValueError
-        If there are no guarantees, or ``neighbours`` or ``parts`` is none of these words.
+        If there are no guarantees, or ``neighbours`` or ``parts`` is not valid.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The exact privacy loss of a mechanism: the largest |log ratio| over all outputs, all true values inside the
 bounds, and all neighbours that differ by at most the sensitivity.
 
-For Laplace noise it is a closed form. For noise of higher order a bounded support makes the loss finite; it is
-found numerically, with the stated error on the safe side.
+For Laplace noise it has a closed form. For noise of higher order it is finite on a bounded support, and is computed
+numerically, with the stated error on the safe side.
 """
 
 import math
@@ -18,7 +18,7 @@ from inbounds.laws import Mechanism, Noise, Staircase
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.guarantee import LOCATIONS
 
-# Relative error allowed for where the loss is found by quadrature; the result is raised by it.
+# The relative error of quadrature. The computed loss is increased by it.
 NUMERICAL_ERROR = 1e-11
 
 
@@ -29,21 +29,30 @@ def privacy_loss(
     moves: Sequence[float] | None = None,
     location: Literal["inside", "anywhere"] = "inside",
 ) -> float:
-    """Exact pure ε of a mechanism, ``inf`` where there is none.
+    """The exact pure ε of a mechanism; ``inf`` if it has none.
 
     Parameters
     ----------
     mechanism
         Noise, bounding and bounds.
     sensitivity
-        The most one record moves the (scalar) true value. More than the width of the bounds counts as
-        the width.
+        The most that one record can change the (scalar) true value. It counts as at most the width of the bounds.
     moves
-        For a vector released coordinate by coordinate with this mechanism: what one record moves in each.
-        The losses along the move add up; calibrating one coordinate alone is not enough.
+        For a vector whose coordinates are all released with this mechanism: the most that one record can change each.
+        The losses add up, so calibrating each coordinate alone is not enough.
     location
-        ``"inside"``: the true value lies within the bounds, as a statistic does within its own. ``"anywhere"``:
-        it may lie beyond them, as a covariance may beyond bounds made from released variances.
+        ``"inside"`` if the true value is within the bounds. ``"anywhere"`` if it may be outside, as a covariance may be
+        outside of bounds that were computed from released variances.
+
+    Returns
+    -------
+    float
+        The loss.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid, or not exactly one of ``sensitivity`` and ``moves`` is given.
 
     Notes
     -----
@@ -71,7 +80,9 @@ def privacy_loss(
     A zero in ``moves`` costs nothing. With ``location="anywhere"`` the sensitivity is not capped at the width,
     except for truncated Laplace, whose law is that of the location clamped into the bounds.
 
-    >>> from inbounds import Laplace, Mechanism
+    Examples
+    --------
+     from inbounds import Laplace, Mechanism
     >>> privacy_loss(Mechanism(Laplace(0.01), "bit", bounds=(0, 1)), 0.01)
     1.0
     >>> round(privacy_loss(Mechanism(Laplace(0.01), "truncated", bounds=(0, 1)), 0.01), 3)
@@ -91,7 +102,7 @@ def privacy_loss(
 
 
 def as_moves(sensitivity: float | None, moves: Sequence[float] | None) -> list[float]:
-    """What one record moves, as a list of positive numbers, from exactly one of the two arguments."""
+    """How much one record moves each coordinate, as positive numbers, from exactly one of the two arguments."""
     if (sensitivity is None) == (moves is None):
         raise TypeError("give either sensitivity (one statistic) or moves (a vector), not both or neither")
     if moves is None:
@@ -100,7 +111,7 @@ def as_moves(sensitivity: float | None, moves: Sequence[float] | None) -> list[f
         raise TypeError(f"moves must be a sequence of numbers, got {type(moves).__name__}")
     lengths = [abs(_check.finite(move, f"moves[{i}]")) for i, move in enumerate(moves)]
     if not any(lengths):
-        raise ValueError("moves must hold at least one number other than zero")
+        raise ValueError("moves must have at least one number other than zero")
     return [length for length in lengths if length]
 
 

@@ -1,17 +1,21 @@
-"""Global sensitivities: the most one record can move a statistic.
+"""Global sensitivities: the most that one record can change a statistic.
 
-Each function states its formula for unit ranges; the result is for the bounds given. Two neighbour relations:
+Each docstring has the formula for bounds of width 1; the result is for the given bounds, ``(lower, upper)``. ``n`` is
+the number of records. There are two neighbour relations:
 
 ``"substitute"``
-    one record takes another value; both tables have n records and n is public (the paper's Def. 1).
+    One record changes its value; both tables have n records, and n is public (the paper's Def. 1).
 ``"add-remove"``
-    one table has one record more; n is the *larger* size and is itself protected (Def. 2). A sensitivity that falls
-    with n then may be used only with an n that is a public lower limit, never with the table's own: noise scaled by
-    the table's own n has unbounded loss. ``n_public=True`` says that n is public and is refused there. What needs no
-    n (`count`, `sum`, `histogram`) or has a fixed public denominator is always sound.
+    One table has one more record; n is the *larger* number and is protected (Def. 2). A sensitivity that decreases
+    with n may then only be used with a public lower limit of n, never with the table's own n: noise scaled by the
+    table's own n has unbounded loss. ``n_public=True`` says that n is public and is refused here. Statistics that do
+    not need n (`count`, `sum`, `histogram`) or have a fixed public denominator (``fixed_denominator=True``) are safe.
 
-The same goes for the cell sizes of pooled statistics whenever a record can change them (add-remove, or
-``cell="free"``): give limits fixed in advance, or use the forms for secret sizes.
+The same holds for the cell sizes of pooled statistics if a record can change them (``"add-remove"``, or
+``cell="free"``): give limits that are fixed in advance, or leave ``sizes`` out.
+
+All functions return a float, or a pair of floats for bounds. They raise a TypeError or ValueError if an argument is
+not valid, or if arguments cannot be combined.
 
 "Exact" means attained by some pair of tables; "bound" means never exceeded.
 """
@@ -21,7 +25,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -38,10 +42,10 @@ def count(neighbours: Neighbours = "substitute") -> float:
     return 1.0
 
 
-def sum(bounds: Any, *, neighbours: Neighbours = "substitute") -> float:  # noqa: A001
+def sum(bounds: Sequence[float], *, neighbours: Neighbours = "substitute") -> float:  # noqa: A001
     """claim:sensitivity-sum. Sum of a column, exact.
 
-    upper - lower when a record is replaced, max(|lower|, |upper|) when one comes or goes.
+    upper - lower if a record is substituted, max(|lower|, |upper|) if one is added or removed.
     """
     lower, upper = _check.bounds(bounds, bounded=True)
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
@@ -49,7 +53,7 @@ def sum(bounds: Any, *, neighbours: Neighbours = "substitute") -> float:  # noqa
 
 
 def mean(
-    bounds: Any,
+    bounds: Sequence[float],
     n: int,
     neighbours: Neighbours = "substitute",
     *,
@@ -58,7 +62,7 @@ def mean(
 ) -> float:
     """claim:sensitivity-mean. Mean: 1/n under both relations. Exact.
 
-    With ``fixed_denominator`` the statistic is the sum over a public n that does not follow the table: `sum` / n.
+    With ``fixed_denominator`` the statistic is the sum divided by a public n that does not depend on the table.
 
     >>> mean(bounds=(0, 100), n=500)
     0.2
@@ -89,8 +93,8 @@ def proportions(
 ) -> float:
     """claim:sensitivity-proportions. Vector of proportions over two or more cells, in L1: 2/n. Exact.
 
-    The paper has 1/n for add-remove, which is right only over a fixed public denominator: a record that comes
-    also lowers the other proportions, by 1/n in all when the other records share one cell.
+    The paper has 1/n for add-remove, which is right only for a fixed public denominator: a record that is added also
+    lowers the other proportions, by 1/n in total if all other records are in one cell.
     """
     if fixed_denominator:
         return histogram(neighbours) / _check.integer(n, "n", least=1)
@@ -99,9 +103,9 @@ def proportions(
 
 
 def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) -> float:
-    """claim:sensitivity-histogram. Counts of disjoint cells, in L1, free of n. Exact.
+    """claim:sensitivity-histogram. Counts of disjoint cells, in L1, for any n. Exact.
 
-    2 when a record may change cell, 1 when it comes or goes.
+    2 if a record may change its cell, 1 if it is added or removed.
     """
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     if n is not None:
@@ -109,27 +113,29 @@ def histogram(neighbours: Neighbours = "substitute", *, n: int | None = None) ->
     return 2.0 if neighbours == "substitute" else 1.0
 
 
-def variance(bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None) -> float:
+def variance(
+    bounds: Sequence[float], n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
+) -> float:
     """claim:sensitivity-variance. Sample variance (denominator n - 1): 1/n (add-remove from n = 3). Exact."""
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds) ** 2 / n
 
 
 def standard_deviation(
-    bounds: Any, n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
+    bounds: Sequence[float], n: int, neighbours: Neighbours = "substitute", *, n_public: bool | None = None
 ) -> float:
     """claim:sensitivity-standard-deviation. Sample standard deviation: 1/√n (add-remove from n = 3). Exact.
 
-    The paper calls it hard. √ is concave, so √a - √b ≤ √(a - b), with equality at b = 0, where the
-    variance attains its own sensitivity: it is `variance` through `SQUARE_ROOT`.
+    √ is concave, so √a - √b ≤ √(a - b), with equality at b = 0, where the variance attains its own sensitivity. So it
+    is `variance` through `SQUARE_ROOT`.
     """
     n = _size(n, neighbours, n_public, least=2)
     return _width(bounds) / math.sqrt(n)
 
 
 def covariance(
-    bounds_x: Any,
-    bounds_y: Any,
+    bounds_x: Sequence[float],
+    bounds_y: Sequence[float],
     n: int,
     neighbours: Neighbours = "substitute",
     *,
@@ -141,7 +147,7 @@ def covariance(
 
 
 def pooled_variance(
-    bounds: Any,
+    bounds: Sequence[float],
     sizes: Sequence[int] | None = None,
     *,
     n: int | None = None,
@@ -152,7 +158,7 @@ def pooled_variance(
 ) -> float:
     """claim:sensitivity-pooled-variance. Pooled within-cell variance over J cells, denominator n - J.
 
-    ``sizes`` where the cell sizes are public; ``n`` and ``cells`` where only their sum and number are.
+    Give ``sizes`` if the cell sizes are public, or ``n`` and ``cells`` if only their sum and their number are.
 
     ================================  ==========================  ================================
     record                            sizes public                sizes secret
@@ -163,7 +169,7 @@ def pooled_variance(
                                       1/n                         2/n (n = 2J)
     ================================  ==========================  ================================
 
-    ``cell="free"`` needs at least two cells; one that comes or goes has no cell to change.
+    ``cell="free"`` (a record may change its cell) needs at least two cells and ``neighbours="substitute"``.
     """
     width = _width(bounds) ** 2
     n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
@@ -176,8 +182,8 @@ def pooled_variance(
 
 
 def pooled_covariance(
-    bounds_x: Any,
-    bounds_y: Any,
+    bounds_x: Sequence[float],
+    bounds_y: Sequence[float],
     sizes: Sequence[int] | None = None,
     *,
     n: int | None = None,
@@ -197,8 +203,8 @@ def pooled_covariance(
                                    /(n-1-J)] / (n-J), bound                      bound
     =============================  ============================================  ================================
 
-    A covariance can fall in one cell and rise in another, so a record that changes cell counts twice; the
-    paper's 1/(n-J) is too small there.
+    A covariance can decrease in one cell and increase in another, so a record that changes its cell counts twice. The
+    paper's 1/(n-J) is too small for this case.
     """
     width = _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y")
     n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
@@ -218,23 +224,23 @@ def pooled_covariance(
     return width * max(2 - 1 / (b + 1) - 1 / a for a, b in pairs) / free
 
 
-def variance_bounds(bounds: Any, n: int) -> Bounds:
-    """claim:sensitivity-variance-bounds. Where a sample variance of n values can lie: [0, W² ⌊n²/4⌋ / (n (n-1))].
+def variance_bounds(bounds: Sequence[float], n: int) -> Bounds:
+    """claim:sensitivity-variance-bounds. The range of a sample variance of n values: [0, W² ⌊n²/4⌋ / (n (n-1))].
 
-    For even n this is n W²/(4(n-1)), as the paper has it for all n; for odd n it is (n+1) W²/(4n), a little less.
-    Both are attained (half of the values at either end).
+    For even n the upper end is n W²/(4(n-1)), as in the paper for all n. For odd n it is (n+1) W²/(4n), slightly less.
+    Both are attained, with half of the values at either bound.
     """
     n = _check.integer(n, "n", least=2)
     return 0.0, _width(bounds) ** 2 * _largest_scatter(n) / (n - 1)
 
 
-def standard_deviation_bounds(bounds: Any, n: int) -> Bounds:
-    """claim:sensitivity-standard-deviation-bounds. Where a standard deviation can lie: roots of `variance_bounds`."""
+def standard_deviation_bounds(bounds: Sequence[float], n: int) -> Bounds:
+    """claim:sensitivity-standard-deviation-bounds. The range of a standard deviation: roots of `variance_bounds`."""
     return 0.0, math.sqrt(variance_bounds(bounds, n)[1])
 
 
-def covariance_bounds(bounds_x: Any, bounds_y: Any, n: int) -> Bounds:
-    """claim:sensitivity-covariance-bounds. Where a sample covariance can lie: ± W_x W_y ⌊n²/4⌋ / (n (n-1)).
+def covariance_bounds(bounds_x: Sequence[float], bounds_y: Sequence[float], n: int) -> Bounds:
+    """claim:sensitivity-covariance-bounds. The range of a sample covariance: ± W_x W_y ⌊n²/4⌋ / (n (n-1)).
 
     Attained at perfect correlation.
     """
@@ -255,10 +261,10 @@ def kendall(n: int, neighbours: Neighbours = "substitute", *, n_public: bool | N
 
 @dataclass(frozen=True, slots=True)
 class Transformation:
-    """A monotone function t = f(s), to be released in place of s and mapped back (the paper's s* = f⁻¹(t*)).
+    """A monotone function t = f(s). t is released in place of s and mapped back (the paper's s* = f⁻¹(t*)).
 
-    ``shape`` says whether f is concave or convex on the bounds: the largest move of t for a move δ of s is then at
-    an end, and is found from two values of f. A function that is neither has no such short cut.
+    ``shape`` says whether f is ``"concave"`` or ``"convex"`` on the bounds. Then the largest change of t for a change δ
+    of s is at an end of the bounds, and follows from two values of f.
     """
 
     forward: Callable[[float], float]
@@ -268,13 +274,13 @@ class Transformation:
     def __post_init__(self) -> None:
         _check.choice(self.shape, "shape", ("concave", "convex"))
 
-    def bounds(self, bounds: Any) -> Bounds:
+    def bounds(self, bounds: Sequence[float]) -> Bounds:
         """The bounds of t."""
         lower, upper = self._checked(bounds)
         first, last = self.forward(lower), self.forward(upper)
         return (first, last) if first < last else (last, first)
 
-    def sensitivity(self, sensitivity: float, bounds: Any) -> float:
+    def sensitivity(self, sensitivity: float, bounds: Sequence[float]) -> float:
         """claim:sensitivity-transformation. Largest |f(s) - f(s')| over s, s' with |s - s'| ≤ sensitivity. Exact.
 
         >>> SQUARE_ROOT.sensitivity(variance((0, 1), n=25), variance_bounds((0, 1), n=25))
@@ -285,8 +291,8 @@ class Transformation:
         f = self.forward
         return max(abs(f(lower + move) - f(lower)), abs(f(upper) - f(upper - move)))
 
-    def _checked(self, bounds: Any) -> Bounds:
-        """The bounds, once f has been seen to be monotone, of its shape, and undone by its inverse on them."""
+    def _checked(self, bounds: Sequence[float]) -> Bounds:
+        """The bounds, after checking that f is monotone, has its shape, and is undone by its inverse on them."""
         lower, upper = _check.bounds(bounds, bounded=True)
         points = [lower + (upper - lower) * k / 16 for k in range(16)] + [upper]
         try:
@@ -309,7 +315,7 @@ class Transformation:
 SQUARE_ROOT = Transformation(math.sqrt, lambda t: t * t, "concave")
 
 
-def _width(bounds: Any, name: str = "bounds") -> float:
+def _width(bounds: Sequence[float], name: str = "bounds") -> float:
     lower, upper = _check.bounds(bounds, name, bounded=True)
     return upper - lower
 
@@ -330,7 +336,7 @@ def _coherent(neighbours: Neighbours, n_public: bool | None) -> None:
     if n_public and neighbours == "add-remove":
         raise ValueError(
             "n_public=True cannot be combined with neighbours='add-remove': neighbouring tables then differ in n, so a "
-            "scale made from the table's own n gives it away (unbounded loss). Use neighbours='substitute', or "
+            "scale computed from the table's own n reveals it (unbounded loss). Use neighbours='substitute', or "
             "release sum and count, or divide by a fixed public denominator (fixed_denominator=True)"
         )
     if n_public is False and neighbours == "substitute":
@@ -348,11 +354,11 @@ def _cells(
     cell: Cell,
     n_public: bool | None,
 ) -> tuple[int, int, list[int] | None]:
-    """Total size, number of cells and, where public, their sizes."""
+    """The total size, the number of cells and, if they are public, their sizes."""
     _coherent(neighbours, n_public)
     _check.choice(cell, "cell", ("fixed", "free"))
     if cell == "free" and neighbours == "add-remove":
-        raise ValueError("cell='free' belongs to neighbours='substitute': a record that comes or goes has one cell")
+        raise ValueError("cell='free' is only for neighbours='substitute'; an added or removed record has one cell")
     if (sizes is None) == (n is None and cells is None) or (n is None) != (cells is None):
         raise TypeError("give either sizes (public cell sizes) or n and cells (secret ones)")
     known = None

@@ -1,4 +1,4 @@
-"""Terms of a release: what it promises, to whom, how it is kept in bounds, and which number of rows is public."""
+"""Terms of a release: its guarantee, its unit of privacy, its bounding, and the public number of rows."""
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -15,7 +15,7 @@ _LARGEST_EPSILON = 10**6
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is protected: one record, or all records of a person who has up to ``contributions`` of them."""
+    """The unit of privacy: one record, or all records of a person who has up to ``contributions`` of them."""
 
     neighbours: Neighbours = "substitute"
     contributions: int = 1
@@ -31,15 +31,15 @@ class Unit:
 
     @property
     def cell_changes(self) -> int:
-        """Changes by one in the counts of a table: a substituted record leaves a cell and enters another."""
+        """How many counts of a table change by one. A substituted record leaves a cell and enters another."""
         return self.contributions * (2 if self.neighbours == "substitute" else 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a release promises and what is public about its table.
+    """The privacy terms of a release, and the public number of rows.
 
-    ``rows`` is the public number of rows, None where that is protected (``neighbours="add-remove"``) or not yet known.
+    ``rows`` is None if the number of rows is protected (``neighbours="add-remove"``) or not yet known.
     """
 
     guarantee: Guarantee
@@ -56,7 +56,7 @@ class Terms:
         bounding: object = "bit",
         rows: int | None = None,
     ) -> "Terms":
-        """Terms as a user writes them."""
+        """Make terms from the arguments of a user."""
         exact = _check.fraction(epsilon, "epsilon")
         if not 0 < exact <= _LARGEST_EPSILON:
             raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
@@ -65,17 +65,17 @@ class Terms:
 
     @property
     def epsilon(self) -> Fraction:
-        """The ε whose pure promise is as strong as the guarantee."""
+        """The ε to which noise is calibrated; see `Guarantee.epsilon`."""
         return self.guarantee.epsilon
 
     @property
     def neighbours(self) -> Neighbours:
-        """What one record may do."""
+        """The neighbour relation."""
         return self.unit.neighbours
 
     @property
     def contributions(self) -> int:
-        """Records that one person may have."""
+        """The most records that one person may have."""
         return self.unit.contributions
 
     @property
@@ -84,11 +84,11 @@ class Terms:
         return self.unit.neighbours == "add-remove"
 
     def with_rows(self, rows: int | None) -> "Terms":
-        """The same for a table of so many rows."""
+        """The same terms with another public number of rows."""
         return replace(self, rows=rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The terms as plain values, for JSON."""
         return {
             **self.guarantee.to_dict(),
             "neighbours": self.unit.neighbours,
@@ -99,7 +99,7 @@ class Terms:
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> "Terms":
-        """What `to_dict` wrote; `ValueError` or `TypeError` for anything else."""
+        """Read what `to_dict` wrote. Raises a `ValueError` or `TypeError` for anything else."""
         rest = {name: body[name] for name in ("neighbours", "contributions", "bounding", "rows")}
         guarantee = parse_guarantee({name: value for name, value in body.items() if name not in rest})
         if guarantee.epsilon > _LARGEST_EPSILON:

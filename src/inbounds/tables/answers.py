@@ -143,7 +143,7 @@ def _by_text(key: Levels, labels: Any, write: Callable[[str], str]) -> npt.NDArr
     known = {write(label): place for label, place in places}
     found = [known.get(str(label)) for label in labels]
     if None in found:
-        raise DataError(f"the table's engine did not keep the levels of {key.name!r} apart; read it by another engine")
+        raise DataError(f"the table's engine mixed up levels of {key.name!r}; use another engine")
     return np.array(found, dtype=np.int64)
 
 

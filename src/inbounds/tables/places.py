@@ -69,7 +69,7 @@ def open_place(
         _require_takes(written, (), "a DuckDB file")
         return _duckdb_file(text, table, str(source))
     if table is not None:
-        raise ValueError("table= belongs to a DuckDB file or a PostgreSQL server; a path says which files there are")
+        raise ValueError("table= is only for a DuckDB file or a PostgreSQL server; leave it out for files")
     kind, secret = _kind(text, str(source)), str(source).startswith("env:")
     if kind in ("csv", "excel"):
         called = {"csv": "a CSV file", "excel": "an Excel file"}[kind]
@@ -104,13 +104,13 @@ def _from_environment(text: str) -> str:
     name = text.removeprefix("env:")
     found = os.environ.get(name)
     if not found:
-        raise ValueError(f"source names the environment variable {name!r}, which is not set")
+        raise ValueError(f"source is the environment variable {name!r}, which is not set")
     return found
 
 
 def _only(engine: str | None, engines: Sequence[str], what: str) -> None:
     if engine is not None and engine not in engines:
-        raise ValueError(f"{what} does its own work: leave engine= out")
+        raise ValueError(f"engine= cannot be combined with {what}, which is its own engine")
 
 
 # The keys of a format that a kind of file takes.

@@ -239,8 +239,8 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
 
     if len(key.texts) > _MOST_COLLATED:
         raise DataError(
-            f"column {key.name!r} has more than {_MOST_COLLATED} levels, the limit where this database compares text; "
-            "read the table by another engine"
+            f"column {key.name!r} has more than {_MOST_COLLATED} levels, the limit for text in this database; use "
+            "another engine"
         )
     made = nw.lit(OTHER)
     for number, text in reversed(list(enumerate(key.texts))):

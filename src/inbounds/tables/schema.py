@@ -75,7 +75,7 @@ class Numeric:
         if bounds is None:
             raise ValueError(
                 f"column {name!r} needs bounds=(lower, upper), known without looking at the data: the smallest and "
-                "largest value that a record may hold"
+                "largest value that a record may have"
             )
         _check_name(name)
         if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
@@ -153,8 +153,8 @@ def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     far = max(abs(column.lower), abs(column.upper))
     if far > 1 << 53 and Fraction(math.ulp(float(far))) > made.step:
         raise ValueError(
-            f"bounds of {column.name!r} are so far from 0 that numbers there are known only to "
-            f"{math.ulp(float(far)):g}: subtract a constant from the column and from its bounds first"
+            f"bounds of {column.name!r} are so far from 0 that floats are only exact to {math.ulp(float(far)):g}; "
+            "subtract a constant from the column and from its bounds"
         )
     return made
 

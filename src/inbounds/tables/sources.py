@@ -36,7 +36,7 @@ def guard(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised out here, it carries no context.
-    raise DataError(f"the table's engine failed with {failure}; its message is held back, since it might quote data")
+    raise DataError(f"the table's engine failed with {failure}; its message is not shown, since it might quote data")
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
@@ -51,13 +51,13 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         return _from_parts({column.name: _part(data, column.name) for column in columns}, columns)
     if is_column(data):
         if len({column.name for column in columns}) != 1:
-            raise DataError("a single column of values was given where a table is needed")
+            raise DataError("data must be a table with named columns, got a single column of values")
         return _from_parts({columns[0].name: data}, columns)
     frame = _frame(data)
     if frame is None:
         raise TypeError(
-            f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}; list(...) makes "
-            "a column of most things"
+            f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}; use list(...) to "
+            "make a column"
         )
     names = guard(lambda: frame.collect_schema().names())
     if len(set(names)) < len(names):
