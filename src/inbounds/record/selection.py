@@ -285,7 +285,7 @@ def _kind_of(rule: Ruled) -> Any:
 def _parse_condition(where: Any, declared: Mapping[str, Any]) -> Expression:
     if not isinstance(where, str):
         raise TypeError(f"where must be a condition as text, as in where='age >= 18', got {_check.shown(where)}")
-    made = parse(where, declared)
+    made = parse(where, declared, condition=True)
     if made.kind != "boolean":
         raise ValueError("where must be a condition that is true or false, as in where='age >= 18'")
     return made
