@@ -93,7 +93,7 @@ def test_the_same_request_gets_what_it_got_before(account):
     ledger.fail(account, anew, "DataError")
     assert ledger.charge(account, request()).stored == '{"value": 1}'
     ledger.fail(account, ledger.charge(account, request("b", "1/100")), "DataError")
-    with pytest.raises(Unfinished, match=r"\) and failed\. The charge stands, .* is made by a plan, with --new"):
+    with pytest.raises(Unfinished, match=r"\) and failed\. The charge stands, .* release a plan with --new"):
         ledger.charge(account, request("b", "1/100"))
 
 
