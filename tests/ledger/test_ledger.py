@@ -172,7 +172,7 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
     for wrong in ({"dataset": " "}, {"dataset": "d", "limit": 0}, {"dataset": "d", "limit": -1}):
         with pytest.raises(ValueError):
             Account(tmp_path / "a", **wrong)
-    with pytest.raises(ValueError, match="name of a file"):
+    with pytest.raises(ValueError, match="ledger must be a path"):
         Account("a\0b", "d")
 
 
