@@ -180,7 +180,7 @@ def test_names_of_series_and_titles():
 def test_every_function_explains_its_keywords():
     for name in ("mean", "sum", "histogram", "covariance", "pooled_variance"):
         text = getattr(ib, name).__doc__
-        assert re.search(r'\nneighbours : .*\n    `"substitute"`: a record takes another value', text)
+        assert re.search(r'\nneighbours : .*\n    `"substitute"`: one record changes its value', text)
         assert all(f"\n{head}\n{'-' * len(head)}\n" in text for head in ("Parameters", "Returns", "Raises"))
         assert all(f"\n{word} : " in text for word in inspect.signature(getattr(ib, name)).parameters)
 
