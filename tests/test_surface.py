@@ -70,7 +70,7 @@ def test_tables_are_arrays_and_frames():
     assert other.to_dict("list") == frame.to_dict(as_series=False)
     with pytest.raises(TypeError, match="several numbers"):
         float(two)
-    with pytest.raises(ValueError, match="copied"):
+    with pytest.raises(ValueError, match="copy=True"):
         np.asarray(two, copy=False)
 
 

@@ -93,7 +93,7 @@ def test_the_same_request_gets_what_it_got_before(account):
     ledger.fail(account, anew, "DataError")
     assert ledger.charge(account, request()).stored == '{"value": 1}'
     ledger.fail(account, ledger.charge(account, request("b", "1/100")), "DataError")
-    with pytest.raises(Unfinished, match=r"\) and failed\. The charge stands, .* is made by a plan, with --new"):
+    with pytest.raises(Unfinished, match=r"\) and failed\. The charge stands, .* release a plan with --new"):
         ledger.charge(account, request("b", "1/100"))
 
 
@@ -172,7 +172,7 @@ def test_nothing_is_made_for_what_is_refused(tmp_path):
     for wrong in ({"dataset": " "}, {"dataset": "d", "limit": 0}, {"dataset": "d", "limit": -1}):
         with pytest.raises(ValueError):
             Account(tmp_path / "a", **wrong)
-    with pytest.raises(ValueError, match="name of a file"):
+    with pytest.raises(ValueError, match="ledger must be a path"):
         Account("a\0b", "d")
 
 

@@ -218,7 +218,7 @@ def test_the_ledger_is_charged_once(tmp_path):
     assert len(made.entry.body["what"]) == 5
     account = Account(tmp_path / "d.ledger", "d", 5)
     assert account == asked.account
-    with pytest.warns(UserWarning, match="shown again"):
+    with pytest.warns(UserWarning, match="this is the stored result"):
         shown = release(asked, table())
     assert shown.stored
     assert shown.is_same(made)

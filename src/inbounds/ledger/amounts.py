@@ -56,7 +56,7 @@ def spell_amount(amount: Guarantee | None) -> str:
 
     Examples
     --------
-     spell_amount(Pure(0.25)), spell_amount(None)
+    >>> spell_amount(Pure(0.25)), spell_amount(None)
     ('0.25', '0')
     """
     if amount is None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from inbounds._types import Table
 from inbounds.ledger import Account
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.record import Releases as Releases
@@ -13,7 +14,7 @@ from inbounds.road.run import open_source, walk
 
 def release(
     plan: Plan | str | Path,
-    data: Any = None,
+    data: Table | None = None,
     ledger: str | Path | Account | None = None,
     *,
     new: bool = False,

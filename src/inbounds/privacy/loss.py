@@ -82,7 +82,7 @@ def privacy_loss(
 
     Examples
     --------
-     from inbounds import Laplace, Mechanism
+    >>> from inbounds import Laplace, Mechanism
     >>> privacy_loss(Mechanism(Laplace(0.01), "bit", bounds=(0, 1)), 0.01)
     1.0
     >>> round(privacy_loss(Mechanism(Laplace(0.01), "truncated", bounds=(0, 1)), 0.01), 3)
