@@ -204,7 +204,7 @@ def test_a_selection_is_part_of_what_is_charged(tmp_path):
     account = Account(tmp_path / "l.ledger", "d", 3)
     ask = {"bounds": (0, 10), "missing": "skip", "epsilon": 1, "ledger": account}
     one = ib.mean(t, "x", where="y > 0.5", **ask)
-    with pytest.warns(UserWarning, match="shown again"):
+    with pytest.warns(UserWarning, match="this is the stored result"):
         assert ib.mean(t, "x", where="Y > 1/2".replace("Y", "y").replace("1/2", "0.50"), **ask) == one
     assert ib.mean(t, "x", where="y > 1", **ask) != one
 
