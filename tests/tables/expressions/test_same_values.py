@@ -164,10 +164,10 @@ def test_every_day_of_the_calendar():
     day = (days - days.astype("M8[M]")).astype(np.int64) + 1
     expected = {"year": year + 1970, "month": month % 12 + 1, "day": day, "weekday": (number + 3) % 7 + 1}
     for seconds, hour in ((0.0, 0), (86399.9999, 23)):
-        frame = nw.from_native(pl.DataFrame({"when": number * 86400.0 + seconds}))
+        frame = nw.from_native(pl.LazyFrame({"when": number * 86400.0 + seconds}))
         # The last moment of a day is the harder one; its first is looked at for the day alone.
         names = list(PARTS) if hour else ["day", "hour"]
-        found = frame.select(**{name: PARTS[name](nw.col("when")) for name in names})
+        found = frame.select(**{name: PARTS[name](nw.col("when")) for name in names}).collect()
         assert all(np.array_equal(found[name].to_numpy(), expected[name]) for name in names if name != "hour")
         assert set(found["hour"].unique().to_list()) == {float(hour)}
     table = {**{name: expected[name] for name in ("year", "month", "day")}, "h": 23, "n": 59, "s": 59.25}
