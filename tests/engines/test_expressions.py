@@ -12,7 +12,7 @@ from tests.tables.expressions import samples
 
 ENGINES = {
     "Dask": (places.on_dask, 12),
-    "Spark": (places.on_spark, 8),
+    "Spark": (places.on_spark, 2),
     "SQLFrame on DuckDB": (places.on_sqlframe, 8),
     "Ibis on PostgreSQL": (places.on_postgres, 12),
 }
@@ -40,8 +40,9 @@ def test_expressions_on_every_engine(engine):
     require(engine)
     make, count = ENGINES[engine]
     table, expressions = samples.sample(30, 40, count, most=60)
-    expressions += [parse(text, samples.KINDS) for text in RISKY]
-    assert samples.check(make(table, 3), expressions, table) == []
+    # Spark compiles each of them to Java, which takes seconds.
+    expressions += [parse(text, samples.KINDS) for text in (RISKY[:5] if engine == "Spark" else RISKY)]
+    assert samples.check(make(samples.rename(table), 3), expressions, table) == []
 
 
 @pytest.mark.claim("civil")
