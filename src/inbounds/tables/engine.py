@@ -13,7 +13,7 @@ eighth for four roundings of a number below 2^48 to double precision.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,11 @@ class Plan:
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
         frame, types, text = self._prepare(frame)
         values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
+        # An expression reads its columns many times: they are prepared once.
+        operands = {column: f"o{i}" for i, column in enumerate(request.columns) if isinstance(column, Operand)}
+        if operands:
+            frame = frame.with_columns(**{name: values.operand(column) for column, name in operands.items()})
+            values = replace(values, operands=operands)
         frame = frame.select(
             **{f"c{i}": values.numbers(one.column) for i, one in sums},
             **{f"g{i}": values.keys(key) for i, key in keys if not _is_presence(key)},

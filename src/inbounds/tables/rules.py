@@ -7,7 +7,7 @@ numbers by when/then.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -94,11 +94,13 @@ def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
 class Values:
     """Columns of a frame as their rules read them, by the types that they have. ``write`` is how text is written there.
 
-    A column with a formula is made of others.
+    A column with a formula is made of others, which were prepared before.
     """
 
     types: Mapping[str, Any]
     write: Callable[[str], str] = str
+    # Columns that were prepared for expressions, and what they are called.
+    operands: Mapping[Operand, str] = field(default_factory=dict)
 
     def numbers(self, column: Numeric | Edges) -> "nw.Expr":
         """A column of numbers in double precision, with null for what is missing."""
@@ -141,9 +143,11 @@ class Values:
         return to_narwhals(formula, self._operands(formula), self.write)
 
     def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
-        return {name: self._operand(Operand(name, kind)) for name, kind in formula.columns.items()}
+        import narwhals as nw
 
-    def _operand(self, column: Operand) -> "nw.Expr":
+        return {name: nw.col(self.operands[Operand(name, kind)]) for name, kind in formula.columns.items()}
+
+    def operand(self, column: Operand) -> "nw.Expr":
         """A column as an expression takes it: doubles, text, truth values or seconds, with null for what is missing."""
         import narwhals as nw
 
