@@ -21,10 +21,13 @@ SHIPPED = build_shipped(100, Fraction(1), SeededEntropy(2026))
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_nothing_we_ship_is_certified_above_its_claim(name):
-    """ε = 1, a proportion of 100 records, 40,000 draws a side, a fixed seed."""
-    finding = audit(*SHIPPED[name], draws=40_000)
+    """ε = 1, a proportion of 100 records, 40,000 draws a side, or half of it of vectors, and a fixed seed."""
+    draws = 20_000 if name.startswith(("sup-norm", "zero-sum")) else 40_000
+    # The same draws are looked at twice.
+    pair = [lambda _, drawn=drawn: drawn for drawn in [source(draws) for source in SHIPPED[name]]]
+    finding = audit(*pair, draws=draws)
     assert 0.2 < finding.epsilon <= 1
-    only_granularity = audit(*SHIPPED[name], draws=40_000, kinds=("granularity",))
+    only_granularity = audit(*pair, draws=draws, kinds=("granularity",))
     assert only_granularity.epsilon <= 1
 
 
