@@ -151,7 +151,7 @@ GROUPS = {
         "mean sum count proportion variance standard_deviation histogram proportions crosstab covariance correlation "
         "moments kendall pooled_variance pooled_covariance Release Releases"
     ),
-    "Plans": "Plan check release preview",
+    "Plans": "Plan release check preview",
     "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",
 }
 

@@ -22,6 +22,7 @@ LIBRARIES = {
     "polars": "only a table or a picture needs it, and it takes long to load",
     "pyarrow": "an optional extra",
     "pyspark": "an optional extra",
+    "python_calamine": "an optional extra",
     "rich": "only a terminal needs it",
     "scipy": "takes long to load",
     "vl_convert": "only a picture needs it, and it takes long to load",
@@ -30,6 +31,7 @@ LIBRARIES = {
 OTHERS = {
     # A command loads what it needs, so that `inbounds --help` is quick.
     "audit.command": {"inbounds", "inbounds.audit.events", "inbounds.audit.sources"},
+    "cli.check": {"inbounds"},
     "cli.commands": {
         "inbounds",
         "inbounds.ledger",

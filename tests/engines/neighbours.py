@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from inbounds.tables.engine import Request, tally
+from inbounds.tables.formats import Format
 from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
@@ -252,6 +253,34 @@ def _field(value, rng):
     return b'"' + content.replace(b'"', b'""') + b'"' if must or rng.random() < 0.2 else content
 
 
+def write_declared(written):
+    """Files in another form than RFC 4180 has: other marks, an encoding of one or two bytes, lines above the header."""
+    separator, quote = written.separator, written.quote
+    wide = written.encoding.startswith("utf-16")
+
+    def field(value, rng):
+        text = "" if value is None else value.decode("latin-1") if isinstance(value, bytes) else str(value)
+        # Half of a pair, which is no character.
+        text = text.replace("\xff", "\ud83d") if wide else text
+        must = any(mark in text for mark in (separator, quote, "\r", "\n"))
+        return quote + text.replace(quote, quote * 2) + quote if must or rng.random() < 0.2 else text
+
+    def make(records, rng):
+        ending = rng.choice(["\n", "\r\n"])
+        lines = ['a "title'] * written.skip_lines + ([separator.join(NAMES)] if written.header else [])
+        lines += [separator.join(field(record[name], rng) for name in NAMES) for record in records]
+        text = ending.join(lines) + ending
+        path = FILES.new(".csv")
+        path.write_bytes(text.encode("utf-16-le", "surrogatepass") if wide else text.encode("latin-1", "replace"))
+        return path
+
+    return make
+
+
+LATIN = Format(separator=";", quote="'", decimal=",", encoding="cp1252", skip_lines=2, null_values=("NA",))
+WIDE = Format(separator="\t", encoding="utf-16-le", thousands=",")
+
+
 def in_parts(records, make, rng):
     """The records in two or three parts."""
     cuts = sorted(rng.choices(range(len(records) + 1), k=2))
@@ -461,6 +490,8 @@ def ibis_postgres(records, rng):
 # Source: how a hostile record is made, how a table is, and where it is found.
 SOURCES = {
     "CSV": (of_bytes, write_csv, {}),
+    "CSV, of one byte": (of_bytes, write_declared(LATIN), {"written": LATIN}),
+    "CSV, of two bytes": (of_bytes, write_declared(WIDE), {"written": WIDE}),
     "lists": (untyped, lists, {}),
     "pandas, of anything": (untyped, pandas_frame, {}),
     "pandas": (typed, pandas_typed, {}),

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+import inbounds as ib
+from inbounds.privacy.terms import Terms
+from inbounds.record.selection import draft_statistic, select
 from inbounds.tables.engine import Request, count_rows, tally
 from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
@@ -222,3 +226,74 @@ def test_whole_releases(engine):
     assert dict(zip("nsew", counts.value.tolist(), strict=True)) == dict(truth.iter_rows())
     spread = ib.covariance(data, bounds={"tiny": (-100, 100), "money": (0, 80)}, epsilon=10**6)
     assert spread.value[0, 0] == pytest.approx(table["tiny"].clip(-100, 100).var(), rel=1e-3)
+
+
+SELECTIONS = {
+    "where, skipping": select(ib.Mean("x", (0, 10), missing="skip"), "g = 'b' or n > 5"),
+    "derived by two": select(
+        ib.Proportion(
+            "late",
+            missing="skip",
+            by=["g", "ok"],
+            levels={"g": ["a", "b"], "ok": [True, False]},
+            by_missing={"g": "skip", "ok": "skip"},
+            other={"g": "skip"},
+        ),
+        "year(day) = 2013 and month(day) in (2, 3) or day is null",
+        {"late": "x / n > 1.5"},
+    ),
+    "moments of derived": select(
+        ib.Moments({"x": (0, 10), "twice": (0, 30)}, missing={"x": "skip", "twice": "skip"}),
+        "not ok",
+        {"twice": "2 * n + x"},
+    ),
+    "a level of its own": select(ib.Histogram("g", levels=["a", "b"], missing="level", other="skip"), "x is not null"),
+}
+
+
+def mixed():
+    """Numbers, text, dates and booleans, each of them missing at times."""
+    rng = np.random.default_rng(8)
+    size, start = 120, date(2013, 1, 20)
+    columns = {
+        "x": rng.choice([None, 0.5, 3.25, 9.0, 12.0, -1.0], size).tolist(),
+        "n": rng.choice([None, 0, 2, 5, 7], size).tolist(),
+        "g": rng.choice([None, "a", "b", "B", "c"], size).tolist(),
+        "ok": rng.choice([None, True, False], size).tolist(),
+        "day": [None if rng.random() < 0.1 else start + timedelta(int(rng.integers(0, 90))) for _ in range(size)],
+    }
+    kinds = {"x": pl.Float64, "n": pl.Int64, "g": pl.String, "ok": pl.Boolean, "day": pl.Date}
+    return pl.DataFrame(columns, schema=kinds)
+
+
+def is_selected(name, row):
+    """The conditions above once more."""
+    if name == "where, skipping":
+        return row["x"] is not None and (row["g"] == "b" or (row["n"] or 0) > 5)
+    if name == "a level of its own":
+        return row["x"] is not None
+    if name == "moments of derived":
+        return row["ok"] is False and row["x"] is not None and row["n"] is not None
+    return row["day"] is None or row["day"].month in (2, 3)
+
+
+@pytest.mark.claim("selection")
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_the_same_selections_on_every_engine(engine):
+    """Conditions, derived columns, skipped values and groups of several columns, against a loop over records."""
+    table = mixed()
+    drafts = {name: draft_statistic(one, Terms.of(1, rows=len(table))) for name, one in SELECTIONS.items()}
+    columns = list(dict.fromkeys(column for draft in drafts.values() for column in draft.columns))
+    requests = [request for draft in drafts.values() for request in draft.requests]
+    found = tally(read(made(engine, table, 3), columns), requests)
+    for (name, draft), cells in zip(drafts.items(), found, strict=True):
+        rows = [row for row in table.iter_rows(named=True) if is_selected(name, row)]
+        inside = {place: cell for place, cell in cells.items() if place[0] == 0}
+        assert sum(cell[0] for cell in inside.values()) == len(rows), name
+        assert sum(cell[0] for cell in cells.values()) == len(table)
+        draft.check(cells)
+    # And what was added up is the same as in Polars, cell by cell.
+    assert found == tally(read(table, columns), requests)
+    mean = drafts["where, skipping"].exact(found[0])
+    values = [min(max(row["x"], 0), 10) for row in table.iter_rows(named=True) if is_selected("where, skipping", row)]
+    assert [float(x) for x in mean[0]] == pytest.approx([len(values), sum(x / 5 - 1 for x in values) / 2], abs=1e-6)

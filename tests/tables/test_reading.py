@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import inbounds as ib
+from inbounds.plan.template import skeleton
 from inbounds.tables import text_files
 from inbounds.tables.csv_files import read_header, scan
 from inbounds.tables.csv_irregular import find_irregular
@@ -19,6 +20,7 @@ from inbounds.tables.request import Request
 from inbounds.tables.schema import DataError, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from inbounds.tables.text_files import File, read_blocks
+from tests.app.test_cli import called
 
 CITY = Levels("city", ("Köln", "Bonn"), other="Bonn", missing="Köln")
 NUMBER = Numeric.of("x", (0, 100), missing=0)
@@ -206,6 +208,25 @@ def test_a_path_in_place_of_a_table(tmp_path):
     )
     # As the plan says that files are written.
     assert abs(ib.release(plan, data=write(tmp_path, "y;x\n0;1,5\n0;2,5\n"))["x"].value - 2) < 0.01
+
+
+def test_the_skeleton_of_a_plan_has_the_keys(tmp_path, monkeypatch, capsys):
+    path = write(tmp_path, "größe\tx\n1\t2\n".encode("utf-16"), "t.tsv")
+    status, _, err = called(monkeypatch, capsys, "plan", "init", path, "--out", "-")
+    assert status == 2
+    assert 'encoding = "utf-16"' in err
+    status, _, err = called(monkeypatch, capsys, "plan", "init", path, "--out", "-", "--encoding", "utf-16")
+    assert status == 2
+    assert "--separator" in err
+    words = ["--encoding", "utf-16", "--separator", "\\t"]
+    status, said, _ = called(monkeypatch, capsys, "plan", "init", path, "--out", "-", *words)
+    assert status == 0
+    assert 'separator = "\\t"\nencoding = "utf-16"\n' in said
+    assert '# "größe" = { bounds = [LOWER, UPPER] }   # number' in said
+    keys = Format(null_values=("NA", "-"), header=False, skip_lines=1)
+    text = skeleton(str(write(tmp_path, "title\na,b\n")), written=keys)
+    assert 'null_values = ["NA", "-"]\nheader = false\nskip_lines = 1\n' in text
+    assert "# column_2 = " in text
 
 
 def test_where_a_file_is_not_of_its_form(tmp_path):

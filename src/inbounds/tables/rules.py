@@ -15,7 +15,7 @@ import numpy as np
 
 from inbounds.tables.arithmetic import floor, zero_one
 from inbounds.tables.expressions import Expression
-from inbounds.tables.expressions.compiler import is_true, to_narwhals
+from inbounds.tables.expressions.compiler import is_false, is_true, to_narwhals
 from inbounds.tables.expressions.dates import seconds_from_parts
 from inbounds.tables.schema import (
     MISSING,
@@ -105,8 +105,9 @@ class Values:
     def numbers(self, column: Numeric | Edges) -> "nw.Expr":
         """A column of numbers in double precision, with null for what is missing."""
         if column.formula is not None:
-            made = self._computed(column.formula)
-            return _as_number(made) if column.formula.kind == "boolean" else made
+            if column.formula.kind == "boolean":
+                return self._choose(column.formula, 1.0, 0.0)
+            return to_narwhals(column.formula, self._operands(column.formula), self.write)
         name = source_name(column, self.types)
         return number(name, self.types[name])
 
@@ -121,12 +122,9 @@ class Values:
         if isinstance(key, Edges):
             return self.numbers(key)
         if key.formula is not None:
-            made = self._computed(key.formula)
             if key.formula.kind == "number":
-                return made
-            words = ("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")
-            known = nw.when(made.fill_null(False)).then(nw.lit(words[0])).otherwise(nw.lit(words[1]))
-            return nw.when(made.is_null()).then(nw.lit(None, dtype=nw.String)).otherwise(known)
+                return to_narwhals(key.formula, self._operands(key.formula), self.write)
+            return self._choose(key.formula, *(("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")))
         name = source_name(key, self.types)
         return key_values(key, name, self.types[name])
 
@@ -139,8 +137,14 @@ class Values:
         dtype = self.types[source_name(key, self.types)]
         return nw.Float64() if dtype.is_integer() and dtype != nw.Int64 else dtype
 
-    def _computed(self, formula: Expression) -> "nw.Expr":
-        return to_narwhals(formula, self._operands(formula), self.write)
+    def _choose(self, condition: Expression, true: Any, false: Any) -> "nw.Expr":
+        """One value where a condition is true, another where it is false, and null where it is missing."""
+        import narwhals as nw
+
+        given, kind = self._operands(condition), nw.String() if isinstance(true, str) else nw.Float64()
+        other = nw.when(is_false(condition, given, self.write)).then(nw.lit(false, dtype=kind))
+        rest = other.otherwise(nw.lit(None, dtype=kind))
+        return nw.when(is_true(condition, given, self.write)).then(nw.lit(true, dtype=kind)).otherwise(rest)
 
     def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
         import narwhals as nw
