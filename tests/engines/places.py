@@ -194,6 +194,7 @@ SQL_TYPES = {
     pl.UInt32: "bigint",
     pl.Boolean: "boolean",
     pl.String: "text",
+    pl.Date: "date",
 }
 
 

@@ -57,7 +57,11 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     polars = frame.implementation.is_polars()
     at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
     # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
-    queries = list(requests) if polars and isinstance(frame, nw.DataFrame) else _merge(requests)
+    queries = (
+        list(requests)
+        if polars and isinstance(frame, nw.DataFrame)
+        else _merge(requests, _MOST_DASK_KEYS if frame.implementation.is_dask() else _MOST_KEYS)
+    )
     made = frame.implementation
     integers = polars or made.is_duckdb() or made.is_pyspark() or made.is_pyspark_connect()
     plans = [Plan(query, at_most, integers=integers) for query in queries]
@@ -298,11 +302,15 @@ def _collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
 _MOST_CELLS = 1 << 16
 
 
-def _merge(requests: Sequence[Request]) -> list[Request]:
+# Keys of one pass: Dask fails to group by ten.
+_MOST_KEYS, _MOST_DASK_KEYS = 50, 6
+
+
+def _merge(requests: Sequence[Request], most_keys: int) -> list[Request]:
     """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
     passes: list[list[Request]] = []
     for request in requests:
-        room = next((one for one in passes if _cells([*one, request]) <= _MOST_CELLS), None)
+        room = next((one for one in passes if _fit([*one, request], most_keys)), None)
         if room is None:
             passes.append([request])
         else:
@@ -310,8 +318,10 @@ def _merge(requests: Sequence[Request]) -> list[Request]:
     return [_union(one) for one in passes]
 
 
-def _cells(requests: Sequence[Request]) -> int:
-    return math.prod(key.cells for key in dict.fromkeys(key for request in requests for key in request.by))
+def _fit(requests: Sequence[Request], most_keys: int) -> bool:
+    """Whether requests can be counted in one pass: with not too many cells, nor keys."""
+    keys = dict.fromkeys(key for request in requests for key in request.by)
+    return len(keys) <= most_keys and math.prod(key.cells for key in keys) <= _MOST_CELLS
 
 
 def _union(requests: Sequence[Request]) -> Request:
