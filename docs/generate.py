@@ -77,6 +77,8 @@ def _default(rule: dict[str, Any]) -> str:
     value = rule.get("default")
     if value is None or value == "":
         return ""
+    if value == '"':
+        return "`'\"'`"
     return f"`{str(value).lower()}`" if isinstance(value, bool | int) or value == "1" else f'`"{value}"`'
 
 

@@ -203,3 +203,13 @@ def test_a_missing_engine_gives_the_line_that_installs_it(files, monkeypatch, mo
     with pytest.raises(ImportError) as caught:
         open_place(files / source if source.endswith("parquet") else source, COLUMNS, **how)
     assert line in str(caught.value)
+
+
+def test_tables_of_a_server_are_listed():
+    """Where no table is named; names of tables are public, the address is not."""
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    places.put(pl.DataFrame({"x": [1.0]}), "visits")
+    with pytest.raises(ValueError, match=r"a PostgreSQL server needs table=.*it has .*'visits'") as caught:
+        open_place(places.postgres(), [])
+    assert "127.0.0.1" not in str(caught.value)

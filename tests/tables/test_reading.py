@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import inbounds as ib
@@ -85,6 +86,10 @@ def test_compressed_files_in_another_encoding(tmp_path):
 
     path = write(tmp_path, gzip.compress("stadt;x\nKöln;1,5\n".encode("latin-1")), "t.csv.gz")
     assert total(path, encoding="latin-1", separator=";", decimal=",") == (1, 1.5)
+    many = "stadt;x\n" + "Köln;1,5\n" * 300_000
+    packed = pa.compress(many.encode("utf-16"), codec="zstd", asbytes=True)
+    found = total(write(tmp_path, packed, "t.csv.zst"), encoding="utf-16", separator=";", decimal=",")
+    assert found == (300_000, 450_000)
     with pytest.raises(DataError, match="cannot be read"):
         total(write(tmp_path, path.read_bytes()[:-9], "cut.csv.gz"), encoding="latin-1")
     broken = bytearray(path.read_bytes())
