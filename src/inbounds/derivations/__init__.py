@@ -25,3 +25,4 @@ from inbounds.derivations.simplex import Rescaled as Rescaled
 from inbounds.derivations.sums import MatrixOfSums as MatrixOfSums
 from inbounds.derivations.sums import MeanOfSums as MeanOfSums
 from inbounds.derivations.sums import SpreadOfSums as SpreadOfSums
+from inbounds.derivations.sums import SumOfGroup as SumOfGroup

@@ -4,7 +4,8 @@ Coordinates are those of `inbounds.tables.coordinates.MomentSums`, cell after ce
 second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -60,6 +61,37 @@ class MeanOfSums(Simulated):
 
     def _truths(self, seen: Situation) -> Truths:
         return find_truths(seen, "centre")
+
+
+@dataclass(frozen=True, slots=True)
+class SumOfGroup(Simulated):
+    """The sum of each group: its noisy sum, within what the group can come to."""
+
+    text = "noisy sums"
+    plain = False
+    of_sums = False
+    tail: ClassVar[Tail] = "chebyshev"
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        return np.asarray(np.clip(noisy, limits.lower, limits.upper))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(given.noisy), 1)
+        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+        # Noise that nothing clamps has the variance 2 λ²; at a bound half of it is clamped away.
+        scale = float(given.parts[0].spread * given.units[0])
+        alike = np.ones(len(given.noisy))
+        return errors, (math.sqrt(2) * scale * alike, scale / 2 * alike)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        cells = len(seen.units)
+        ((low, high),) = seen.columns.tolist()
+        stated = plausible.span(seen.plausible if not isinstance(seen.plausible, Mapping) else None, low, high)
+        each = seen.known_size() / cells * (stated[0] + stated[1]) / 2
+        return tuple(Fraction(each) / unit for unit in seen.units)
 
 
 @dataclass(frozen=True, slots=True)

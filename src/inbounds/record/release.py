@@ -282,6 +282,15 @@ class Release:
         return list_own_notes(self)
 
     @property
+    def sizes(self) -> "Array | int | None":
+        """The noisy number of records in each group, or of a selection, where it was drawn with the rest.
+
+        It was paid for with the release: whole numbers, 0 or more, with the shape of the groups; None where no such
+        number was drawn.
+        """
+        return show.sizes_of(self)
+
+    @property
     def keeps_groups(self) -> bool:
         """Whether ε does not cover a change of group, because the sizes of groups were declared public."""
         return any(rule.sizes for rule in self.columns)

@@ -41,15 +41,27 @@ def axis_names(release: "Release") -> list[str]:
     return ["row", "column"] if len(release.axes) == 2 else [f"axis {i}" for i in range(len(release.axes))]
 
 
+def sizes_of(release: "Release") -> Any:
+    """The noisy numbers of records that sums were drawn with."""
+    part, rows = release.parts[0], getattr(release.derivation, "rows", None)
+    pooled = getattr(release.derivation, "pooled", False)
+    if not release.derivation.of_sums or rows is not None or pooled or not release.released:
+        return None
+    counts = [max(0, round(float(x))) for x in release.noisy[:: part.dimension]]
+    if len(counts) == 1:
+        return counts[0]
+    return np.array(counts).reshape(release.shape)
+
+
 def columns_of(release: "Release") -> dict[str, list[Any]]:
     """A column for each axis, then the values."""
     values = release.flat_values()
     if not release.axes:
         return {"statistic": [release.statistic.name], "value": [*values]}
     columns = zip(*labels_of(release), strict=True)
-    return {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)} | {
-        "value": [*values]
-    }
+    made = {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)}
+    sizes = sizes_of(release)
+    return made | {"value": [*values]} | ({} if np.ndim(sizes) == 0 else {"size": np.ravel(sizes).tolist()})
 
 
 def to_html(release: "Release") -> str:

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing
-from inbounds.derivations import Clamped, MeanOfMoments, MeanOfSums
+from inbounds.derivations import MeanOfMoments, MeanOfSums, SumOfGroup
 from inbounds.inference import intervals
 from inbounds.inference.result import Interval
 from inbounds.privacy.certified import Bound, joint_law
@@ -189,7 +189,7 @@ class Sum:
         return make_draft(
             self,
             terms,
-            Clamped(),
+            SumOfGroup(),
             joint_law(self.name, terms, most, 1, terms.unit.cell_changes),
             Request(self._keys, (column,)),
             exact,
