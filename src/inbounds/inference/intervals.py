@@ -117,7 +117,9 @@ def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
     shape = release.shape
     ends: tuple[Any, Any] = (low.reshape(shape), high.reshape(shape)) if shape else (float(low[0]), float(high[0]))
     assumption = "; ".join(clauses) or _NOTHING
-    return Interval(ends[0], ends[1], level, kind, method, assumption, describe_statistic(release), release.axes)
+    return Interval(
+        ends[0], ends[1], level, kind, method, assumption, describe_statistic(release), release.axes, release.clock
+    )
 
 
 _FOR_MEANS = "variance= shortens the population interval of a mean over a public number of records"

@@ -1,7 +1,7 @@
 """The interval, and what all of inference reads from a record."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -16,7 +16,11 @@ from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import ColumnRule, Release
+from inbounds.record.selection import list_rules
+from inbounds.record.show import to_times
 from inbounds.repairs.tree import leaf_nodes
+from inbounds.tables.schema import Levels
+from inbounds.tables.times import Clock, write_time
 
 KINDS = ("population", "noise")
 # The most rows of a table that a notebook shows.
@@ -44,6 +48,8 @@ class Interval:
         The statistic.
     axes
         The labels of the cells, along each axis.
+    clock
+        ``"date"`` or ``"datetime"`` where limits are days or seconds since 1970; `ends` has them as dates and times.
     """
 
     lower: Figures
@@ -54,6 +60,14 @@ class Interval:
     assumption: str
     what: str = "value"
     axes: tuple[tuple[str, ...], ...] = ()
+    clock: Clock | None = None
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The limits as dates or times, for a statistic that is one; otherwise `lower` and `upper`."""
+        if self.clock is None:
+            return self.lower, self.upper
+        return to_times(self.lower, self.clock), to_times(self.upper, self.clock)
 
     def __iter__(self) -> Iterator[Figures]:
         return iter((self.lower, self.upper))
@@ -74,7 +88,7 @@ class Interval:
 
     def __str__(self) -> str:
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
-        texts = [f"{low:.6g} to {high:.6g}" for low, high in ends]
+        texts = [f"{self._write(low)} to {self._write(high)}" for low, high in ends]
         each = "each " if self.axes else ""
         head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
         head += ", each by itself, not all together" if self.axes else ""
@@ -83,10 +97,13 @@ class Interval:
             return f"{texts[0]}: {head}\n{notes}"
         return f"{head}:{lay_out(texts, self.axes)}\n{notes}"
 
+    def _write(self, end: float) -> str:
+        return f"{end:.6g}" if self.clock is None else write_time(end, self.clock)
+
     def _repr_html_(self) -> str:
         labels = [", ".join(one) for one in product(*self.axes)] if self.axes else [self.what]
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
-        rows = [(label, [f"{low:.6g}", f"{high:.6g}"]) for label, (low, high) in zip(labels, ends, strict=True)]
+        rows = [(label, [*map(self._write, pair)]) for label, pair in zip(labels, ends, strict=True)]
         more = len(rows) - _MOST_ROWS
         each = f"each {_check.percent(self.level)}" if self.axes else _check.percent(self.level)
         caption = f"{each} for the {self.what} {_PLACES[self.kind]}; {self.method}; assumes {self.assumption}"
@@ -98,7 +115,7 @@ def describe_statistic(release: Release) -> str:
     """The statistic and how records were counted: the limits are for records as they were counted."""
     done = []
     for rule in release.columns:
-        ends = f"{float(rule.lower or 0):g} to {float(rule.upper or 0):g}"
+        ends = describe_ends(release, rule)
         if rule.step is not None:
             done.append(f"{rule.name} clipped to {ends}")
         elif rule.lower is not None and release.statistic.traits.matrix:
@@ -106,6 +123,14 @@ def describe_statistic(release: Release) -> str:
         if rule.missing is not None:
             done.append(describe_missing(rule))
     return release.title + (f" ({', '.join(done)})" if done else "")
+
+
+def describe_ends(release: Release, rule: ColumnRule, write: Callable[[float], str] = "{:g}".format) -> str:
+    """From where to where a column was clipped or cut: numbers, dates or times."""
+    clocks = {one.name: one.clock for one in list_rules(release.statistic) if not isinstance(one, Levels)}
+    clock = clocks.get(rule.name)
+    ends = float(rule.lower or 0), float(rule.upper or 0)
+    return " to ".join(write(end) if clock is None else write_time(end, clock) for end in ends)
 
 
 def describe_missing(rule: ColumnRule) -> str:

@@ -12,7 +12,7 @@ from inbounds.plan.plan import Plan, PlanError
 from inbounds.plan.release import find_place
 from inbounds.record.selection import list_rules
 from inbounds.road.inspect import Inspection, inspect_table
-from inbounds.tables.schema import ELSEWHERE, OWN, SKIP, Levels, Numeric, Ruled, short
+from inbounds.tables.schema import ELSEWHERE, OWN, SKIP, Edges, Levels, Numeric, Ruled, short
 from inbounds.tables.strays import Strays
 
 NOTICE = (
@@ -185,8 +185,13 @@ def describe_rule(column: Ruled) -> str:
     made = "" if column.formula is None else f"{column.formula}; "
     if isinstance(column, Levels):
         return f"{made}{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
-    ends = (column.lower, column.upper) if isinstance(column, Numeric) else (column.edges[0], column.edges[-1])
-    return f"{made}{'bounds' if isinstance(column, Numeric) else 'edges'} {short(ends[0])} to {short(ends[1])}"
+    first, last = _name_ends(column)
+    return f"{made}{'bounds' if isinstance(column, Numeric) else 'edges'} {first} to {last}"
+
+
+def _name_ends(column: Numeric | Edges) -> tuple[str, str]:
+    first, *_, last = column.ends
+    return tuple(end if isinstance(end, str) else short(end) for end in (first, last))  # type: ignore[return-value]
 
 
 def list_sentences(strays: Strays) -> Iterator[str]:
@@ -237,15 +242,15 @@ def _of_clipped(strays: Strays) -> Iterator[str]:
     column = strays.column
     if isinstance(column, Levels):
         return
-    ends = (column.lower, column.upper) if isinstance(column, Numeric) else (column.edges[0], column.edges[-1])
+    ends = _name_ends(column)
     for count, side, end, cell in (
         (strays.below, "below", ends[0], "first"),
         (strays.above, "above", ends[1], "last"),
     ):
         if count:
             verb, counts = ("are", "count") if count > 1 else ("is", "counts")
-            into = f"as {short(end)}" if isinstance(column, Numeric) else f"in the {cell} interval"
-            yield f"{count} {verb} {side} {short(end)} and {counts} {into}."
+            into = f"as {end}" if isinstance(column, Numeric) else f"in the {cell} interval"
+            yield f"{count} {verb} {side} {end} and {counts} {into}."
 
 
 def _show(value: Any) -> str:

@@ -4,6 +4,7 @@ The descriptions are shown to users: in the JSON schema, and on the reference pa
 """
 
 from dataclasses import fields
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -15,6 +16,9 @@ from inbounds.statistics import registered
 from inbounds.tables.formats import ENCODINGS, PLAIN, Format
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
+# Dates of TOML come as they are; as text they are written as in 2013-06-01.
+Moment: TypeAlias = datetime | date
+End: TypeAlias = Number | Moment
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # The largest number of rows, and of anything that is counted in rows.
 _MOST = 2**31
@@ -88,12 +92,12 @@ class Budget(Part):
 class Column(Part):
     """The public rule of a column, known without looking at the data."""
 
-    bounds: tuple[Number, Number] | None = Field(
+    bounds: tuple[End, End] | None = Field(
         None, description="the smallest and largest value; values outside are clipped"
     )
-    edges: list[Number] | None = Field(None, description="the ends of the intervals")
+    edges: list[End] | None = Field(None, description="the ends of the intervals")
     levels: list[Level] | None = Field(None, description="the possible values")
-    missing: Level | Number | None = Field(
+    missing: Level | Moment | Number | None = Field(
         None,
         description="what a missing value counts as; 'skip' leaves the record out, 'level' makes missing values a "
         "level. Without it tables with missing values are refused",

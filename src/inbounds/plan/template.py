@@ -29,7 +29,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             "variable and write env:NAME"
         )
     if Path(source).is_file() and not Path(source).stat().st_size:
-        raise ValueError(f"the file {source!r} is empty: there is no line with the names of its columns")
+        raise ValueError(f"the file {source!r} is empty: its first line must have the names of the columns")
     columns = columns_of(Place(source, table, engine, written))
     if source.endswith(UNTYPED):
         # A file without types, whose values are not looked at.

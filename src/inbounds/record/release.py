@@ -26,8 +26,10 @@ from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
 from inbounds.record.numbers import clip
 from inbounds.record.numbers import for_each as for_each
-from inbounds.record.selection import is_selection, plain_statistic, terms_of
+from inbounds.record.selection import is_selection, list_rules, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
+from inbounds.tables.schema import Numeric
+from inbounds.tables.times import Clock
 
 if TYPE_CHECKING:
     import altair
@@ -181,8 +183,18 @@ class Release:
         If some numbers of an array are not available, it is a masked array (`numpy.ma`).
         """
         made = self.table
+        if (clock := self.clock) is not None:
+            return show.to_times(made, clock)
         present = getattr(plain_statistic(self.statistic), "present", None)
         return made if present is None else present(made)
+
+    @property
+    def clock(self) -> Clock | None:
+        """Whether the value is a date or a time; None for numbers."""
+        if self.statistic.traits.meaning != "centre":
+            return None
+        numeric = [rule for rule in list_rules(self.statistic) if isinstance(rule, Numeric)]
+        return numeric[0].clock if numeric else None
 
     @property
     def table(self) -> Any:
@@ -330,7 +342,7 @@ class Release:
         """The value of a release of one number."""
         if self.axes:
             raise TypeError("a release of several numbers cannot be converted to one; use value")
-        return float(self.value)
+        return float(self.table)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The value as a NumPy array, with NaN for numbers that are not available."""
@@ -373,7 +385,8 @@ class Release:
 
     def _show_value(self) -> str:
         """The value as text: a number, one line for each cell, or a table."""
-        return lay_out([show.format_value(x) for x in self.flat_values()], self.axes)
+        clock = self.clock
+        return lay_out([show.format_value(x, clock) for x in self.flat_values()], self.axes)
 
     def to_json(self) -> str:
         """The record as text, in the format ``inbounds-record/1``. Numbers are exact fractions."""

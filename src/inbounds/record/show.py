@@ -11,6 +11,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._html import render
+from inbounds.tables.times import Clock, make_time, write_time
 
 if TYPE_CHECKING:
     import altair
@@ -41,7 +42,7 @@ def axis_names(release: "Release") -> list[str]:
     return ["row", "column"] if len(release.axes) == 2 else [f"axis {i}" for i in range(len(release.axes))]
 
 
-def sizes_of(release: "Release") -> Any:
+def sizes_of(release: "Release") -> "_check.Array | int | None":
     """The noisy numbers of records that sums were drawn with."""
     part, rows = release.parts[0], getattr(release.derivation, "rows", None)
     pooled = getattr(release.derivation, "pooled", False)
@@ -61,7 +62,7 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
     columns = zip(*labels_of(release), strict=True)
     made = {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)}
     sizes = sizes_of(release)
-    return made | {"value": [*values]} | ({} if np.ndim(sizes) == 0 else {"size": np.ravel(sizes).tolist()})
+    return made | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
 
 
 def to_html(release: "Release") -> str:
@@ -79,7 +80,7 @@ def to_html(release: "Release") -> str:
     if len(release.axes) > 1:
         return _write_two_way(release, caption)
     values, labels = release.flat_values(), [label for (label,) in labels_of(release)]
-    rows = [(label, [format_value(x)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
+    rows = [(label, [format_value(x, release.clock)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
     rest = _describe_rest({"": len(values) - _MOST_ROWS})
     return render("list", caption=caption, heads=[], rows=rows, rest=rest)
 
@@ -98,7 +99,10 @@ def _write_two_way(release: "Release", caption: str) -> str:
         row_names=row_names,
         column_name=column_name,
         columns=across[:_MOST_COLUMNS],
-        rows=[(labels, map(format_value, cells)) for labels, cells in zip(product(*outer), shown, strict=False)],
+        rows=[
+            (labels, [format_value(x, release.clock) for x in cells])
+            for labels, cells in zip(product(*outer), shown, strict=False)
+        ],
         rest=_describe_rest({"row": len(values) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
 
@@ -111,10 +115,20 @@ def _describe_rest(left: dict[str, int]) -> str:
     return f"and {' and '.join(parts)}" if parts else ""
 
 
-def format_value(value: float | None) -> str:
-    """Write a released number, or that it is not available."""
+def to_times(table: Any, clock: Clock) -> Any:
+    """Numbers as dates or times: one of Python's own, or an array of NumPy's."""
+    if not np.ndim(table):
+        return make_time(float(table), clock)
+    kind = "datetime64[D]" if clock == "date" else "datetime64[s]"
+    return np.rint(table).astype(np.int64).astype(kind)
+
+
+def format_value(value: float | None, clock: Clock | None = None) -> str:
+    """Write a released number or date, or that it is not available."""
     if value is None:
         return NOT_AVAILABLE
+    if clock is not None:
+        return write_time(value, clock)
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 

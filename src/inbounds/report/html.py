@@ -110,7 +110,7 @@ def _lay_out_picture(section: Section) -> Picture | None:
         for i, (row, (lower, upper)) in enumerate(zip(rows, intervals, strict=True))
     )
     said = f"{section.name}: released values as circles, {LEVEL:.0%} intervals as lines; all figures are in the table"
-    ends = words.format_figure(low), words.format_figure(high)
+    ends = words.format_value(section, low), words.format_value(section, high)
     return Picture(said, left, left + width, 18 + len(rows) * step, marks, ends)
 
 

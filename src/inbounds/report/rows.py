@@ -13,6 +13,7 @@ from inbounds._text import csv_cell
 from inbounds.expected import Error
 from inbounds.inference.result import Interval
 from inbounds.record import Release, Releases
+from inbounds.tables.times import write_time
 
 LEVEL = 0.95
 # With more cells than this, intervals are left out, because nobody reads them one by one.
@@ -137,7 +138,10 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
     yield ",".join(HEADS) + "\n"
     for section in sections:
         kind = "" if section.interval is None else f"{section.interval.level:g} {section.interval.kind}"
-        for cell, value, lower, upper, rmse, bias in section.rows():
+        clock = section.release.clock
+        for cell, *figures, rmse, bias in section.rows():
+            # Dates and times are written as such, errors in days or seconds.
+            value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
             line = io.StringIO()
             fields = [
                 csv_cell(section.name),

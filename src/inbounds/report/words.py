@@ -1,16 +1,18 @@
 """The texts and figures of a report, for HTML and Markdown alike. They are plain text; the caller escapes them."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from inbounds.derivations import Direct
-from inbounds.inference.result import describe_missing
+from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
 from inbounds.record.show import NOT_AVAILABLE, key_names
 from inbounds.report.rows import LEVEL, Section
+from inbounds.tables.times import write_time
 
 # The most cells of one release that a report shows. The others are in values.csv.
 MOST_ROWS = 200
@@ -55,8 +57,8 @@ def list_lines(section: Section) -> list[tuple[str, list[str]]]:
     """The lines of the table of a release that are shown: the name of each cell and its figures."""
     lines = []
     for cell, value, lower, upper, rmse, _ in section.distinct_rows()[:MOST_ROWS]:
-        ends = [] if lower is None or upper is None else [format_figure(lower), format_figure(upper)]
-        lines.append((cell or section.release.title, [_format_any(value), *ends, _format_any(rmse)]))
+        ends = [] if lower is None or upper is None else [format_value(section, lower), format_value(section, upper)]
+        lines.append((cell or section.release.title, [format_value(section, value), *ends, _format_any(rmse)]))
     return lines
 
 
@@ -93,7 +95,7 @@ def list_notes(section: Section) -> list[str]:
     if release.statistic.traits.matrix:
         notes.append(f"Repaired to a possible matrix: {release.repair}.")
     rules = [
-        f"{rule.name} clipped to {format_figure(float(rule.lower or 0))} to {format_figure(float(rule.upper or 0))}"
+        f"{rule.name} clipped to {describe_ends(release, rule, format_figure)}"
         for rule in release.columns
         if rule.step is not None
     ]
@@ -143,8 +145,8 @@ def explain_promise(releases: Releases) -> list[str]:
     data, epsilon = releases.terms, float(releases.epsilon)
     who = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records,"
     change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
-    factor = float(np.exp(epsilon))
-    odds = f"{factor:.3g}" if factor < 1e6 else f"e^{epsilon:g}"
+    # Beyond that the number says less than its power.
+    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
     sentences = [
         f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
         f"(e to the {format_figure(epsilon)}). {_weigh(epsilon)}",
@@ -228,6 +230,12 @@ def format_figure(x: float) -> str:
     if 1000 <= abs(x) < 1e15:
         return f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.1f}"
     return f"{x:.5g}"
+
+
+def format_value(section: Section, x: float | None) -> str:
+    """A value of a release or a limit of it: a number, or the date or time that it is."""
+    clock = section.release.clock
+    return _format_any(x) if clock is None or x is None else write_time(x, clock)
 
 
 def _format_any(x: float | None) -> str:

@@ -73,8 +73,8 @@ def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:
 def fields_of_several(columns: Sequence[Numeric]) -> dict[str, Any]:
     """The rules of several columns as frozen fields."""
     return {
-        "bounds": FrozenMap({column.name: (column.lower, column.upper) for column in columns}),
-        "missing": FrozenMap({column.name: column.missing for column in columns if column.missing is not None}) or None,
+        "bounds": FrozenMap({column.name: column.ends for column in columns}),
+        "missing": FrozenMap({one.name: one.spelled_missing for one in columns if one.missing is not None}) or None,
         "integer": tuple(column.name for column in columns if column.integer),
     }
 
@@ -94,7 +94,7 @@ def fields_of_key(key: Key) -> dict[str, Any]:
     """The rule of a column of levels or intervals as frozen fields."""
     if isinstance(key, Levels):
         return {"levels": key.levels, "edges": None, "missing": key.missing, "other": key.other}
-    return {"levels": None, "edges": key.edges, "missing": key.missing, "other": None}
+    return {"levels": None, "edges": key.ends, "missing": key.spelled_missing, "other": None}
 
 
 def groups_of(by: Any, levels: Any, missing: Any, other: Any) -> Levels:

@@ -34,10 +34,10 @@ def rule_of(column: Column | Quantised, sizes: tuple[int, ...] | None = None) ->
     """The rule of a column as it is in the record. ``sizes`` are the sizes of its cells, if they are public."""
     if isinstance(column, Quantised):
         number = column.column
-        fill = None if number.missing is None else str(number.missing)
+        fill = None if number.missing is None else str(number.spelled_missing)
         return ColumnRule(number.name, number.lower, number.upper, column.step, missing=fill)
     if isinstance(column, Edges):
-        fill = None if column.missing is None else str(column.missing)
+        fill = None if column.missing is None else str(column.spelled_missing)
         return ColumnRule(column.name, column.edges[0], column.edges[-1], cells=column.labels, missing=fill)
     if isinstance(column, Levels):
         places = [_place(level, column) for level in (column.missing, column.other)]

@@ -76,8 +76,8 @@ class Mean:
         keep(
             self,
             **fields_of_groups(keys),
-            bounds=(column.lower, column.upper),
-            missing=column.missing,
+            bounds=column.ends,
+            missing=column.spelled_missing,
             denominator=fixed_denominator(self.denominator),
             _column=column,
             _keys=keys,
@@ -151,9 +151,11 @@ class Sum:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
+        if column.clock is not None:
+            raise ValueError(f"a sum of dates or times means nothing; release the mean of {self.column!r}")
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         rules = fields_of_groups(keys)
-        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
+        keep(self, **rules, bounds=column.ends, missing=column.spelled_missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:

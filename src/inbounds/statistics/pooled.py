@@ -54,8 +54,8 @@ class PooledVariance:
         key = groups_of(self.by, self.levels, self.by_missing, self.other)
         keep(
             self,
-            bounds=(column.lower, column.upper),
-            missing=column.missing,
+            bounds=column.ends,
+            missing=column.spelled_missing,
             levels=key.levels,
             sizes=_public_sizes(self.sizes, key),
             _column=column,

@@ -76,7 +76,7 @@ class Variance:
         check_method(self.method)
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         rules = fields_of_groups(keys)
-        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
+        keep(self, **rules, bounds=column.ends, missing=column.spelled_missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -144,7 +144,7 @@ class StandardDeviation:
         check_method(self.method)
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         rules = fields_of_groups(keys)
-        keep(self, **rules, bounds=(column.lower, column.upper), missing=column.missing, _column=column, _keys=keys)
+        keep(self, **rules, bounds=column.ends, missing=column.spelled_missing, _column=column, _keys=keys)
 
     @property
     def inputs(self) -> tuple[Column, ...]:

@@ -306,7 +306,7 @@ _MOST_CELLS = 1 << 16
 _MOST_KEYS, _MOST_DASK_KEYS = 50, 6
 
 
-def _merge(requests: Sequence[Request], most_keys: int) -> list[Request]:
+def _merge(requests: Sequence[Request], most_keys: int = _MOST_KEYS) -> list[Request]:
     """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
     passes: list[list[Request]] = []
     for request in requests:

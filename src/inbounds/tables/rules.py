@@ -109,7 +109,11 @@ class Values:
                 return self._choose(column.formula, 1.0, 0.0)
             return to_narwhals(column.formula, self._operands(column.formula), self.write)
         name = source_name(column, self.types)
-        return number(name, self.types[name])
+        if column.clock is None:
+            return number(name, self.types[name])
+        seconds = _as_seconds(name, self.types[name])
+        # Half a second keeps midnight from being rounded to the day before.
+        return seconds if column.clock == "datetime" else floor((seconds + 0.5) * (1 / 86_400))
 
     def keys(self, key: Key | Condition) -> "nw.Expr":
         """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
@@ -160,7 +164,7 @@ class Values:
         if column.kind == "number":
             return number(name, dtype)
         if column.kind == "time":
-            return value if dtype.is_float() else seconds_of(value, dtype)
+            return _as_seconds(name, dtype)
         if column.kind == "text":
             return value.cast(nw.String)
         if column.kind == "any":
@@ -170,6 +174,13 @@ class Values:
         # Booleans that came as words.
         known = nw.when(value == "false").then(nw.lit(False)).otherwise(nw.lit(None, dtype=nw.Boolean))
         return nw.when(value == "true").then(nw.lit(True)).otherwise(known)
+
+
+def _as_seconds(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
+    """A column of dates or times as seconds; those that had no type of their own are numbers already."""
+    import narwhals as nw
+
+    return nw.col(name) if dtype.is_float() else seconds_of(nw.col(name), dtype)
 
 
 def seconds_of(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":

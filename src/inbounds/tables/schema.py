@@ -21,6 +21,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.errors import DataError as DataError
+from inbounds.tables.times import Clock, count_time, find_clock, write_time
 
 if TYPE_CHECKING:
     from inbounds.tables.expressions import Expression, Kind
@@ -68,6 +69,8 @@ class Numeric:
     integer: bool = False
     # How it follows from other columns of the record, for one that the table does not have.
     formula: "Expression | None" = None
+    # What its numbers are, of a column of dates (in days) or times (in seconds).
+    clock: Clock | None = None
 
     @classmethod
     def of(cls, name: str, bounds: Any, missing: Any = None, *, integer: Any = False) -> "Numeric":
@@ -80,22 +83,34 @@ class Numeric:
         _check_name(name)
         if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) != 2:
             raise TypeError(f"bounds of {name!r} must be a pair (lower, upper), got {_check.shown(bounds)}")
-        lower, upper = (_check.fraction(bound, f"bounds of {name!r}") for bound in bounds)
+        clock = find_clock(list(bounds))
+        lower, upper = (_read_end(bound, clock, f"bounds of {name!r}") for bound in bounds)
         if not lower < upper:
             raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
         if max(abs(lower), abs(upper)) > _LARGEST or (upper - lower) * _LARGEST < 1:
             raise ValueError(f"bounds of {name!r} must be below 1e60 in size and 1e-60 apart: use other units")
-        fill = _fill_of(name, missing, own=False)
+        fill = _fill_of(name, missing, own=False, clock=clock)
         if isinstance(fill, Fraction) and not lower <= fill <= upper:
             raise ValueError(f"missing of {name!r} must lie within the bounds, got {_check.shown(missing)}")
         if not isinstance(integer, bool):
             raise TypeError(f"integer of {name!r} must be True or False, got {type(integer).__name__}")
-        column = cls(name, lower, upper, fill, integer)
+        # Dates are whole days.
+        column = cls(name, lower, upper, fill, integer or clock == "date", clock=clock)
         if integer and not (column.whole and column.width <= LARGEST_COUNT):
             raise ValueError(
                 f"integer=True for {name!r} needs whole bounds at most 2^47 apart, and a whole number for missing"
             )
         return column
+
+    @property
+    def ends(self) -> tuple[Any, Any]:
+        """The bounds as a record has them: numbers, or dates and times as text."""
+        return _spell(self.lower, self.clock), _spell(self.upper, self.clock)
+
+    @property
+    def spelled_missing(self) -> Any:
+        """What missing values count as, as a record has it."""
+        return _spell(self.missing, self.clock) if isinstance(self.missing, Fraction) else self.missing
 
     @property
     def width(self) -> Fraction:
@@ -296,6 +311,7 @@ class Edges:
     edges: tuple[Fraction, ...]
     missing: Fraction | Place | None = None
     formula: "Expression | None" = None
+    clock: Clock | None = None
     # The intervals as text: made once, since there may be a million of them.
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
     # w where edge number i is first + i w in double precision, as `numpy.linspace` makes them; None where they are few.
@@ -306,7 +322,7 @@ class Edges:
         ends = np.array([float(edge) for edge in self.edges]) if many else np.zeros(0)
         spacing = even_spacing(ends, self.edges[-1] - self.edges[0]) if many else None
         object.__setattr__(self, "spacing", spacing)
-        texts = [short(edge) for edge in self.edges]
+        texts = [short(edge) if self.clock is None else write_time(edge, self.clock) for edge in self.edges]
         last = f"[{texts[-2]}, {texts[-1]}]"
         own = ("missing",) if self.missing is OWN else ()
         object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last, *own))
@@ -317,13 +333,14 @@ class Edges:
         _check_name(name)
         if isinstance(edges, str | Mapping) or not hasattr(edges, "__getitem__") or len(edges) < 2:
             raise TypeError(f"edges of {name!r} must be a list of two numbers or more")
-        exact = tuple(_check.fraction(edge, f"edges of {name!r}") for edge in edges)
+        clock = find_clock(list(edges))
+        exact = tuple(_read_end(edge, clock, f"edges of {name!r}") for edge in edges)
         if not all(a < b for a, b in pairwise(map(float, exact))):
             raise ValueError(f"edges of {name!r} must increase")
-        fill = _fill_of(name, missing, own=True)
+        fill = _fill_of(name, missing, own=True, clock=clock)
         if isinstance(fill, Fraction) and not exact[0] <= fill <= exact[-1]:
             raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
-        made = cls(name, exact, fill)
+        made = cls(name, exact, fill, clock=clock)
         if len(exact) > MOST_UNEQUAL and made.spacing is None:
             raise ValueError(
                 f"edges of {name!r} must be equally spaced where there are more than {MOST_UNEQUAL}, as by "
@@ -346,6 +363,16 @@ class Edges:
         return cls.of(name, (column.lower, *map(Fraction, inner), column.upper), missing)
 
     @property
+    def ends(self) -> tuple[Any, ...]:
+        """The edges as a record has them: numbers, or dates and times as text."""
+        return tuple(_spell(edge, self.clock) for edge in self.edges)
+
+    @property
+    def spelled_missing(self) -> Any:
+        """What missing values count as, as a record has it."""
+        return _spell(self.missing, self.clock) if isinstance(self.missing, Fraction) else self.missing
+
+    @property
     def cells(self) -> int:
         """Number of cells: intervals, and that of missing values."""
         return len(self.edges) - 1 + isinstance(self.missing, Place)
@@ -361,7 +388,21 @@ class Edges:
         return self.missing is SKIP
 
 
-def _fill_of(name: str, missing: Any, *, own: bool) -> Fraction | Place | None:
+def _read_end(end: Any, clock: Clock | None, name: str) -> Fraction:
+    """A number, or that of a date or time, as a user writes it."""
+    if clock is None:
+        return _check.fraction(end, name)
+    try:
+        return count_time(end, clock)
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from None
+
+
+def _spell(number: Fraction, clock: Clock | None) -> Any:
+    return number if clock is None else write_time(number, clock)
+
+
+def _fill_of(name: str, missing: Any, *, own: bool, clock: Clock | None) -> Fraction | Place | None:
     """What missing values of a column of numbers count as, as a user writes it."""
     if missing is None or (isinstance(missing, str) and missing == "skip"):
         return None if missing is None else SKIP
@@ -372,7 +413,7 @@ def _fill_of(name: str, missing: Any, *, own: bool) -> Fraction | Place | None:
             f"missing = 'level' of {name!r} belongs to levels or edges, where it is one more cell; numbers need a "
             "value to count, or 'skip'"
         )
-    return _check.fraction(missing, f"missing of {name!r}")
+    return _read_end(missing, clock, f"missing of {name!r}")
 
 
 # Fewer edges are compared one by one; more than the second must be equally spaced.

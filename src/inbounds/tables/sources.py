@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from inbounds.tables.schema import Column, DataError, Levels, Operand, unknown_column
-from inbounds.tables.untyped import fit, from_objects, polars_type, source_name, typed_name, wrong_type
+from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -158,7 +158,7 @@ def _series(values: Any, column: Column) -> "pl.Series":
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
         return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
-    if isinstance(values, np.ndarray) and values.dtype.kind in "mMV":
+    if isinstance(values, np.ndarray) and values.dtype.kind in ("mV" if kind_of(column) == "time" else "mMV"):
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
@@ -271,7 +271,8 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         elif isinstance(column, Operand):
             fits = _fits_operand(column, dtype)
         elif not isinstance(column, Levels):
-            fits = dtype.is_numeric() or dtype == nw.Boolean
+            dated = column.clock is not None
+            fits = isinstance(dtype, nw.Date | nw.Datetime) if dated else dtype.is_numeric() or dtype == nw.Boolean
         elif isinstance(column.levels[0], bool):
             fits = dtype == nw.Boolean
         elif isinstance(column.levels[0], int):

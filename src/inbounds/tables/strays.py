@@ -83,8 +83,8 @@ def _two_keys(column: Ruled) -> tuple[Key, Key]:
     low, high = float(lower), math.nextafter(float(upper), math.inf)
     ends = math.nextafter(low, -math.inf), low, high, math.nextafter(high, math.inf)
     edges = tuple(map(Fraction, ends))
-    formula = column.formula
-    return Edges(column.name, edges, edges[1], formula), Edges(column.name, edges, edges[0], formula)
+    made = [Edges(column.name, edges, fill, column.formula, column.clock) for fill in (edges[1], edges[0])]
+    return made[0], made[1]
 
 
 def _at(cells: Cells, place: int) -> int:

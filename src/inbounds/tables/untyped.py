@@ -57,7 +57,7 @@ def kind_of(column: Column) -> Kind:
         # Of one that is only asked whether it is there, text shows that.
         return "text" if column.kind == "any" else column.kind
     if not isinstance(column, Levels):
-        return "number"
+        return "number" if column.clock is None else "time"
     kinds: dict[type, Kind] = {str: "text", int: "integer", bool: "boolean"}
     return kinds[type(column.levels[0])]
 
@@ -90,6 +90,8 @@ def wrong_type(column: Column) -> DataError:
     if isinstance(column, Operand):
         kind = {"text": "text", "number": "numbers", "boolean": "booleans", "time": "dates or times"}[column.kind]
         return DataError(f"column {column.name!r} must hold {kind}, as it is used in an expression; convert it first")
+    if column.clock is not None:
+        return DataError(f"column {column.name!r} must hold dates or times, as its rule has them; convert it first")
     rule = "bounds" if isinstance(column, Numeric) else "edges"
     return DataError(f"column {column.name!r} must hold numbers to have {rule}; convert text or other objects first")
 

@@ -1,0 +1,68 @@
+"""Dates and times as numbers: a date as days, a time as whole seconds, both since 1970-01-01 and by their own clock."""
+
+import re
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+Clock: TypeAlias = Literal["date", "datetime"]
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(_DATE.pattern + r"[ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?")
+_START = datetime(1970, 1, 1)
+_DAY = 86_400
+
+
+def read_time(value: Any) -> datetime | date | None:
+    """A date or a time as a user writes it: as an object, or as text in the form of ISO 8601; None for anything else.
+
+    >>> read_time("2013-06-01"), read_time("1/2")
+    (datetime.date(2013, 6, 1), None)
+    """
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[D]" if value.dtype == "datetime64[D]" else "datetime64[s]").item()
+    if isinstance(value, str):
+        try:
+            if _DATE.fullmatch(value):
+                return date.fromisoformat(value)
+            return datetime.fromisoformat(value) if _TIME.fullmatch(value) else None
+        except ValueError:
+            return None
+    return value if isinstance(value, date) else None
+
+
+def find_clock(values: list[Any]) -> Clock | None:
+    """Whether values are dates or times; None where one of them is neither."""
+    found = [read_time(value) for value in values]
+    if not found or any(one is None for one in found):
+        return None
+    return "datetime" if any(isinstance(one, datetime) for one in found) else "date"
+
+
+def count_time(value: Any, clock: Clock) -> Fraction:
+    """The number of a date or a time; `ValueError` for what is none, or has a zone."""
+    moment = read_time(value)
+    if moment is None:
+        raise ValueError("must be a date or a time, as in 2013-06-01 or 2013-06-01 12:30:00")
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        raise ValueError("must have no time zone: times are taken by the clock of their column")
+    whole = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
+    seconds = (whole - _START) // timedelta(seconds=1)
+    return Fraction(seconds // _DAY if clock == "date" else seconds)
+
+
+def make_time(number: float, clock: Clock) -> date | datetime:
+    """The date or the time of a number, to the nearest day or second."""
+    seconds = round(number) * (_DAY if clock == "date" else 1)
+    made = _START + timedelta(seconds=seconds)
+    return made.date() if clock == "date" else made
+
+
+def write_time(number: Fraction | float, clock: Clock) -> str:
+    """The text of a number's date or time.
+
+    >>> write_time(15857, "date"), write_time(1370089800, "datetime")
+    ('2013-06-01', '2013-06-01 12:30:00')
+    """
+    return str(make_time(float(number), clock))
