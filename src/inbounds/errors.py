@@ -20,7 +20,8 @@ type raises a plain `TypeError`. No message shows a value of the data.
         ├── CertificateError       a certificate that does not prove what it says
         └── Contradiction          constraints that cannot all be met
     UserWarning
-    └── LookAlike                  a new dataset whose name looks like an existing one
+    ├── LookAlike                  a new dataset whose name looks like an existing one
+    └── PublicSize                 a query whose number of rows is taken as public
 """
 
 from collections.abc import Iterable
@@ -38,6 +39,7 @@ __all__ = [
     "LedgerError",
     "LookAlike",
     "PlanError",
+    "PublicSize",
     "RecordError",
     "StudyError",
     "TooManyRows",
@@ -141,3 +143,11 @@ class Contradiction(InboundsError):
 
 class LookAlike(UserWarning):
     """A dataset that is new to its ledger, with a name that looks like one that the ledger has."""
+
+
+class PublicSize(UserWarning):
+    """The number of rows of a lazy table or a query was not given, and is taken as public.
+
+    If the table was filtered, its size says how many records passed the filter. Give the whole table with ``where=``,
+    or protect the number with ``neighbours="add-remove"``. ``rows=`` states that the number is public.
+    """

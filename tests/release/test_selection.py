@@ -1,6 +1,7 @@
 """Statistics of selections and groups: sensitivities by brute force, values by a loop over records, refusals."""
 
 import itertools
+import warnings
 from fractions import Fraction
 from functools import cache
 
@@ -232,3 +233,44 @@ def test_mistakes_are_named_and_cost_nothing(keywords, words, tmp_path):
     with pytest.raises((ValueError, TypeError), match=words):
         ib.mean(table_of(RECORDS), "x", bounds=(0, 10), epsilon=1, ledger=account, **keywords)
     assert not (tmp_path / "l.ledger").exists() or not ib.ledger.history(account).charges
+
+
+def test_the_size_of_a_query_is_public_and_said_to_be():
+    lazy = table_of(RECORDS).lazy()
+    with pytest.warns(ib.errors.PublicSize, match="hand over the whole table and use where="):
+        ib.count(lazy, "g", level="a", missing=False, epsilon=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ib.count(lazy, "g", level="a", missing=False, rows=6, epsilon=1)
+        ib.count(lazy, "g", level="a", missing=False, neighbours="add-remove", epsilon=1)
+        ib.count(table_of(RECORDS), "g", level="a", missing=False, epsilon=1)
+
+
+def test_sizes_are_shown_where_they_were_drawn():
+    rng = np.random.default_rng(3)
+    t = table_of([RECORDS[i] for i in rng.integers(1, 5, size=800)])
+    made = ib.mean(t, **X, **BY, epsilon=10**5)
+    assert made.sizes.tolist() == [(t["g"] == level).sum() for level in ("a", "b")]
+    assert made.to_polars()["size"].to_list() == made.sizes.tolist()
+    assert ib.mean(t, **X, where="g = 'a'", epsilon=10**5).sizes == (t["g"] == "a").sum()
+    assert ib.mean(t, **X, epsilon=1).sizes is None
+    assert ib.count(t, **BY, epsilon=1).sizes is None
+
+
+def test_margins_and_percentages_agree_with_the_cells():
+    rng = np.random.default_rng(3)
+    t = {"a": rng.choice(["x", "y"], 300), "b": rng.choice(["u", "v", "w"], 300)}
+    made = ib.crosstab(t, levels={"a": ["x", "y", "z"], "b": ["u", "v", "w"]}, epsilon=10**5)
+    margins = made.margins()
+    assert margins["a"].tolist() == [(t["a"] == level).sum() for level in "xyz"]
+    assert margins["b"].tolist() == made.value.sum(axis=0).tolist()
+    assert margins["total"] == 300
+    assert made.percentages().sum() == pytest.approx(100)
+    rows = made.percentages("row")
+    assert rows.sum(axis=1)[:2].tolist() == pytest.approx([100, 100])
+    assert rows.mask[2].all()
+    assert made.percentages("column").sum(axis=0).tolist() == pytest.approx([100, 100, 100])
+    with pytest.raises(ValueError, match="table of counts"):
+        ib.mean([1.0, 2.0], bounds=(0, 5), epsilon=1).margins()
+    with pytest.raises(ValueError, match="two columns or more"):
+        ib.histogram(["a"], levels=["a"], epsilon=1).percentages("row")

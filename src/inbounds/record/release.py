@@ -302,6 +302,30 @@ class Release:
         """
         return show.sizes_of(self)
 
+    def margins(self) -> dict[str, Array]:
+        """The sums of a table of counts along each of its axes, by the name of the column; ``"total"`` is that of all.
+
+        They are sums of the released cells, so that they agree with them.
+
+        Raises
+        ------
+        ValueError
+            If the release is no table of counts.
+        """
+        return show.margins_of(self)
+
+    def percentages(self, of: Literal["all", "row", "column"] = "all") -> "Array":
+        """A table of counts in percent of all records, of each row or of each column; masked where there are none.
+
+        Rows run along the last axis, columns along the first.
+
+        Raises
+        ------
+        ValueError
+            If the release is no table of counts, or has one axis and not ``"all"`` is asked for.
+        """
+        return show.percentages_of(self, of)
+
     @property
     def keeps_groups(self) -> bool:
         """Whether ε does not cover a change of group, because the sizes of groups were declared public."""

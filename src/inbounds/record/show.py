@@ -54,6 +54,35 @@ def sizes_of(release: "Release") -> "_check.Array | int | None":
     return np.array(counts).reshape(release.shape)
 
 
+def _counts_of(release: "Release") -> "_check.Array":
+    if not (release.statistic.traits.counted and release.statistic.traits.whole and release.axes):
+        raise ValueError(
+            "margins and percentages are those of a table of counts: a histogram, a crosstab or count by groups"
+        )
+    return np.asarray(release.table, dtype=np.float64)
+
+
+def margins_of(release: "Release") -> "dict[str, _check.Array]":
+    """Sums of a table of counts along each axis, and of all."""
+    counts = _counts_of(release)
+    axes = range(counts.ndim)
+    made = {
+        name: counts.sum(axis=tuple(other for other in axes if other != axis))
+        for axis, name in enumerate(axis_names(release))
+    }
+    return made | {"total": counts.sum()}
+
+
+def percentages_of(release: "Release", of: str) -> Any:
+    """A table of counts in percent of all, of rows or of columns."""
+    counts = _counts_of(release)
+    _check.choice(of, "of", ("all", "row", "column"))
+    if of != "all" and counts.ndim < 2:
+        raise ValueError(f"of={of!r} needs a table of two columns or more; this one has of='all'")
+    whole = counts.sum(axis=None if of == "all" else -1 if of == "row" else 0, keepdims=True)
+    return np.ma.masked_invalid(np.divide(100 * counts, whole, out=np.full_like(counts, np.nan), where=whole > 0))
+
+
 def columns_of(release: "Release") -> dict[str, list[Any]]:
     """A column for each axis, then the values."""
     values = release.flat_values()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds import ledger as ledgers
+from inbounds.errors import PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
@@ -178,14 +179,24 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     """A table ready to be counted, and the terms with its public size."""
     columns = statistic.inputs
     stated = check_rows(rows, terms)
-    data = open_place(data, columns) if isinstance(data, str | Path) else data
+    # The size of a file is what whoever names it sees; a query may have been filtered.
+    named = isinstance(data, str | Path)
+    data = open_place(data, columns) if named else data
     if terms.protects_rows:
         return read(data, columns), terms
     frame = read(data, columns)
+    if stated is None and not hasattr(frame, "shape") and not named:
+        warnings.warn(PublicSize(_SIZE_OF_QUERY), stacklevel=4)
     size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
         raise other_size(stated)
     return frame, size_terms(statistic, terms, size)
+
+
+_SIZE_OF_QUERY = (
+    "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use where=, or "
+    "protect the number with neighbours='add-remove'; rows= states that it is public"
+)
 
 
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
