@@ -22,6 +22,7 @@ from inbounds.privacy.certified import Bound as Bound
 from inbounds.privacy.guarantee import Guarantee, Neighbours
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
+from inbounds.record.column import ColumnRule as ColumnRule
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
 from inbounds.record.numbers import clip
@@ -41,25 +42,6 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["population", "noise"]
 # The released value: a number, an array with the shape of the axes, or an object that the statistic makes of it.
 Value: TypeAlias = Any
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnRule:
-    """How the records of a column were counted.
-
-    Numbers are clipped to [lower, upper] and rounded to multiples of ``step`` from lower. ``cells`` are the names of
-    levels or intervals. ``missing`` and ``other`` are what such values count as; None means that they are refused.
-    ``sizes`` are the public sizes of the cells. If they are given, ε does not cover a change of the cell.
-    """
-
-    name: str
-    lower: Fraction | None = None
-    upper: Fraction | None = None
-    step: Fraction | None = None
-    cells: tuple[str, ...] = ()
-    missing: str | None = None
-    other: str | None = None
-    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

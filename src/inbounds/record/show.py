@@ -56,9 +56,7 @@ def sizes_of(release: "Release") -> "_check.Array | int | None":
 
 def _counts_of(release: "Release") -> "_check.Array":
     if not (release.statistic.traits.counted and release.statistic.traits.whole and release.axes):
-        raise ValueError(
-            "margins and percentages are those of a table of counts: a histogram, a crosstab or count by groups"
-        )
+        raise ValueError("only tables of counts have margins and percentages: histograms, crosstabs, counts by groups")
     return np.asarray(release.table, dtype=np.float64)
 
 
@@ -73,7 +71,7 @@ def margins_of(release: "Release") -> "dict[str, _check.Array]":
     return made | {"total": counts.sum()}
 
 
-def percentages_of(release: "Release", of: str) -> Any:
+def percentages_of(release: "Release", of: str) -> "_check.Array":
     """A table of counts in percent of all, of rows or of columns."""
     counts = _counts_of(release)
     _check.choice(of, "of", ("all", "row", "column"))

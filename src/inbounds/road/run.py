@@ -194,8 +194,8 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
 
 
 _SIZE_OF_QUERY = (
-    "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use where=, or "
-    "protect the number with neighbours='add-remove'; rows= states that it is public"
+    "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use "
+    "where=, or protect the number with neighbours='add-remove'; rows= states that it is public"
 )
 
 
