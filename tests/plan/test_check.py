@@ -120,9 +120,9 @@ def test_what_would_be_refused(plan, monkeypatch, capsys):
     status, said, _ = called(monkeypatch, capsys, "check", plan)
     assert status == 1
     assert "7 rows" in said
-    assert "refused before the charge: rows=8 was stated" in said
+    assert "refused before the charge: rows=8 was given" in said
     assert not (folder / "l").exists()
-    with pytest.raises(ib.errors.DataError, match="rows=8 was stated"):
+    with pytest.raises(ib.errors.DataError, match="rows=8 was given"):
         ib.release(plan)
     assert not (folder / "l").exists()
     (folder / "t.csv").unlink()
@@ -180,7 +180,7 @@ def test_public_sizes_of_groups():
     )
     good, bad = ({"x": [0.5] * 6, "g": ["a"] * n + ["b"] * (6 - n)} for n in (3, 4))
     assert ib.check(plan, good).passes
-    assert "the groups do not have the sizes stated" in ib.check(plan, bad).verdict
+    assert "the groups of the table do not have the sizes given as sizes=" in ib.check(plan, bad).verdict
 
 
 def test_the_demonstration_goes_through(tmp_path):

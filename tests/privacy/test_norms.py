@@ -177,7 +177,7 @@ def test_norms_that_do_not_fit_get_no_certificate():
     own = {"neighbours": "substitute", "dimension": 5, "blocks": ("moments 2",)}
     assert certify(made.grid, **claim, **own).blocks == ("moments 2",)
     for change, words in (
-        ({"neighbours": "add-remove"}, "moments without a count are for substituted records"),
+        ({"neighbours": "add-remove"}, "moments without a count, and those of a selection, are for"),
         ({"neighbours": "add-remove", "blocks": ("box 1", "moments 1", "box 2")}, "moments without a count"),
         ({"dimension": 6}, "as many coordinates as the vector"),
         ({"blocks": ("moments 1",)}, "as many coordinates as the vector"),

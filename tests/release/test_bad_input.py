@@ -194,7 +194,7 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (lambda: ib.mean((x for x in X), bounds=(0, 1), epsilon=1), TypeError, "data must be a table"),
         (lambda: ib.mean(set(X), bounds=(0, 1), epsilon=1), TypeError, "data must be a table"),
         # Text is the path of a file.
-        (lambda: ib.mean("1234", bounds=(0, 1), epsilon=1), TypeError, "name the column to use"),
+        (lambda: ib.mean("1234", bounds=(0, 1), epsilon=1), TypeError, "column must be given for a table"),
         (lambda: ib.mean("1234", "x", bounds=(0, 1), epsilon=1), DataError, "there is no file '1234'"),
         (lambda: ib.mean({"x": 5}, "x", bounds=(0, 1), epsilon=1), TypeError, "column 'x' must be a list"),
         (lambda: ib.mean(np.ones((2, 2)), bounds=(0, 1), epsilon=1), DataError, "must have one dimension, got 2"),
@@ -373,7 +373,7 @@ def test_every_function_checks_its_promise(name, promise, error, words):
         (
             lambda: ib.covariance({"x": X}, bounds={"x": (0, 1)}, epsilon=1, method="split", neighbours="add-remove"),
             ValueError,
-            "needs method='joint' and bounding='bit'",
+            "method='joint' and bounding='bit' are needed",
         ),
         (lambda: ib.mean({"x": X, "y": [1]}, "x", bounds=(0, 1), epsilon=1, by="y", levels=[1]), DataError, "length"),
     ],

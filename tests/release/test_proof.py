@@ -241,7 +241,7 @@ def test_what_could_not_have_been_released():
             ib.Release.from_json(record_with(made | {"statistic": made["statistic"] | edit}))
     for edit, said in (
         ({"epsilon": "0"}, "epsilon"),
-        ({"epsilon": "1/1000000000000000000000"}, "no mean can be released"),
+        ({"epsilon": "1/1000000000000000000000"}, "this mean cannot be released"),
         ({"rows": None}, "rows do not fit the neighbour relation"),
         ({"rows": 2**40}, "so few or so many rows"),
         ({"bounding": "none"}, "bounding must be one of"),

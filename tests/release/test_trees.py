@@ -125,7 +125,7 @@ def test_intervals_have_the_law_of_the_leaves():
         (lambda: shares(level_shares=(1, 0)), ValueError, "level_shares must be > 0"),
         (lambda: shares(level_shares=(1, float("nan"))), ValueError, "level_shares"),
         (lambda: shares(level_shares="11"), TypeError, "level_shares must be a list of numbers"),
-        (lambda: shares(level_shares=("1/" + "9" * 150, "1/" + "8" * 150 + "7")), ValueError, "of at most 100 digits"),
+        (lambda: shares(level_shares=("1/" + "9" * 150, "1/" + "8" * 150 + "7")), ValueError, "at most 100 digits"),
         (lambda: shares(level_shares=("1e-40", 1)), ValueError, "no noise can be drawn"),
         (lambda: ib.histogram([1], levels=[1, 2], level_shares=(1, 1), epsilon=1), TypeError, "level_shares cannot be"),
         (lambda: ib.histogram([1], levels=[1, 2], tree=(1, 2), epsilon=1), TypeError, "tree cannot be combined"),
