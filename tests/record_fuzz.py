@@ -134,10 +134,15 @@ def plan_of(call: Any) -> Plan:
             rule.pop("levels", None)
         columns[names[0]] = rule
     if "by" in given:
-        columns[given["by"]] = {"levels": given["levels"]}
+        # Groups of several columns have their rules in a dictionary.
+        several = isinstance(given["by"], list)
+        columns |= {name: {"levels": rule} for name, rule in given["levels"].items()} if several else {}
+        columns |= {} if several else {given["by"]: {"levels": given["levels"]}}
+        names = [name for name in names if name in (given.get("column"), *given.get("bounds", ()))]
     item: dict[str, Any] = {"name": "r", "statistic": statistic, "columns": names}
     own = (
         "by",
+        "where",
         "level",
         "bins",
         "repair",
@@ -156,7 +161,13 @@ def plan_of(call: Any) -> Plan:
     data |= {"rows": ROWS} if neighbours == "substitute" else {}
     epsilon = given.get("epsilon", 2)
     return Plan.of(
-        {"data": data, "budget": {"epsilon": epsilon, "dataset": "d"}, "columns": columns, "release": [item]}
+        {
+            "data": data,
+            "budget": {"epsilon": epsilon, "dataset": "d"},
+            "derive": given.get("derive", {}),
+            "columns": columns,
+            "release": [item],
+        }
     )
 
 
@@ -565,7 +576,9 @@ def says(text: Any, release: Release) -> bool:
             (Fraction(law["epsilon"]), release.certificate.epsilon),
             (terms["neighbours"], release.neighbours),
             (terms["contributions"], release.contributions),
-            (terms["rows"], release.rows),
+            (terms["rows"], release.terms.rows),
+            (text["statistic"].get("where"), getattr(release.statistic, "where", None)),
+            (text["statistic"].get("derive"), getattr(release.statistic, "derive", None)),
             (terms["bounding"], release.bounding),
             (text["statistic"]["name"], release.statistic.name),
             (text["method"], release.method),
@@ -611,7 +624,8 @@ def _judged(before: Release, after: Release) -> str:
     kept = all(getattr(before, name) == getattr(after, name) for name in PROTECTED if name not in free)
     promised = [(one.statistic.name, one.epsilon, one.terms.epsilon, one.neighbours) for one in (before, after)]
     rules = [[(r.lower, r.upper, r.step, len(r.cells), r.sizes) for r in one.columns] for one in (before, after)]
-    if not kept or promised[0] != promised[1] or rules[0] != rules[1] or after.certificate.loss > before.epsilon:
+    chosen = [[getattr(one.statistic, word, None) for word in ("where", "derive")] for one in (before, after)]
+    if not kept or chosen[0] != chosen[1] or promised[0] != promised[1] or rules[0] != rules[1] or after.certificate.loss > before.epsilon:
         return "exchanged"
     if redrawn:
         return "redrawn"
@@ -667,7 +681,7 @@ def judged_record(honest: dict[str, Release], original: Any, made: Releases, for
     if not is_paid(body, made) or list(made) != list(body["releases"]):
         return "breach (charge)"
     # One promise, for one table.
-    if len({(one.neighbours, one.contributions, one.rows) for one in made.values()}) > 1:
+    if len({(one.neighbours, one.contributions, one.terms.rows) for one in made.values()}) > 1:
         return "breach (several promises in one record)"
     verdicts = [
         judged(honest.get(forgery.origins.get(name, "")), one, body["releases"][name]) for name, one in made.items()

@@ -35,12 +35,13 @@ SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
 TREE, TREE_OF_COUNTS = (f"{what} of groups and members made to agree" for what in ("shares", "counts"))
 SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE, TREE_OF_COUNTS)
+NOISY_SUMS = "noisy sums"
 OF_SUMS = (
     *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
-METHODS = (DIRECT, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
+METHODS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -49,7 +50,7 @@ _METHODS = {
     "crosstab": (DIRECT, WHOLE),
     "proportion": (DIRECT, MEAN_OF_SUMS),
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
-    "sum": (DIRECT,),
+    "sum": (DIRECT, NOISY_SUMS),
     "mean": (DIRECT, MEAN_OF_SUMS),
     "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS),
     "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS),
@@ -71,6 +72,8 @@ class Facts:
 
     ``ends`` of its numeric columns; ``cells`` of its table or groups; ``sizes`` of groups where they are public;
     ``levels`` of a tree, in each of which a record is counted; ``ordered`` columns that are compared by their order.
+    ``selected``: it is of some records of the table, whose number is secret; ``rows`` is then None, too. ``grouped``: a
+    number of each group.
     """
 
     statistic: str
@@ -84,6 +87,8 @@ class Facts:
     sizes: tuple[int, ...] | None
     levels: int
     ordered: int
+    selected: bool = False
+    grouped: bool = False
 
     @property
     def widths(self) -> tuple[Fraction, ...]:
@@ -94,25 +99,33 @@ class Facts:
         return max(abs(end) for pair in self.ends for end in pair)
 
     @property
+    def moves_within(self) -> bool:
+        """Whether one vector moves, by a record that takes another value, comes into a selection or leaves it."""
+        return self.selected and self.neighbours == "substitute" and not self.grouped
+
+    @property
     def changes(self) -> int:
         return self.contributions * (2 if self.neighbours == "substitute" else 1)
 
 
 def facts_of(release: Release) -> Facts:
     """Read from the statistic as a user would write it; not from what its draft made of it."""
-    statistic: Any = release.statistic
+    statistic: Any = getattr(release.statistic, "inner", release.statistic)
     name, terms = statistic.name, release.terms
+    selected = getattr(release.statistic, "where", None) is not None or _skips(statistic)
+    by = getattr(statistic, "by", None) is not None
+    rows = None if selected else terms.rows
     bounds = getattr(statistic, "bounds", None)
     pairs = [] if bounds is None else list(bounds.values()) if hasattr(bounds, "values") else [bounds]
-    if name == "proportion" and terms.rows is None and statistic.denominator is None:
+    if name == "proportion" and (rows is None or by) and statistic.denominator is None:
         pairs = [(0, 1)]
     tree = getattr(statistic, "tree", None)
     return Facts(
-        statistic="counts" if name == "count" and statistic.by is not None else name,
+        statistic="counts" if name == "count" and by else name,
         method=release.method,
         neighbours=terms.unit.neighbours,
         contributions=terms.unit.contributions,
-        rows=terms.rows,
+        rows=rows,
         denominator=getattr(statistic, "denominator", None),
         ends=tuple((Fraction(lower), Fraction(upper)) for lower, upper in pairs),
         cells=_cells(getattr(statistic, "levels", None), getattr(statistic, "edges", None)),
@@ -121,7 +134,18 @@ def facts_of(release: Release) -> Facts:
         ordered=sum(len(getattr(statistic, word) or ()) for word in ("bounds", "edges", "levels"))
         if name == "kendall"
         else 0,
+        selected=selected,
+        grouped=by,
     )
+
+
+def _skips(statistic: Any) -> bool:
+    """Whether a rule leaves records out; a level of that name is a level."""
+    given = [getattr(statistic, word, None) for word in ("missing", "by_missing", "other")]
+    words = [one for rule in given for one in (rule.values() if hasattr(rule, "values") else [rule])]
+    levels = getattr(statistic, "levels", None) or ()
+    known = [one for part in levels.values() for one in part] if hasattr(levels, "values") else levels
+    return any(isinstance(one, str) and one == "skip" for one in words) and "skip" not in known
 
 
 def _cells(levels: Any, edges: Any) -> int:
@@ -163,7 +187,7 @@ def why_unsound(release: Release) -> str:
 
 def _impossible(release: Release, facts: Facts) -> str:
     """Why no release with these terms can have been made."""
-    epsilon, rows = release.terms.guarantee.epsilon, facts.rows
+    epsilon, rows = release.terms.guarantee.epsilon, release.terms.rows
     if not 0 < epsilon <= LARGEST_EPSILON:
         return "an epsilon that cannot be asked for"
     if epsilon != release.certificate.epsilon:
@@ -190,6 +214,11 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
     if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
         dimension = 1 + len(facts.ends) + products
+        if facts.moves_within:
+            # All but the count in halves of what a substituted record moves them by.
+            halves = [Fraction(1), *[Fraction(2)] * (dimension - 1)]
+            moved = [Fraction(facts.contributions)]
+            return list(units) == halves and _agrees(parts, moved, dimension, 1) and _has_norm(facts, parts)
         return set(units) == {1} and _agrees(parts, [Fraction(1)], dimension, facts.changes) and _has_norm(facts, parts)
     if facts.method in OF_MOMENTS:
         # In halves of what a substituted record moves them by, so that a number is worth two.
@@ -206,6 +235,8 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
             return len(parts) == facts.levels and _agrees(parts, [Fraction(1)] * len(parts), 1, facts.changes)
         dimension = len(units) if parts[0].noise == "zero-sum" else 1
         return _agrees(parts, [Fraction(1)], dimension, facts.changes * facts.levels)
+    if facts.method == NOISY_SUMS:
+        return set(units) == {1} and _agrees(parts, [facts.reach], 1, facts.changes)
     moved = _moves(facts)
     if moved is None:
         return False
@@ -224,8 +255,11 @@ def _has_norm(facts: Facts, parts: Sequence[Certificate]) -> bool:
     (part,) = parts
     if not part.blocks:
         return part.noise == "sup-norm" and not part.ranges
-    kind = "moments" if facts.rows is not None else "counted moments"
-    if facts.method == MEAN_OF_SUMS or part.blocks != (f"{kind} {len(facts.ends)}",) or part.noise != "polyhedral":
+    kind = "moments" if facts.rows is not None and not facts.grouped else "counted moments"
+    if facts.moves_within:
+        kind = "selected sums" if facts.method == MEAN_OF_SUMS else "selected moments"
+    plain = facts.method == MEAN_OF_SUMS and not facts.moves_within
+    if plain or part.blocks != (f"{kind} {len(facts.ends)}",) or part.noise != "polyhedral":
         return False
     return bool(part.ranges) and all(map(_holds, part.ranges))
 
@@ -255,7 +289,8 @@ def _moves(facts: Facts) -> list[Fraction] | None:
         over = rows or facts.denominator
         return [Fraction(unit, over)] if over else None
     if facts.statistic == "sum" and len(facts.ends) == 1:
-        return [unit * (facts.reach if rows is None else facts.widths[0])]
+        within = facts.widths[0] if facts.neighbours == "substitute" else Fraction(0)
+        return [unit * (max(facts.reach, within) if rows is None else facts.widths[0])]
     if facts.statistic == "mean" and len(facts.ends) == 1:
         if rows is None:
             return [unit * facts.widths[0] / 2 / facts.denominator] if facts.denominator else None
@@ -304,9 +339,13 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [(lower, upper)] * max(facts.cells, 1)
     if facts.statistic == "sum":
         open_ends = (zero if lower >= 0 else None, zero if upper <= 0 else None)
-        return [open_ends if rows is None else (rows * lower, rows * upper)]
+        if rows is None:
+            return [open_ends] * count
+        if facts.grouped:
+            return [(min(rows * lower, zero), max(rows * upper, zero))] * count
+        return [(rows * lower, rows * upper)]
     if facts.method in (VARIANCE_OF_SUMS, ROOT_OF_SUMS):
-        return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))]
+        return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))] * count
     if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS):
         top = width**2 * _largest(facts)
         return [(zero, top if facts.method == VARIANCE_OF_MOMENTS else _root_below(top))]

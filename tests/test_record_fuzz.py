@@ -24,6 +24,10 @@ NAMES = [
     "variance, substitute",
     "pooled covariance, sizes",
     "standard deviation, substitute",
+    "mean where, substitute",
+    "variance by, add-remove",
+    "mean of derived where, substitute",
+    "sum by, persons",
 ]
 
 

@@ -115,7 +115,7 @@ def test_headers(tmp_path):
     names = ["a", "b", "b"]
     path = a_file(tmp_path, (",".join(names) + "\n1,2,3\n").encode()).path
     assert scan(str(path), [Numeric.of("a", (0, 9))]).select(pl.len()).collect().item() == 1
-    with pytest.raises(DataError, match="two columns named 'b'"):
+    with pytest.raises(DataError, match="two columns of the name 'b'"):
         scan(str(path), [Numeric.of("b", (0, 9))])
 
 

@@ -63,7 +63,7 @@ MISTAKES = {
     # Structure
     "an empty file": ("", {}, ["has no header", "first line must have the names"]),
     "an empty file without a header": ("", {"header": False}, ["has no records"]),
-    "a header alone": ("age,city\n", {}, ["the table has no rows", "rows=2 was stated"]),
+    "a header alone": ("age,city\n", {}, ["the table has no rows", "rows=2 was given"]),
     "a blank first line": ("\nage,city\n30,a\n", {}, ["has no header"]),
     "a row with fewer fields": (
         "age,city\n30\n40,b\n",
@@ -77,8 +77,8 @@ MISTAKES = {
     "text after a quote": ('age,city\n30,"a"b\n40,b\n', {}, ["something follows the quote"]),
     "line breaks of old": ("age,city\r30,a\r40,b\r", {}, ["carriage return has no line feed"]),
     "a lone carriage return": ("age,city\n30,a\rb\n40,b\n", {}, ["carriage return has no line feed"]),
-    "more rows than stated": (GOOD + "50,c\n", {}, ["rows=2 was stated", "another number of rows"]),
-    "fewer rows than stated": ("age\n1\n", {}, ["rows=2 was stated", "another number of rows"]),
+    "more rows than stated": (GOOD + "50,c\n", {}, ["rows=2 was given", "another number of rows"]),
+    "fewer rows than stated": ("age\n1\n", {}, ["rows=2 was given", "another number of rows"]),
     "lines to skip that are the table": (GOOD, {"skip_lines": 9}, ["has no header"]),
     "fewer lines than none": (GOOD, {"skip_lines": -1}, ["data.skip_lines: must be >= 0"]),
     "half a line": (GOOD, {"skip_lines": 1.5}, ["data.skip_lines: must be a whole number"]),
@@ -87,7 +87,7 @@ MISTAKES = {
     "null values that are numbers": (GOOD, {"null_values": [9]}, ["data.null_values[0]: must be text"]),
     # Keys in the wrong place
     "a sheet of a CSV file": (GOOD, {"sheet": "one"}, ["sheet belongs to an Excel file", "leave sheet out"]),
-    "a table of a CSV file": (GOOD, {"table": "t"}, ["table= belongs to a DuckDB file"]),
+    "a table of a CSV file": (GOOD, {"table": "t"}, ["table= is only for a DuckDB file"]),
     "an engine for a CSV file": (GOOD, {"engine": "duckdb"}, ["a CSV file is read by one reader", "Parquet"]),
     "a key that is misspelt": (GOOD, {"seperator": ";"}, ["data.seperator: is not a known key", "separator"]),
     "a key of another library": (GOOD, {"delimiter": ";"}, ["data.delimiter: is not a known key"]),

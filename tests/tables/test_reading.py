@@ -197,7 +197,7 @@ def test_a_path_in_place_of_a_table(tmp_path):
         assert abs(ib.mean(source, "x", bounds=(0, 10), epsilon=10**6).value - 2) < 0.01
     # A list of texts is data, also where one of them is a path.
     assert ib.count([str(path), "a"], level="a", epsilon=10**6).value == 1
-    with pytest.raises(TypeError, match="name the column to use"):
+    with pytest.raises(TypeError, match="column must be given for a table"):
         ib.mean(path, bounds=(0, 10), epsilon=1)
     with pytest.raises(DataError, match="there is no file"):
         ib.mean(tmp_path / "none.csv", "x", bounds=(0, 10), epsilon=1)
