@@ -625,7 +625,8 @@ def _judged(before: Release, after: Release) -> str:
     promised = [(one.statistic.name, one.epsilon, one.terms.epsilon, one.neighbours) for one in (before, after)]
     rules = [[(r.lower, r.upper, r.step, len(r.cells), r.sizes) for r in one.columns] for one in (before, after)]
     chosen = [[getattr(one.statistic, word, None) for word in ("where", "derive")] for one in (before, after)]
-    if not kept or chosen[0] != chosen[1] or promised[0] != promised[1] or rules[0] != rules[1] or after.certificate.loss > before.epsilon:
+    alike = all(one == other for one, other in (chosen, promised, rules))
+    if not kept or not alike or after.certificate.loss > before.epsilon:
         return "exchanged"
     if redrawn:
         return "redrawn"
