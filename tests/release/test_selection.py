@@ -274,3 +274,15 @@ def test_margins_and_percentages_agree_with_the_cells():
         ib.mean([1.0, 2.0], bounds=(0, 5), epsilon=1).margins()
     with pytest.raises(ValueError, match="two columns or more"):
         ib.histogram(["a"], levels=["a"], epsilon=1).percentages("row")
+
+
+def test_a_condition_may_name_derived_columns():
+    """They are written out, so that a record says what was asked for."""
+    t = {"x": [1.0, 2.0, 30.0, 40.0] * 100, "g": ["a", "b"] * 200}
+    derive = {"late": "x > 15", "twice as much": "2 * x"}
+    made = ib.count(t, where="late and \"twice as much\" < 70 and g = 'a'", derive=derive, epsilon=10**5)
+    assert made.value == 100
+    assert made.statistic.where == "x > 15 and 2 * x < 70 and g = 'a'"
+    assert ib.Release.from_json(made.to_json()) == made
+    shares = ib.mean(t, "late", bounds=(0, 1), derive=derive, where="not late", epsilon=10**5)
+    assert shares.value == pytest.approx(0, abs=1e-3)

@@ -18,7 +18,7 @@ from inbounds.errors import DataError
 from inbounds.privacy.terms import Terms
 from inbounds.record.statistic import Statistic, Traits
 from inbounds.tables.answers import Cells, make_refusal
-from inbounds.tables.expressions import Expression, parse
+from inbounds.tables.expressions import Expression, parse, write_out
 from inbounds.tables.request import Product, Request
 from inbounds.tables.schema import (
     REFUSED,
@@ -58,9 +58,7 @@ class Selected:
         rules = [column for column in self.inner.inputs if not isinstance(column, Operand)]
         declared = {column.name: _kind_of(column) for column in rules}
         derived = _parse_derived(self.derive, declared, rules)
-        where = None if self.where is None else _parse_condition(self.where, declared)
-        if where is not None and (names := [name for name in where.columns if name in (self.derive or {})]):
-            raise ValueError(f"where names the derived column {names[0]!r}; write its expression there instead")
+        where = None if self.where is None else _parse_condition(self.where, self.derive or {}, declared)
         texts = FrozenMap({name: one.text for name, one in derived.items()}) if derived else None
         for name, value in {"derive": texts, "_where": where, "_derived": derived}.items():
             object.__setattr__(self, name, value)
@@ -282,10 +280,12 @@ def _kind_of(rule: Ruled) -> Any:
     return {str: "text", int: "number", bool: "boolean"}[type(rule.levels[0])]
 
 
-def _parse_condition(where: Any, declared: Mapping[str, Any]) -> Expression:
+def _parse_condition(where: Any, derive: Mapping[str, str], declared: Mapping[str, Any]) -> Expression:
+    """A condition, with the expressions of derived columns in their places."""
     if not isinstance(where, str):
         raise TypeError(f"where must be a condition as text, as in where='age >= 18', got {_check.shown(where)}")
-    made = parse(where, declared, condition=True)
+    kinds = {**declared, **{name: parse(text).kind for name, text in derive.items()}}
+    made = parse(write_out(where, derive, kinds) if derive else where, declared, condition=True)
     if made.kind != "boolean":
         raise ValueError("where must be a condition that is true or false, as in where='age >= 18'")
     return made

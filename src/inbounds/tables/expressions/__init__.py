@@ -20,4 +20,5 @@ depends on a record, and it means the same on every engine: `inbounds.tables.exp
 from inbounds.tables.expressions.expression import Expression as Expression
 from inbounds.tables.expressions.expression import check_columns as check_columns
 from inbounds.tables.expressions.expression import parse as parse
+from inbounds.tables.expressions.expression import write_out as write_out
 from inbounds.tables.expressions.tree import Kind as Kind

@@ -127,3 +127,40 @@ def _advise(column: Column, names: list[str]) -> str:
         text = f"write {visible(quote(column.name[:60]))} in single quotes"
         return f"{near} For a text {text}" if near else f"; for a text {text}"
     return near
+
+
+def write_out(expression: str, meanings: Mapping[str, str], declared: Mapping[str, Kind] = _NONE) -> str:
+    """The text of a condition in which the columns that have a meaning are replaced by it, in parentheses.
+
+    Parameters
+    ----------
+    expression
+        A condition, as it was written.
+    meanings
+        Expressions by the names of columns that stand for them.
+    declared
+        Kinds of columns; see `parse`.
+
+    Returns
+    -------
+    str
+        A text that names none of these columns, unless a meaning does.
+
+    Raises
+    ------
+    ExpressionError
+        If the condition cannot be read.
+
+    Examples
+    --------
+    >>> write_out("late and hour > 18", {"late": "delay > 15"})
+    '(delay > 15) and hour > 18'
+    """
+    tree = parse(expression, declared, condition=True).tree
+    named = [node for node in walk(tree) if isinstance(node, Column) and node.name in meanings]
+    for node in sorted(named, key=lambda one: one.place, reverse=True):
+        written = '"' + node.name.replace('"', '""') + '"' if node.quoted else node.name
+        # Places are counted from 1.
+        start = node.place - 1
+        expression = f"{expression[:start]}({meanings[node.name]}){expression[start + len(written) :]}"
+    return expression
