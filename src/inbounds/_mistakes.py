@@ -32,6 +32,8 @@ KINDS = {
     "decimal_parsing": "a number",
     "string_type": "text",
     "string_unicode": "text",
+    "date_type": "a date",
+    "datetime_type": "a date",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a table of keys",

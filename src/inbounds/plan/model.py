@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, field_validator
 from pydantic_core import PydanticCustomError
 
 from inbounds.repairs.tree import DEEPEST
@@ -16,8 +16,8 @@ from inbounds.statistics import registered
 from inbounds.tables.formats import ENCODINGS, PLAIN, Format
 
 Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)]
-# Dates of TOML come as they are; as text they are written as in 2013-06-01.
-Moment: TypeAlias = datetime | date
+# Dates and times as TOML has them.
+Moment: TypeAlias = Annotated[datetime, Strict()] | Annotated[date, Strict()]
 End: TypeAlias = Number | Moment
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
 # The largest number of rows, and of anything that is counted in rows.

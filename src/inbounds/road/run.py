@@ -219,7 +219,7 @@ def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> 
         return
     size = count_rows(frame)
     if not size:
-        raise DataError(f"the table has no rows, and rows={rows} was stated; is it the right file?")
+        raise DataError(f"the table has no rows, but rows={rows} was given; is it the right file?")
     if size != rows:
         raise other_size(rows)
 
