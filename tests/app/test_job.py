@@ -110,7 +110,7 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
         ),
         (lambda t: t[:-1], "rows=20000 was given, but the table has another number of rows"),
         (lambda t: pl.concat([t, t[:1]]), "another number of rows"),
-        (lambda t: t[:0], "the table has no rows, and rows=20000 was stated"),
+        (lambda t: t[:0], "the table has no rows, but rows=20000 was given"),
     ],
 )
 def test_public_mistakes_cost_nothing(plan, change, said):
