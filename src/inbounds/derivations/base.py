@@ -1,5 +1,6 @@
 """What every derivation is handed, and what it must be able to do."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -138,16 +139,16 @@ class Derivation(Protocol):
         ...
 
 
-class Simulated:
+class Simulated(ABC):
     """What derivations have in common whose errors are found by simulation; no derivation by itself."""
 
     __slots__ = ()
 
     single: ClassVar[bool] = False
 
+    @abstractmethod
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """See `Derivation.simulate`."""
-        raise NotImplementedError
 
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
         """See `Derivation.undetermined`."""

@@ -1,6 +1,7 @@
 """Shares that sum to one, and counts that sum to the public number of rows; see `inbounds.repairs.simplex`."""
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -24,8 +25,9 @@ class _OnSimplex(Simulated):
     of_sums: ClassVar[bool] = False
     tail: ClassVar[Tail] = "bounds"
 
+    @abstractmethod
     def values(self, noisy: Array, limits: Limits) -> Array:
-        raise NotImplementedError
+        """See `Derivation.values`."""
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         return self._simulate_within(given, math.inf)

@@ -214,3 +214,12 @@ def combine_conditions(*conditions: str | None) -> str | None:
     """All conditions together, of those that are given."""
     given = [one for one in conditions if one is not None]
     return given[0] if len(given) == 1 else " and ".join(f"({one})" for one in given) or None
+
+
+def floats(value: Any) -> Any:
+    """Turn decimal numbers into floats, also inside lists and tables. Only for values that previews alone use."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: floats(one) for key, one in value.items()}
+    return [floats(one) for one in value] if isinstance(value, list | tuple) else value

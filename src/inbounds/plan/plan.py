@@ -21,7 +21,7 @@ from inbounds._text import visible
 from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
-from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, group_keywords
+from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
@@ -313,7 +313,7 @@ class Plan(Part):
     def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
         """The statistic and keywords of one release."""
         keywords = self._keywords(item, epsilon)
-        return Wanted(item.statistic, keywords, _floats(item.plausible), expected_rows=self.data.expected_rows)
+        return Wanted(item.statistic, keywords, floats(item.plausible), expected_rows=self.data.expected_rows)
 
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
@@ -390,12 +390,3 @@ def _keys(made: type[Statistic]) -> set[str]:
 
 def _has_cells(item: Item) -> bool:
     return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered")
-
-
-def _floats(value: Any) -> Any:
-    """Turn decimal numbers into floats, also inside lists and tables. Only for values that previews alone use."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {key: _floats(one) for key, one in value.items()}
-    return [_floats(one) for one in value] if isinstance(value, list | tuple) else value

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds._text import lay_out, visible
 from inbounds.derivations import Coordinates, Derivation, FromTree, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
@@ -287,24 +286,14 @@ class Release:
     def margins(self) -> dict[str, Array]:
         """The sums of a table of counts along each of its axes, by the name of the column; ``"total"`` is that of all.
 
-        They are sums of the released cells, so that they agree with them.
-
-        Raises
-        ------
-        ValueError
-            If the release is no table of counts.
+        They agree with the cells. Raises a `ValueError` if the release is no table of counts.
         """
         return show.margins_of(self)
 
     def percentages(self, of: Literal["all", "row", "column"] = "all") -> "Array":
         """A table of counts in percent of all records, of each row or of each column; masked where there are none.
 
-        Rows run along the last axis, columns along the first.
-
-        Raises
-        ------
-        ValueError
-            If the release is no table of counts, or has one axis and not ``"all"`` is asked for.
+        Raises a `ValueError` if the release is no table of counts, or if it has one axis and no rows or columns.
         """
         return show.percentages_of(self, of)
 
@@ -372,27 +361,15 @@ class Release:
         return show.to_html(self)
 
     def __repr__(self) -> str:
-        if not self.released:
-            return f"<Release: {visible(self.title)}: not released, epsilon {self.epsilon:g}>"
-        value = "x".join(map(str, self.shape)) + " values" if self.axes else self._show_value().strip()
-        return f"<Release: {visible(self.title)}: {value}, epsilon {self.epsilon:g}>"
+        return show.to_line(self)
 
     def __str__(self) -> str:
-        if not self.released:
-            return f"{visible(self.title)}: not released"
-        unit = self.unit if self.contributions == 1 else f"{self.unit} with up to {self.contributions} records"
-        how = self.bounding if self.derivation.plain else f"{self.bounding}, {self.derivation.text}"
-        # Errors that need a simulation are not computed for printing.
-        error = str(self.error) if self.derivation.single or self._error is not None else "expected error: see error"
-        others = "" if self.group is None else f", in one draw of {len(self.group.members)} releases"
-        cost = f"  epsilon {self.epsilon:g} per {unit}{others}, {self.neighbours}; {how}; {error}"
-        lines = map(visible, [cost, *(f"  {note}" for note in self.notes)])
-        return "\n".join([f"{visible(self.title)}:{self._show_value()}", *lines])
+        return show.to_text(self)
 
-    def _show_value(self) -> str:
-        """The value as text: a number, one line for each cell, or a table."""
-        clock = self.clock
-        return lay_out([show.format_value(x, clock) for x in self.flat_values()], self.axes)
+    @property
+    def has_error(self) -> bool:
+        """Whether the error is known without a simulation, or was computed before."""
+        return self.derivation.single or self._error is not None
 
     def to_json(self) -> str:
         """The record as text, in the format ``inbounds-record/1``. Numbers are exact fractions."""

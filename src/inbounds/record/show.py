@@ -11,6 +11,7 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._html import render
+from inbounds._text import lay_out, visible
 from inbounds.tables.times import Clock, make_time, write_time
 
 if TYPE_CHECKING:
@@ -90,6 +91,34 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
     made = {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)}
     sizes = sizes_of(release)
     return made | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
+
+
+def to_line(release: "Release") -> str:
+    """A release in one line, for its repr."""
+    if not release.released:
+        return f"<Release: {visible(release.title)}: not released, epsilon {release.epsilon:g}>"
+    value = "x".join(map(str, release.shape)) + " values" if release.axes else _lay_out_value(release).strip()
+    return f"<Release: {visible(release.title)}: {value}, epsilon {release.epsilon:g}>"
+
+
+def to_text(release: "Release") -> str:
+    """A release as text: its values, its cost, its notes."""
+    if not release.released:
+        return f"{visible(release.title)}: not released"
+    unit = release.unit if release.contributions == 1 else f"{release.unit} with up to {release.contributions} records"
+    how = release.bounding if release.derivation.plain else f"{release.bounding}, {release.derivation.text}"
+    # Errors that need a simulation are not computed for printing.
+    error = str(release.error) if release.has_error else "expected error: see error"
+    others = "" if release.group is None else f", in one draw of {len(release.group.members)} releases"
+    cost = f"  epsilon {release.epsilon:g} per {unit}{others}, {release.neighbours}; {how}; {error}"
+    lines = map(visible, [cost, *(f"  {note}" for note in release.notes)])
+    return "\n".join([f"{visible(release.title)}:{_lay_out_value(release)}", *lines])
+
+
+def _lay_out_value(release: "Release") -> str:
+    """The value as text: a number, one line for each cell, or a table."""
+    clock = release.clock
+    return lay_out([format_value(x, clock) for x in release.flat_values()], release.axes)
 
 
 def to_html(release: "Release") -> str:
