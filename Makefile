@@ -71,11 +71,11 @@ environments:
 	@$(MAKE) --no-print-directory $(SPARK4) & other=$$!; $(MAKE) --no-print-directory $(ENGINES) && wait $$other
 
 test: environments check  ## format, lint, types, the import rule, then every test
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto
 
 coverage: $(ENGINES) $(SPARK4)  ## every test, noting what of src it reaches and which take longest: at least 95%
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest -n auto --dist loadgroup --durations=10
+	$(BIN)/coverage run -m pytest -n auto --durations=10
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # Before NumPy is loaded: processes of tests share the cores already, and threads of small matrices wait for each other.
@@ -11,3 +12,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if settings.get_current_profile_name() == "default":
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Whoever names another way of distributing tests than the usual one gets it."""
+    if config.getvalue("dist") not in ("load", "loadgroup"):
+        return None
+    from tests.scheduling import ByFile
+
+    return ByFile(config, log)

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-# One process copies the package, and import-linter reads most of it once.
-pytestmark = pytest.mark.xdist_group("layers")
-
 ROOT = Path(__file__).parents[1]
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
 LINT = "from importlinter.cli import lint_imports_command; lint_imports_command()"

@@ -1,4 +1,4 @@
-"""One process runs these tests, so that each engine is started once; warnings of engines are their own."""
+"""Warnings of engines are their own; what was started is stopped at the end."""
 
 import pytest
 
@@ -8,7 +8,6 @@ from tests.engines import places
 def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/engines/" in item.nodeid:
-            item.add_marker(pytest.mark.xdist_group("engines"))
             item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 

@@ -8,9 +8,6 @@ from inbounds.studies import claims, figures, keep, page, paper
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.proportions import Proportions, Shares
 
-# One process makes the figures that they share.
-pytestmark = pytest.mark.xdist_group("figures")
-
 
 @pytest.fixture(scope="module")
 def tables():

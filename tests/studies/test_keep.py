@@ -13,9 +13,6 @@ from inbounds.studies import keep
 from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.proportions import Proportions, Shares
 
-# One process makes the run that they compare with.
-pytestmark = pytest.mark.xdist_group("kept studies")
-
 
 def settings():
     design = Proportions(

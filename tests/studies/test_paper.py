@@ -10,9 +10,6 @@ from inbounds.studies.claims import judge
 from inbounds.studies.evidence import Evidence, Measured
 from inbounds.studies.proportions import Run
 
-# One process simulates the studies that findings are judged by.
-pytestmark = pytest.mark.xdist_group("paper")
-
 RUNS = 10_000
 CELLS = ("p1", "p2", "p3", "p4")
 
