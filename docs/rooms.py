@@ -40,6 +40,7 @@ ROOMS = {
     "_check": ("validators", FILES),
     "_files": ("one atomic writer", FILES),
     "_frozen": ("a mapping to hash", FILES),
+    "_estimates": ("± and marks", FILES),
     "_text": ("text, shown safely", FILES),
 }
 

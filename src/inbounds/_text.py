@@ -6,11 +6,14 @@ keep them unchanged. Code that shows them to a person calls one of these functio
 
 import json
 import re
+import textwrap
 import unicodedata
 from collections.abc import Callable
 from itertools import product
 from typing import Any
 
+# The width of a terminal that texts are made for.
+WIDTH = 80
 # Control, format, surrogate, private and unassigned characters, and separators of lines.
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 # Invisible characters of other categories: joiners, fillers, variation selectors.
@@ -46,6 +49,26 @@ def _escape_unseen(text: str, escape: Callable[[str], str], keep: str = "") -> s
         return text
     # Each character is looked at once, since a long text has few different ones.
     return text.translate({ord(one): escape(one) for one in set(text) if one not in keep and is_unseen(one)})
+
+
+def wrap(text: str, first: str = "", rest: str = "") -> str:
+    """Break one line of text into lines that fit on a terminal. Words are not broken, and spaces are kept.
+
+    >>> print(wrap("word " * 16 + "end", rest="  "))
+    word word word word word word word word word word word word word word word word
+      end
+    """
+    kept = textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+        expand_tabs=False,
+        replace_whitespace=False,
+    )
+    return kept or first
 
 
 # Characters that have a meaning anywhere in a line: in CommonMark, on GitHub, in HTML or in a template language.

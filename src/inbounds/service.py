@@ -16,6 +16,8 @@ from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
+from inbounds.report.lines import Line, list_lines
+from inbounds.report.rows import collect_sections
 from inbounds.road.run import open_source, request_of
 
 # A callback that is told the current step.
@@ -112,6 +114,11 @@ def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
+
+
+def describe_values(releases: Releases) -> list[Line]:
+    """The released numbers as lines for a terminal, with intervals and how good each number is."""
+    return list_lines(collect_sections(releases))
 
 
 def summarize(releases: Releases) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,21 +32,24 @@ def test_the_main_job(monkeypatch, capsys, folder):
     plan, out = folder / "plan.toml", folder / "out"
     status, said, err = called(monkeypatch, capsys, "preview", plan)
     assert (status, err) == (0, "")
-    assert "blood pressure by region: mean of pressure by region" in said
+    assert "blood pressure by region" in said
+    assert max(map(len, said.splitlines())) <= 80
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--dry-run")
     assert (status, said) == (0, "")
     assert err == "8 releases would cost 1 (2 would be left); nothing was charged or released\n"
     assert not (folder / "survey.ledger").exists()
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", out, "--by", "ann")
     assert status == 0
-    assert "correlation of age, bmi, pressure, sleep:" in said
-    assert err == f"epsilon 1 spent; the report is {out / 'report.html'}\n"
+    assert "26 numbers: " in said
+    assert len(re.findall("^smokers .* % ± 0.6 +reliable$", said, re.MULTILINE)) == 1
+    assert max(map(len, said.splitlines())) <= 80
+    assert err == f"epsilon 1 spent, 2 left; the report is {out / 'report.html'}\n"
     assert {path.name for path in out.iterdir()} == {"release.json", "values.csv", "report.html", "report.md"}
     record = (out / "release.json").read_text()
     status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "again", "--json")
     assert status == 0
     assert json.loads(said)["stored"] is True
-    assert "costs nothing. The table was not read" in err
+    assert "costs nothing. The table was not read" in " ".join(err.split())
     assert (folder / "again" / "release.json").read_text() == record
     status, said, _ = called(monkeypatch, capsys, "verify", out / "release.json", "--ledger", folder / "survey.ledger")
     assert (status, said) == (0, "8 releases hold: epsilon 1 in all, substitute; the ledger has the charge\n")

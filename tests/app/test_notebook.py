@@ -20,7 +20,7 @@ def test_releases_show_themselves():
     table = example.survey(500)
     one = ib.mean(table, "age", bounds=(18, 100), epsilon=1)
     page = one._repr_html_()
-    assert f"<td>{one.value:.6g}</td>" in page
+    assert f"<td>{one.value:.1f}</td>" in page
     assert "ε = 1 per record, substitute; expected RMSE" in page
     rows, _ = drawn(one.plot())
     lower, upper = one.interval()

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from inbounds._text import to_json, visible_lines
-from inbounds.cli.terminal import show
+from inbounds._text import to_json, visible
+from inbounds.cli.terminal import show, wrap_lines
 
 
 def check(
@@ -31,7 +31,7 @@ def check(
     if out is not None and out.exists():
         raise ValueError(f"{str(out)!r} exists already; name another file with --out")
     made = service.check_plan(plan, data)
-    text = to_json(made, indent=1) if as_json else visible_lines("\n".join(made["text"]))
+    text = to_json(made, indent=1) if as_json else wrap_lines(map(visible, made["text"]))
     if out is None:
         show(text)
     else:

@@ -20,7 +20,17 @@ from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
 from inbounds.audit.command import audit
 from inbounds.cli.check import check
-from inbounds.cli.terminal import announce_look_alikes, parse_whole, progress_bar, say, show, show_steps
+from inbounds.cli.terminal import (
+    announce_look_alikes,
+    parse_whole,
+    progress_bar,
+    say,
+    say_prose,
+    show,
+    show_steps,
+    show_values,
+    wrap_lines,
+)
 
 _INTERRUPTED, _REFUSED = 130, 3
 
@@ -107,8 +117,8 @@ def preview(
 ) -> None:
     """Show the cost and the expected error of each release of a plan. Reads no data and spends nothing.
 
-    For each release: its share of epsilon, the expected error (RMSE), the error that 95% of releases stay below, the
-    worst case, and the error at half and at twice the budget.
+    For each release: its share of epsilon, the expected error (RMSE), the error that 95% of releases stay below, and
+    the expected error at half and at twice the budget.
 
     Example: inbounds preview plan.toml --picture errors.svg
     """
@@ -154,7 +164,7 @@ def release(
     with announce_look_alikes(), show_steps() as tell:
         made = service.release_plan(loaded, out, new=new, who=by, say=tell, argument="--out")
     if made.stored and made.entry is not None:
-        say(
+        say_prose(
             f"this was released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); this is the stored "
             "result, and it costs nothing. The table was not read: if it has other data now, change budget.dataset. "
             "Use --new to draw again"
@@ -162,9 +172,9 @@ def release(
     if as_json:
         show(to_json(service.summarize(made) | {"files": [str(out / name) for name in FILES]}))
         return
-    show(made)
+    show_values(service.describe_values(made))
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
-    spent += "" if made.entry is not None else ", and there is no ledger"
+    spent += ", and there is no ledger" if made.entry is None else "" if made.left is None else f", {made.left} left"
     say(f"{spent}; the report is {out / 'report.html'}")
 
 
@@ -202,7 +212,7 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
 
     for told in ledgers.similar(ledgers.read(path)):
         say(f"inbounds: {visible(told)}")
-    show(to_json(ledgers.summarize(path)) if as_json else "\n".join(ledgers.show(path)))
+    show(to_json(ledgers.summarize(path)) if as_json else wrap_lines(ledgers.show(path)))
 
 
 @ledger.command("verify", short_help="check whether it was changed or set back")
@@ -295,7 +305,7 @@ def demo(
     plan = example.write(out)
     release(plan, out / "results", as_json=as_json)
     if not as_json:
-        say(f"next, change {plan} and run: inbounds preview {plan}; inbounds release {plan} --out {out / 'own'}")
+        say(f"next, change {plan} and run:\n  inbounds preview {plan}\n  inbounds release {plan} --out {out / 'own'}")
 
 
 app.command(short_help="for the curator: what a plan's rules would do with its table")(check)

@@ -1,13 +1,20 @@
 """Output of commands on a terminal, and parsing of numbers that are typed there."""
 
+import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from inbounds._text import visible, visible_lines
+from inbounds._text import visible, visible_lines, wrap
+
+if TYPE_CHECKING:
+    from inbounds.report.lines import Line
+
+# Yellow for what needs care, red for what says nothing. What is as it should be has no colour.
+_COLOURS = {"rough": "33", "tells nothing": "31"}
 
 
 def parse_whole(text: str | None, name: str) -> int | None:
@@ -26,9 +33,35 @@ def say(text: str) -> None:
             print(visible_lines(text), file=sys.stderr)
 
 
+def say_prose(text: str) -> None:
+    """Print a sentence to standard error, in lines that fit on a terminal."""
+    say(wrap(visible(text)))
+
+
+def wrap_lines(lines: Iterable[str]) -> str:
+    """Break each of some lines where it does not fit on a terminal; what follows is indented."""
+    return "\n".join(wrap(line, "", "      ") for line in lines)
+
+
 def show(text: object) -> None:
     """Print to standard output. Line breaks are kept, other control characters are escaped."""
     print(visible_lines(str(text)))
+
+
+def show_values(lines: "list[Line]") -> None:
+    """Print released numbers to standard output; on a terminal, with a colour for those that are not reliable."""
+    coloured = has_colours()
+    for line in lines:
+        code = _COLOURS.get(line.quality or "") if coloured else None
+        quality = line.quality or ""
+        show(line.text + quality) if code is None else print(f"{visible(line.text)}\x1b[{code}m{quality}\x1b[0m")
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 @contextmanager

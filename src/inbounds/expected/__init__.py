@@ -106,7 +106,7 @@ class Error:
         span = least if least == most else f"{least} to {most}"
         how = " (simulated)" if self.simulated else ""
         how += ", of what is available" if np.ma.is_masked(self.rmse) else ""
-        return f"expected RMSE {span}{how}, at worst {np.max(self.worst_rmse):.3g}"
+        return f"expected RMSE {span}{how}"
 
 
 def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:

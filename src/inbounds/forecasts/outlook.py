@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
-from inbounds._text import visible
+from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
 from inbounds.forecasts.preview import Preview, preview_wanted
 from inbounds.privacy.guarantee import Pure
@@ -90,7 +90,7 @@ _METHODS = ("joint", "split")
 _LARGE = 5
 
 
-_HEADS = ("", "epsilon", "RMSE", "95% ±", "worst RMSE", "RMSE at ½ ε", "at 2 ε")
+_HEADS = ("", "epsilon", "RMSE", "95% ±", "at ½ ε", "at 2 ε")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Outlook:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The lines of the table as text, without its head."""
+        """The lines of the table as text, without its head: name, ε, RMSE, half-width, RMSE at half and twice the ε."""
         half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
         return [
             (
@@ -131,7 +131,7 @@ class Outlook:
                 _figure(float(one.epsilon)),
                 _span(seen.typical, seen.typical_range, seen.depends),
                 _span(seen.reach, seen.reach_range, seen.depends),
-                *(_figure(x) for x in (seen.worst, one.errors[half], one.errors[double])),
+                *(_figure(x) for x in (one.errors[half], one.errors[double])),
             )
             for one in self.prospects
             for seen in [one.forecast]
@@ -147,10 +147,14 @@ class Outlook:
 
     def __str__(self) -> str:
         rows = self.rows()
-        wide = [max(11, *map(len, column)) for column in zip(*rows, strict=True)]
-        wide[0] = max(len(row[0]) for row in rows)
-        lines = [self.summary, *(_line(row, wide) for row in (_HEADS, *rows))]
-        return "\n".join([*lines, *map(visible, self.notes)])
+        wide = [max(map(len, column)) + 1 for column in zip(_HEADS, *rows, strict=True)]
+        # The names get what the figures leave of a terminal's width.
+        wide[0] = min(
+            max(len(visible(one.name)) for one in self.prospects), max(WIDTH - sum(wide[1:]) - len(wide) + 1, 12)
+        )
+        table = [_HEADS, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
+        lines = [line for row in table for line in _lines(row, wide)]
+        return "\n".join([self.summary, *lines, *(wrap(visible(note), "", "  ") for note in self.notes)])
 
     @property
     def notes(self) -> list[str]:
@@ -187,7 +191,7 @@ class Outlook:
         if not depend:
             return []
         found = [f"{', '.join(names)}: the error depends on the true value: {text}." for text, names in depend.items()]
-        hint = "RMSE at ½ ε and at 2 ε are for a typical value."
+        hint = "The RMSE at ½ ε and at 2 ε is for a typical value."
         if any(one.preview.wanted.plausible is None for one in self.prospects if one.forecast.assumed):
             hint += " If you know more about sd, mean or sizes of groups, write plausible = { sd = [...], ... }"
         return [*found, hint]
@@ -274,6 +278,8 @@ def _span(typical: float, ends: tuple[float, float], depends: bool) -> str:
     return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in ends) if depends else _figure(typical)
 
 
-def _line(cells: Sequence[str], wide: Sequence[int]) -> str:
-    first, *rest = zip(cells, wide, strict=True)
-    return f"{first[0]:{first[1]}s}" + "".join(f" {cell:>{width}s}" for cell, width in rest)
+def _lines(cells: Sequence[str], wide: Sequence[int]) -> list[str]:
+    """A line of the table. A name for which there is no room has a line of its own."""
+    name, *rest = cells
+    figures = "".join(f" {cell:>{width}s}" for cell, width in zip(rest, wide[1:], strict=True))
+    return [f"{name:{wide[0]}s}{figures}"] if len(name) <= wide[0] else [name, f"{'':{wide[0]}s}{figures}"]

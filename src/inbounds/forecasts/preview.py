@@ -13,7 +13,7 @@ import numpy as np
 from inbounds import _check
 from inbounds._check import Figures
 from inbounds._html import render
-from inbounds._text import visible
+from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import forecast_errors as forecast_errors
@@ -146,13 +146,14 @@ class Preview:
         methods = _has_methods(self.asked.record)
         ways = f"    {'bounding':10s}{' method' if methods else ''}"
         rows = [option.figures() for option in self.options]
-        wide = [max(10, *map(len, column)) for column in zip(*rows, strict=True)]
+        wide = [max(map(len, column)) for column in zip(self._heads, *rows, strict=True)]
         lines = [self.summary, ways + _line(self._heads, wide)]
         for option, figures in zip(self.options, rows, strict=True):
             mark = "*" if option is self.recommended else ""
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
-        return "\n".join([*lines, f"  * {self._legend}"])
+        legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
+        return "\n".join([*lines, legend])
 
     @property
     def _legend(self) -> str:

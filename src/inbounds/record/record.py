@@ -1,10 +1,11 @@
 """A record of several releases: those of a plan, with the charge for them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from inbounds._text import visible
 from inbounds.ledger import Entry
@@ -37,6 +38,8 @@ class Releases(Mapping[str, Release]):
     entry: Entry | None = None
     left: str | None = None
     stored: bool = False
+    # What a report is made of: its intervals take time. Computed on first use, by `inbounds.report.rows`.
+    _sections: Any = field(default=None, init=False, repr=False)
 
     def __getitem__(self, name: str) -> Release:
         return self.records[name]

@@ -3,6 +3,7 @@
 Nothing is simulated here, since that takes time.
 """
 
+import math
 from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
-from inbounds._text import lay_out, visible
+from inbounds._text import lay_out, visible, wrap
 from inbounds.tables.times import Clock, make_time, write_time
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _MOST_ROWS, _MOST_COLUMNS = 50, 20
 # The text in place of a number that is not available.
 NOT_AVAILABLE = "not available"
+# Units of time, in seconds. A margin is written in the largest one of which it has two or more.
+_UNITS = {"days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1}
 
 
 def labels_of(release: "Release") -> list[tuple[str, ...]]:
@@ -110,15 +114,47 @@ def to_text(release: "Release") -> str:
     # Errors that need a simulation are not computed for printing.
     error = str(release.error) if release.has_error else "expected error: see error"
     others = "" if release.group is None else f", in one draw of {len(release.group.members)} releases"
-    cost = f"  epsilon {release.epsilon:g} per {unit}{others}, {release.neighbours}; {how}; {error}"
-    lines = map(visible, [cost, *(f"  {note}" for note in release.notes)])
+    cost = f"epsilon {release.epsilon:g} per {unit}{others}, {release.neighbours}; {how}; {error}"
+    lines = [wrap(visible(text), "  ", "  ") for text in (cost, *release.notes)]
     return "\n".join([f"{visible(release.title)}:{_lay_out_value(release)}", *lines])
 
 
 def _lay_out_value(release: "Release") -> str:
     """The value as text: a number, one line for each cell, or a table."""
+    return lay_out(list_texts(release), release.axes)
+
+
+def list_texts(release: "Release", most: int | None = None) -> list[str]:
+    """The numbers of a value, rounded to their expected error if that is known without a simulation."""
+    values = release.flat_values()[:most]
+    if not release.has_error or release.statistic.traits.whole:
+        return [format_value(x, release.clock) for x in values]
+    errors: list[float | None] = np.ma.ravel(release.error.rmse).tolist()
+    errors = errors * len(values) if len(errors) < len(values) else errors
+    return [write_value(release, Estimate(x, rmse=error)) for x, error in zip(values, errors, strict=False)]
+
+
+def write_value(release: "Release", estimate: Estimate) -> str:
+    """A number as a program prints it, without its margin: rounded to its error, a date if it is one."""
+    if estimate.value is None or release.clock is not None:
+        return format_value(estimate.value, release.clock)
+    return estimate.write_value().replace(",", "")
+
+
+def write_estimate(release: "Release", estimate: Estimate) -> str:
+    """A number for people: rounded to its error, shares in percent, dates as such, with its margin or limits."""
     clock = release.clock
-    return lay_out([format_value(x, clock) for x in release.flat_values()], release.axes)
+    if clock is None or estimate.value is None:
+        return estimate.write(percent=release.statistic.traits.shares)
+    value = write_time(estimate.value, clock)
+    if estimate.lower is None or estimate.upper is None or estimate.margin is None:
+        return value
+    if not estimate.is_even:
+        return f"{value} ({write_time(estimate.lower, clock)} to {write_time(estimate.upper, clock)})"
+    if clock == "date":
+        return f"{value} ± {write_rounded(math.ceil(estimate.margin), 0)} days"
+    name, unit = next((one for one in _UNITS.items() if estimate.margin >= 2 * one[1]), ("seconds", 1))
+    return f"{value} ± {write_rounded(math.ceil(estimate.margin / unit), 0)} {name}"
 
 
 def to_html(release: "Release") -> str:
@@ -135,17 +171,17 @@ def to_html(release: "Release") -> str:
         caption += f"; {release.error}"
     if len(release.axes) > 1:
         return _write_two_way(release, caption)
-    values, labels = release.flat_values(), [label for (label,) in labels_of(release)]
-    rows = [(label, [format_value(x, release.clock)]) for label, x in zip(labels, values[:_MOST_ROWS], strict=False)]
-    rest = _describe_rest({"": len(values) - _MOST_ROWS})
+    labels = [label for (label,) in labels_of(release)]
+    rows = [(label, [text]) for label, text in zip(labels, list_texts(release, _MOST_ROWS), strict=False)]
+    rest = _describe_rest({"": len(labels) - _MOST_ROWS})
     return render("list", caption=caption, heads=[], rows=rows, rest=rest)
 
 
 def _write_two_way(release: "Release", caption: str) -> str:
     *outer, across = release.axes
-    flat, wide = release.flat_values(), len(across)
-    values = [flat[start : start + wide] for start in range(0, len(flat), wide)]
-    shown = [row[:_MOST_COLUMNS] for row in values[:_MOST_ROWS]]
+    flat, wide = list_texts(release), len(across)
+    texts = [flat[start : start + wide] for start in range(0, len(flat), wide)]
+    shown = [row[:_MOST_COLUMNS] for row in texts[:_MOST_ROWS]]
     keys = key_names(release)
     # The axes of a matrix have no names.
     *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
@@ -155,11 +191,8 @@ def _write_two_way(release: "Release", caption: str) -> str:
         row_names=row_names,
         column_name=column_name,
         columns=across[:_MOST_COLUMNS],
-        rows=[
-            (labels, [format_value(x, release.clock) for x in cells])
-            for labels, cells in zip(product(*outer), shown, strict=False)
-        ],
-        rest=_describe_rest({"row": len(values) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
+        rows=list(zip(product(*outer), shown, strict=False)),
+        rest=_describe_rest({"row": len(texts) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
 
 

@@ -9,21 +9,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from inbounds._estimates import Estimate
 from inbounds._text import csv_cell
 from inbounds.expected import Error
 from inbounds.inference.result import Interval
 from inbounds.record import Release, Releases
+from inbounds.record.possible import list_possible
+from inbounds.record.show import write_estimate
 from inbounds.tables.times import write_time
 
 LEVEL = 0.95
 # With more cells than this, intervals are left out, because nobody reads them one by one.
 MOST_CELLS = 10_000
-HEADS = ("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note")
+HEADS = (
+    *("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note"),
+    *("rounded", "quality"),
+)
 _WHY = "not available: a released variance is 0"
 
 
 class Row(NamedTuple):
-    """One released number: its cell, the limits of its interval, and its expected error.
+    """One released number: its cell, the limits of its interval, its expected error, and what is possible.
 
     The limits are None if there is no interval. The value and its error are None if they are not available.
     """
@@ -34,6 +40,12 @@ class Row(NamedTuple):
     upper: float | None
     rmse: float | None
     bias: float | None
+    possible: tuple[float, float]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The number with its error, to write and judge it."""
+        return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +71,12 @@ class Section:
         if self.interval is not None:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
-        return [Row(*fields) for fields in zip(self.cells, values, lower, upper, rmse, bias, strict=True)]
+        possible = list_possible(self.release)
+        return [Row(*fields) for fields in zip(self.cells, values, lower, upper, rmse, bias, possible, strict=True)]
+
+    def write(self, row: Row) -> str:
+        """A number rounded to its error, with its margin or limits."""
+        return write_estimate(self.release, row.estimate)
 
     def distinct_rows(self) -> list[Row]:
         """The rows without repetitions.
@@ -80,7 +97,7 @@ def _repeat(figure: Any, size: int) -> list[float | None]:
 
 
 def collect_sections(releases: Releases) -> list[Section]:
-    """Compute the error and the interval of every release of a plan.
+    """Compute the error and the interval of every release of a plan. They are kept for the next call.
 
     If the plan also releases the variance of a column, it is used for a shorter interval of the mean.
 
@@ -94,11 +111,15 @@ def collect_sections(releases: Releases) -> list[Section]:
     list of Section
         One for each release, in the order of the plan.
     """
+    if releases._sections is not None:
+        kept: list[Section] = releases._sections
+        return kept
     variances = {one.columns[0].name: one for one in releases.values() if one.statistic.traits.variance}
     sections = []
     for name, release in releases.items():
         column = release.columns[0].name if release.columns else ""
         sections.append(Section(name, release, release.error, _find_interval(release, variances.get(column))))
+    object.__setattr__(releases, "_sections", sections)
     return sections
 
 
@@ -139,22 +160,25 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
     for section in sections:
         kind = "" if section.interval is None else f"{section.interval.level:g} {section.interval.kind}"
         clock = section.release.clock
-        for cell, *figures, rmse, bias in section.rows():
+        for row in section.rows():
             # Dates and times are written as such, errors in days or seconds.
+            figures = (row.value, row.lower, row.upper)
             value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
             line = io.StringIO()
             fields = [
                 csv_cell(section.name),
                 section.release.statistic.name,
-                csv_cell(cell),
+                csv_cell(row.cell),
                 value,
                 lower,
                 upper,
                 kind,
-                rmse,
-                bias,
+                row.rmse,
+                row.bias,
                 section.release.epsilon,
                 _WHY if value is None else "",
+                section.write(row),
+                row.estimate.quality,
             ]
             csv.writer(line, lineterminator="\n").writerow(["" if field is None else field for field in fields])
             yield line.getvalue()

@@ -56,9 +56,11 @@ def list_heads(section: Section) -> list[str]:
 def list_lines(section: Section) -> list[tuple[str, list[str]]]:
     """The lines of the table of a release that are shown: the name of each cell and its figures."""
     lines = []
-    for cell, value, lower, upper, rmse, _ in section.distinct_rows()[:MOST_ROWS]:
-        ends = [] if lower is None or upper is None else [format_value(section, lower), format_value(section, upper)]
-        lines.append((cell or section.release.title, [format_value(section, value), *ends, _format_any(rmse)]))
+    for row in section.distinct_rows()[:MOST_ROWS]:
+        ends = [format_value(section, end) for end in (row.lower, row.upper) if end is not None]
+        lines.append(
+            (row.cell or section.release.title, [format_value(section, row.value), *ends, _format_any(row.rmse)])
+        )
     return lines
 
 

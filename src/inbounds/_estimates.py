@@ -1,0 +1,155 @@
+"""How released numbers are written, and how good they are: one rule each, for the terminal, notebooks and reports.
+
+A number is rounded to its error, so that no digit is shown that noise or sampling decides. `QUALITY_RULE` says how
+numbers are judged.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Quality: TypeAlias = Literal["reliable", "rough", "tells nothing"]
+QUALITIES: tuple[Quality, ...] = ("reliable", "rough", "tells nothing")
+# A margin of a tenth is a coefficient of variation of 5%, up to which the Office for National Statistics calls an
+# estimate precise.
+RELIABLE = 0.1
+NOTHING = 0.8
+QUALITY_RULE = (
+    "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its "
+    "possible values (for a small count or share, a tenth of itself). It tells nothing if the interval covers four "
+    "fifths or more of all possible values. Between the two it is rough."
+)
+# With an end nearer to the value than this share of the other end's distance, an interval is not written with ±.
+_EVEN = 0.75
+# Beyond this many decimals, digits are those of floating point.
+_MOST_DECIMALS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A released number, with what is known about its error.
+
+    Attributes
+    ----------
+    value
+        The number; None if it is not available.
+    lower, upper
+        The limits of its interval; None without one.
+    rmse
+        Its expected error; None if that is not known.
+    possible
+        The smallest and the largest possible value. They may be infinite.
+    """
+
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+    rmse: float | None = None
+    possible: tuple[float, float] = (-math.inf, math.inf)
+
+    @property
+    def margin(self) -> float | None:
+        """How far the interval reaches from the value, on its longer side. Without an interval, twice the error."""
+        if self.value is None:
+            return None
+        if self.lower is None or self.upper is None:
+            return None if self.rmse is None else 2 * self.rmse
+        return max(abs(self.value - self.lower), abs(self.upper - self.value))
+
+    @property
+    def is_even(self) -> bool:
+        """Whether both ends of the interval are about as far from the value, so that ± says where it lies."""
+        if self.value is None or self.lower is None or self.upper is None:
+            return True
+        below, above = self.value - self.lower, self.upper - self.value
+        return min(below, above) >= _EVEN * max(below, above)
+
+    @property
+    def quality(self) -> Quality | None:
+        """How good the number is, by `QUALITY_RULE`. None if it is not available or its error is not known."""
+        if self.value is None or self.margin is None:
+            return None
+        first, last = self.possible
+        lower, upper = self.value - self.margin, self.value + self.margin
+        if self.lower is not None and self.upper is not None:
+            lower, upper = self.lower, self.upper
+        width = last - first
+        if math.isfinite(width) and 0 < width * NOTHING <= min(upper, last) - max(lower, first):
+            return "tells nothing"
+        ends = [end for end in self.possible if math.isfinite(end)] or [0.0]
+        return "reliable" if self.margin <= RELIABLE * min(abs(self.value - end) for end in ends) else "rough"
+
+    def write(self, *, percent: bool = False) -> str:
+        """The number rounded to its error: ``"21.3 % ± 0.6"``, or with both ends if they are not alike.
+
+        >>> Estimate(0.21345, 0.2074, 0.2196).write(percent=True), Estimate(3, 0, 10.2).write()
+        ('21.3 % ± 0.6', '3 (0 to 11)')
+        """
+        value, ends = self.write_value(percent=percent), self.write_ends()
+        if ends is None or self.value is None or self.margin == 0:
+            return value
+        if self.is_even:
+            return f"{value} ± {self.write_margin(percent=percent)}"
+        return f"{value} ({' to '.join(self.write_ends(percent=percent) or ())})"
+
+    def write_value(self, *, percent: bool = False) -> str:
+        """The number alone, rounded to its error, with a sign of percent if it is one."""
+        if self.value is None:
+            return "not available"
+        scale = 100 if percent else 1
+        return write_rounded(self.value * scale, self._places(scale)) + " %" * percent
+
+    def write_margin(self, *, percent: bool = False) -> str:
+        """The margin, rounded as the number is. Empty if it is not known."""
+        scale = 100 if percent else 1
+        return "" if self.margin is None else write_rounded(self.margin * scale, self._places(scale))
+
+    def write_ends(self, *, percent: bool = False) -> tuple[str, str] | None:
+        """The limits, rounded outwards so that the interval still covers. None without an interval."""
+        if self.lower is None or self.upper is None:
+            return None
+        scale = 100 if percent else 1
+        places = self._places(scale)
+        return (
+            write_rounded(self.lower * scale, places, math.floor),
+            write_rounded(self.upper * scale, places, math.ceil),
+        )
+
+    def _places(self, scale: float) -> int | None:
+        margin = self.margin
+        if self.lower is not None and self.upper is not None and not (self.value is not None and self.is_even):
+            margin = (self.upper - self.lower) / 2
+        return None if margin is None else find_places(margin * scale)
+
+
+def find_places(error: float) -> int | None:
+    """The number of decimals that a number with this error is rounded to. Negative for tens, hundreds and so on.
+
+    The error has one digit, or two if the first one is 1 or 2. None if the error is 0 or not finite.
+
+    >>> [find_places(x) for x in (0.6, 0.14, 42.0, 2500.0)]
+    [1, 2, -1, -2]
+    """
+    if not (math.isfinite(error) and error > 0):
+        return None
+    first = math.floor(math.log10(error))
+    return 1 - first if error < 2.95 * 10.0**first else -first
+
+
+def write_rounded(x: float, places: int | None, way: object = round) -> str:
+    """Write a number with so many decimals, rounded by ``round``, ``math.floor`` or ``math.ceil``.
+
+    >>> write_rounded(1412, -1), write_rounded(-0.04, 1), write_rounded(20.71, 1, math.ceil)
+    ('1,410', '0.0', '20.8')
+    """
+    if places is None or not math.isfinite(x) or places > _MOST_DECIMALS:
+        return f"{x:,}" if isinstance(x, int) else f"{x:.6g}"
+    if way is not round:
+        # A number that has no further digits stays: 0.3 / 0.1 is a little less than 3.
+        near = round(x, places)
+        unit = 10.0**-places
+        if abs(near - x) > 1e-9 * unit:
+            near = (math.floor(x / unit) if way is math.floor else math.ceil(x / unit)) * unit
+        x = near
+    made = round(float(x), places) + 0.0
+    return f"{made:,.{max(places, 0)}f}"

@@ -1,0 +1,75 @@
+"""The possible values of each number of a release, from its public record: what its interval is judged by."""
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from inbounds.record.release import Release
+
+Range = tuple[float, float]
+_OPEN: Range = (-math.inf, math.inf)
+
+
+def list_possible(release: "Release") -> list[Range]:
+    """The smallest and largest possible value of each number, in the order of the flat value.
+
+    Parameters
+    ----------
+    release
+        The record of a release, also without its numbers.
+
+    Returns
+    -------
+    list of tuple
+        A pair for each number. An end that is not known is infinite.
+    """
+    traits, count = release.statistic.traits, math.prod(release.shape)
+    rows = release.rows
+    if traits.unit_diagonal:
+        return [(-1.0, 1.0)] * count
+    if traits.shares:
+        return [(0.0, 1.0)] * count
+    if traits.counted and traits.whole:
+        # Also of a selection there are no more records than of the table.
+        most = math.inf if release.terms.rows is None else float(release.terms.rows)
+        return [(0.0, most)] * count
+    ends = [(float(low), float(high)) for low, high in release.numeric_ends()]
+    if traits.columns == "numbers":
+        return _list_moments(ends, release.shape, rows)
+    if not ends:
+        return [_OPEN] * count
+    low, high = ends[0]
+    # The variance of numbers that lie at both ends in equal parts, and its root.
+    widest = (high - low) ** 2 / 4 * _correction(rows)
+    ranges: dict[str | None, Range] = {
+        "centre": (low, high),
+        "spread": (0.0, math.sqrt(widest)),
+        "squared spread": (0.0, widest),
+        "total": _range_of_sum(low, high, rows, whole_table=not release.axes),
+    }
+    return [ranges.get(traits.meaning, _OPEN)] * count
+
+
+def _list_moments(ends: list[Range], shape: tuple[int, ...], rows: int | None) -> list[Range]:
+    """The ranges of a covariance matrix, with those of the means in a row above it if the table has one row more."""
+    size, factor = len(ends), _correction(rows)
+    if len(shape) != 2 or shape[1] != size or shape[0] - size not in (0, 1):
+        return [_OPEN] * math.prod(shape)
+    halves = [(high - low) / 2 for low, high in ends]
+    matrix = [
+        (0.0 if i == j else -one * other * factor, one * other * factor)
+        for i, one in enumerate(halves)
+        for j, other in enumerate(halves)
+    ]
+    return [*ends[: (shape[0] - size) * size], *matrix]
+
+
+def _range_of_sum(low: float, high: float, rows: int | None, *, whole_table: bool) -> Range:
+    if rows is None:
+        return (0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf)
+    return (rows * low, rows * high) if whole_table else (min(rows * low, 0.0), max(rows * high, 0.0))
+
+
+def _correction(rows: int | None) -> float:
+    """What the denominator n - 1 makes of the largest variance."""
+    return rows / (rows - 1) if rows is not None and rows > 1 else 1.0

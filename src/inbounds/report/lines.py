@@ -1,0 +1,88 @@
+"""The result of a release for a terminal of 80 columns: a line for each number, with ± and how good it is."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from inbounds._check import percent
+from inbounds._estimates import QUALITIES, Quality
+from inbounds._text import WIDTH, visible, wrap
+from inbounds.record.show import NOT_AVAILABLE
+from inbounds.report.rows import Row, Section
+
+# The most numbers of one release that are shown. The others are in values.csv.
+_MOST_ROWS = 16
+_KINDS = {"population": "for the population: noise and sampling", "noise": "for this table: noise alone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the result: its text, and how good the number in it is, which stands at its end."""
+
+    text: str
+    quality: Quality | None = None
+
+
+def list_lines(sections: list[Section]) -> list[Line]:
+    """The numbers of all releases, each in a line, then how many of them are reliable.
+
+    Parameters
+    ----------
+    sections
+        The result of `inbounds.report.rows.collect_sections`.
+
+    Returns
+    -------
+    list of Line
+        Lines of at most 80 columns. All names are made visible.
+    """
+    shown = [(section, section.distinct_rows()) for section in sections]
+    texts = [section.write(row) for section, rows in shown for row in rows[:_MOST_ROWS]]
+    wide = max(map(len, texts))
+    last = max(len(quality) for quality in QUALITIES)
+    # Two spaces between the columns, and before the names of cells.
+    room = max(WIDTH - wide - last - 4, 20)
+    lines: list[Line] = []
+    for section, rows in shown:
+        if section.release.axes:
+            lines.append(Line(_shorten(visible(section.name), WIDTH)))
+        for row in rows[:_MOST_ROWS]:
+            name = f"  {visible(row.cell)}" if section.release.axes else visible(section.name)
+            lines.append(_write_line(_shorten(name, room), section, row, room, wide))
+        if len(rows) > _MOST_ROWS:
+            lines.append(Line(f"  and {len(rows) - _MOST_ROWS:,} more in values.csv"))
+    kinds = dict.fromkeys((one.interval.level, one.interval.kind) for one in sections if one.interval is not None)
+    said = "; or ".join(f"{percent(level)} intervals {_KINDS[kind]}" for level, kind in kinds)
+    head = [Line(line) for line in wrap(f"± and ranges are {said}").split("\n")] if kinds else []
+    return [*head, *lines, Line(count_qualities(sections))]
+
+
+def _write_line(name: str, section: Section, row: Row, room: int, wide: int) -> Line:
+    quality = row.estimate.quality
+    return Line(f"{name:{room}s}  {section.write(row):{wide}s}" + ("  " if quality else ""), quality)
+
+
+def _shorten(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def count_qualities(sections: list[Section]) -> str:
+    """Say how many numbers are reliable, rough or tell nothing.
+
+    Parameters
+    ----------
+    sections
+        The result of `inbounds.report.rows.collect_sections`.
+
+    Returns
+    -------
+    str
+        Such as ``"27 numbers: 24 reliable, 3 rough"``.
+    """
+    found = Counter(row.estimate.quality or NOT_AVAILABLE for section in sections for row in section.distinct_rows())
+    total = found.total()
+    named = [f"{found[one]:,} {_conjugate(one, found[one])}" for one in (*QUALITIES, NOT_AVAILABLE) if found[one]]
+    return f"{total:,} number{'s' * (total != 1)}: {', '.join(named)}"
+
+
+def _conjugate(quality: str, count: int) -> str:
+    return quality.replace("tells", "tell") if count > 1 else quality

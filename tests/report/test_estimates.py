@@ -1,0 +1,149 @@
+"""How numbers are rounded and judged: one rule each, tried on many numbers, and on some whose verdict is clear."""
+
+import math
+import re
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import inbounds as ib
+from inbounds._estimates import QUALITY_RULE, Estimate, find_places, write_rounded
+from inbounds.record.possible import list_possible
+
+SIZES = st.floats(1e-9, 1e12)
+VALUES = st.one_of(st.floats(-1e9, 1e9), st.floats(-1, 1))
+
+
+@given(SIZES)
+def test_an_error_keeps_one_or_two_digits(error):
+    shown = float(write_rounded(error, find_places(error)).replace(",", ""))
+    assert abs(shown - error) <= 0.17 * error
+    digits = re.sub(r"e.*|[^0-9]", "", f"{shown:.9e}").rstrip("0")
+    assert 1 <= len(digits) <= 2
+    assert len(digits) == 1 or digits[0] in "12"
+
+
+@given(VALUES, SIZES)
+@settings(max_examples=300)
+def test_a_rounded_number_differs_by_less_than_its_error(value, error):
+    shown = float(write_rounded(value, find_places(error)).replace(",", ""))
+    assert abs(shown - value) <= 0.51 * 10.0 ** -find_places(error) * (1 + 1e-9)
+    assert abs(shown - value) <= error / 5 + 1e-12 * abs(value)
+
+
+@given(VALUES, SIZES, SIZES)
+@settings(max_examples=300)
+def test_rounded_limits_still_cover(value, below, above):
+    # Smaller distances are lost in floating point.
+    assume(min(below, above) > 1e-9 * abs(value))
+    estimate = Estimate(value, value - below, value + above)
+    lower, upper = (float(end.replace(",", "")) for end in estimate.write_ends())
+    slack = 1e-6 * (below + above) + 1e-9 * abs(value)
+    assert lower <= estimate.lower + slack
+    assert upper >= estimate.upper - slack
+    # And they add no more than a digit's worth on each side.
+    unit = 10.0 ** -find_places(estimate.margin if estimate.is_even else (below + above) / 2)
+    assert upper - lower <= below + above + 2.001 * unit + slack
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "percent", "text"),
+    [
+        (0.21345, 0.2074, 0.2196, True, "21.3 % ± 0.6"),
+        (49.316, 48.7, 49.9, False, "49.3 ± 0.6"),
+        (1412, 1322, 1500, False, "1,410 ± 90"),
+        (3, 0, 10.2, False, "3 (0 to 11)"),
+        (0.0001, 0, 0.004, True, "0.01 % (0.00 to 0.40)"),
+        (-0.0004, -0.05, 0.05, False, "0.00 ± 0.05"),
+        (1.0, 1.0, 1.0, False, "1"),
+        (None, -1.0, 1.0, False, "not available"),
+        (123.456789, None, None, False, "123.457"),
+    ],
+)
+def test_texts(value, lower, upper, percent, text):
+    assert Estimate(value, lower, upper).write(percent=percent) == text
+
+
+# Value, interval, what is possible; the verdict of a statistician who knows what the number is.
+VERDICTS = {
+    "a share with a small margin": (0.213, 0.207, 0.219, (0, 1), "reliable"),
+    "a rare thing": (0.004, 0.001, 0.007, (0, 1), "rough"),
+    "a common thing: what is rare is the rest": (0.996, 0.993, 0.999, (0, 1), "rough"),
+    "a count": (1412, 1320, 1500, (0, 20000), "reliable"),
+    "a small count": (3, 0, 10, (0, 20000), "rough"),
+    "a mean far from zero in narrow bounds": (128.4, 126.5, 130.2, (70, 220), "reliable"),
+    "a mean near zero of a scale with both signs": (0.3, -0.8, 1.4, (-40, 50), "reliable"),
+    "a correlation near zero": (0.02, -0.02, 0.06, (-1, 1), "reliable"),
+    "a correlation of either sign": (0.1, -0.4, 0.6, (-1, 1), "rough"),
+    "a correlation of which nothing is known": (0.1, -1, 0.85, (-1, 1), "tells nothing"),
+    "a share that may be anything": (0.5, 0.02, 0.97, (0, 1), "tells nothing"),
+    "limits beyond what is possible do not count": (0.2, -5, 0.3, (0, 1), "rough"),
+    "a sum without limits": (500, -300, 1300, (-math.inf, math.inf), "rough"),
+    "a count without an upper limit": (12000, 11900, 12100, (0, math.inf), "reliable"),
+    "an exact number": (1, 1, 1, (-1, 1), "reliable"),
+}
+
+
+@pytest.mark.parametrize("what", VERDICTS)
+def test_quality(what):
+    value, lower, upper, possible, verdict = VERDICTS[what]
+    assert Estimate(value, lower, upper, None, possible).quality == verdict
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.0001, 0.5), st.floats(1.01, 4))
+def test_a_wider_interval_is_never_better(value, half, wider):
+    order = ["reliable", "rough", "tells nothing"]
+    narrow, wide = (
+        Estimate(value, value - h, value + h, None, (0.0, 1.0)).quality for h in (half, min(half * wider, 1.0))
+    )
+    assert order.index(narrow) <= order.index(wide)
+
+
+def test_without_an_interval_twice_the_expected_error_is_taken():
+    assert Estimate(0.5, rmse=0.02, possible=(0, 1)).quality == "reliable"
+    assert Estimate(0.5, rmse=0.1, possible=(0, 1)).quality == "rough"
+    assert Estimate(0.5, rmse=0.3, possible=(0, 1)).quality == "tells nothing"
+    assert Estimate(0.5).quality is None
+    assert Estimate(None, 0, 1, 0.1, (0, 1)).quality is None
+
+
+def test_the_rule_says_its_numbers():
+    assert "a tenth" in QUALITY_RULE
+    assert "four fifths" in QUALITY_RULE
+
+
+TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [0.0, 1.0, 0.0, 1.0], "g": ["a", "a", "b", "b"]}
+BOUNDS = {"x": (0, 10), "y": (-1, 1)}
+CALLS = {
+    "mean": (lambda: ib.mean(TABLE, "x", bounds=(0, 10), epsilon=1), [(0, 10)]),
+    "sum": (lambda: ib.sum(TABLE, "x", bounds=(0, 10), epsilon=1), [(0, 40)]),
+    "sums of groups": (lambda: ib.sum(TABLE, "x", bounds=(2, 10), by="g", levels=["a", "b"], epsilon=1), [(0, 40)] * 2),
+    "unknown rows": (lambda: ib.sum(TABLE, "x", bounds=(0, 9), epsilon=1, neighbours="add-remove"), [(0, math.inf)]),
+    "count": (lambda: ib.count(TABLE, "g", level="a", epsilon=1), [(0, 4)]),
+    "proportion": (lambda: ib.proportion(TABLE, "g", level="a", epsilon=1), [(0, 1)]),
+    "variance": (lambda: ib.variance(TABLE, "x", bounds=(0, 10), epsilon=1), [(0, 100 / 3)]),
+    "deviation": (lambda: ib.standard_deviation(TABLE, "x", bounds=(0, 10), epsilon=1), [(0, math.sqrt(100 / 3))]),
+    "correlation": (lambda: ib.correlation(TABLE, bounds=BOUNDS, epsilon=1), [(-1, 1)] * 4),
+    "covariance": (
+        lambda: ib.covariance(TABLE, bounds=BOUNDS, epsilon=1),
+        [(0, 100 / 3), (-20 / 3, 20 / 3), (-20 / 3, 20 / 3), (0, 4 / 3)],
+    ),
+    "moments": (
+        lambda: ib.moments(TABLE, bounds=BOUNDS, epsilon=1),
+        [(0, 10), (-1, 1), (0, 100 / 3), (-20 / 3, 20 / 3), (-20 / 3, 20 / 3), (0, 4 / 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_what_is_possible(what):
+    call, ranges = CALLS[what]
+    made = call()
+    found = list_possible(made)
+    assert found == [pytest.approx(one) for one in ranges]
+    values = [x for x in made.flat_values() if x is not None]
+    assert len(found) == len(made.flat_values())
+    assert len(values) == len(found) or what == "correlation"
+    for value, (low, high) in zip(made.flat_values(), found, strict=True):
+        assert value is None or low - 1e-9 <= value <= high + 1e-9
