@@ -48,7 +48,7 @@ def test_a_name_that_was_not_given_is_an_error():
 
 
 def test_nothing_is_marked_as_safe():
-    """What goes unescaped would have to be looked at one by one; there is nothing."""
+    """What goes unescaped has to be looked at one by one: charts, which tests/report/test_charts.py takes apart."""
     templates = sorted((SOURCE / "report" / "templates").iterdir())
     assert len(templates) >= 5
     for path in templates:
@@ -56,4 +56,4 @@ def test_nothing_is_marked_as_safe():
         text = path.read_text("utf-8")
         assert not re.search(r"\|\s*(safe|tojson|xmlattr|urlize)|autoescape|<script|javascript:", text), path.name
     made = [path.name for path in SOURCE.rglob("*.py") if "Markup(" in path.read_text("utf-8")]
-    assert made == []
+    assert made == ["_html.py"]

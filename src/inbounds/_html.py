@@ -1,7 +1,8 @@
 """HTML pages, and the HTML that notebooks show, made from the templates in ``report/templates``.
 
-Every text is first made visible (`inbounds._text.visible`) and then escaped, also within attributes. No value that is
-handed to a template is taken as markup, so no text is left unescaped. Jinja2 is loaded when the first page is made.
+Every text is first made visible (`inbounds._text.visible`) and then escaped, also within attributes. The only values
+that are taken as markup are charts, which `draw` labels; they are made of elements that only draw. Jinja2 is loaded
+when the first page is made.
 """
 
 from functools import cache
@@ -11,6 +12,7 @@ from inbounds._text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 def render(template: str, /, **values: Any) -> str:
@@ -39,6 +41,32 @@ def render(template: str, /, **values: Any) -> str:
     '<table><caption>a &lt; b</caption><tbody><tr><th scope="row">x</th><td>1</td></tr></tbody></table>'
     """
     return _environment().get_template(f"{template}.html.jinja").render(values)
+
+
+def draw(svg: str, place: str, title: str, description: str) -> "Markup":
+    """A chart for a page, with a name and a description for those who do not see it.
+
+    Parameters
+    ----------
+    svg
+        The chart, an ``svg`` element that only draws (`inbounds.report.charts`).
+    place
+        A name that nothing else on the page has.
+    title, description
+        What the chart shows. They are escaped.
+
+    Returns
+    -------
+    Markup
+        The element, which a template shows as it is.
+    """
+    from markupsafe import Markup, escape
+
+    names = f"{place}-title {place}-description"
+    label = f'<title id="{place}-title">{escape(visible(title))}</title>'
+    label += f'<desc id="{place}-description">{escape(visible(description))}</desc>'
+    opened, _, rest = svg.partition(">")
+    return Markup(f'{opened} role="img" aria-labelledby="{names}">{label}{rest}')
 
 
 @cache

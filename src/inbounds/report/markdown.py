@@ -1,13 +1,16 @@
 """The report in Markdown, for a repository or an e-mail."""
 
+from inbounds._estimates import QUALITY_RULE
 from inbounds._text import markdown
 from inbounds.record import Releases
 from inbounds.report import words
+from inbounds.report.lines import count_qualities
 from inbounds.report.rows import Section
+from inbounds.report.view import list_doubtful
 
 
 def to_markdown(releases: Releases, sections: list[Section]) -> str:
-    """Write the report in Markdown: like `inbounds.report.html.to_html`, without pictures and certificates.
+    """Write the report in Markdown: like `inbounds.report.html.to_html`, without charts and certificates.
 
     Parameters
     ----------
@@ -21,24 +24,32 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     str
         The Markdown. All names in it are escaped.
     """
+    promise, left = words.explain_promise(releases), words.describe_left(releases)
     lines = [f"# Released statistics of {markdown(releases.dataset_name)}", ""]
-    lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]
-    lines += ["", words.HOW_TO_READ, ""]
+    lines += [f"{words.describe_data(releases)}.", "", f"- How good: {count_qualities(sections)}."]
+    for _, name, cells, more, quality in list_doubtful(sections):
+        named = "; ".join(map(markdown, cells)) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"  - {quality}: {markdown(name)}" + (f": {named}" if named else ""))
+    lines += [f"- Promised: {markdown(promise[0])}", f"- Left: {markdown(left[0])}. {markdown(left[1])}", ""]
     for section in sections:
         lines += _write_section(section)
+    lines += ["## How to read the numbers", "", words.HOW_TO_READ, "", words.ROUNDING, "", QUALITY_RULE, ""]
     lines += ["## What is promised to everybody in the data", ""]
-    lines += [*map(markdown, words.explain_promise(releases)), ""]
-    lines += [f"In symbols: {words.write_symbols(releases)}", ""]
+    lines += [*map(markdown, promise), ""]
+    lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]
+    lines += ["", f"In symbols: {words.write_symbols(releases)}", ""]
     lines += ["## The ledger", "", markdown(words.describe_payment(releases)), ""]
     return "\n".join([*lines, "Check everything with `inbounds verify release.json`.", ""])
 
 
 def _write_section(section: Section) -> list[str]:
-    release, heads = section.release, [markdown(head) for head in words.list_heads(section)]
+    release = section.release
     title = f"{markdown(release.title)}; ε = {words.format_figure(release.epsilon)}"
     lines = [f"## {markdown(section.name)}", "", title, ""]
-    lines += ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    lines += ["| " + " | ".join([markdown(name), *figures]) + " |" for name, figures in words.list_lines(section)]
+    lines += [f"| {markdown(words.name_cells(section))} | value | how good |", "|---|---|---|"]
+    for row in section.distinct_rows()[: words.MOST_ROWS]:
+        name, shown = markdown(row.cell or release.title), markdown(section.write(row))
+        lines.append(f"| {name} | {shown} | {row.estimate.quality or ''} |")
     if rest := words.describe_rest(section):
         lines += ["", rest]
     return [*lines, "", *map(markdown, words.list_notes(section)), ""]

@@ -29,6 +29,13 @@ HOW_TO_READ = (
 )
 
 
+ROUNDING = (
+    "Numbers are rounded to their error: ± has one digit, or two if the first is 1 or 2, and the number has no more "
+    "decimals than that, so that sums of rounded numbers may be a little off. Where an interval reaches further on one "
+    "side, both of its ends are given, rounded outwards."
+)
+
+
 def list_facts(releases: Releases) -> list[tuple[str, str]]:
     """The facts at the top of the report, each with its name."""
     data = releases.terms
@@ -46,22 +53,28 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
     return facts
 
 
-def list_heads(section: Section) -> list[str]:
-    """The column heads of the table of a release."""
+def describe_data(releases: Releases) -> str:
+    """What was released, of how many records, and when."""
+    count, rows = len(releases), releases.terms.rows
+    said = f"{count} statistic{'s' * (count != 1)} of "
+    said += "a table whose number of records is protected" if rows is None else f"{rows:,} records"
+    return said if releases.entry is None else f"{said}, released on {str(releases.entry.body['when'])[:10]}"
+
+
+def describe_left(releases: Releases) -> tuple[str, str]:
+    """What this release cost and what was left after it, and where that is known from."""
+    spent = f"ε {format_figure(float(releases.epsilon))} spent"
+    if releases.entry is None:
+        return spent, "No ledger was kept, so nothing says what else was released from these data."
+    if releases.left is None:
+        return spent, "What is left is in the ledger: inbounds ledger show."
+    return f"{spent}, {releases.left} left", f"By the ledger, on the account {releases.dataset_name}."
+
+
+def name_cells(section: Section) -> str:
+    """The head of the column that names the numbers of a release."""
     keys = key_names(section.release)
-    first = ", ".join(keys) if section.release.axes and keys else "statistic"
-    return [first, "value", *(["from", "to"] if section.interval is not None else []), "expected error"]
-
-
-def list_lines(section: Section) -> list[tuple[str, list[str]]]:
-    """The lines of the table of a release that are shown: the name of each cell and its figures."""
-    lines = []
-    for row in section.distinct_rows()[:MOST_ROWS]:
-        ends = [format_value(section, end) for end in (row.lower, row.upper) if end is not None]
-        lines.append(
-            (row.cell or section.release.title, [format_value(section, row.value), *ends, _format_any(row.rmse)])
-        )
-    return lines
+    return ", ".join(keys) if section.release.axes and keys else "statistic"
 
 
 def describe_rest(section: Section) -> str:
@@ -151,7 +164,7 @@ def explain_promise(releases: Releases) -> list[str]:
     odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
     sentences = [
         f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
-        f"(e to the {format_figure(epsilon)}). {_weigh(epsilon)}",
+        f"(ε = {format_figure(epsilon)}). {_weigh(epsilon)}",
         f"The privacy losses of the releases add up to {format_figure(epsilon)}. Other releases from the same data add "
         "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
@@ -238,6 +251,13 @@ def format_value(section: Section, x: float | None) -> str:
     """A value of a release or a limit of it: a number, or the date or time that it is."""
     clock = section.release.clock
     return _format_any(x) if clock is None or x is None else write_time(x, clock)
+
+
+def format_end(section: Section, x: float) -> str:
+    """An end of what is possible: a share in percent, a date as such."""
+    if section.release.clock is None and section.release.statistic.traits.shares:
+        return f"{100 * x:g} %"
+    return f"{x:,.6g}" if section.release.clock is None else format_value(section, x)
 
 
 def _format_any(x: float | None) -> str:

@@ -1,0 +1,223 @@
+"""What a page shows of each release: its numbers in a list or a two-way table, its chart, and how good it is."""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from inbounds._estimates import QUALITIES, Quality, find_places, write_rounded
+from inbounds.record.show import NOT_AVAILABLE, axis_names, key_names
+from inbounds.report import words
+from inbounds.report.charts import Chart, draw_chart
+from inbounds.report.rows import Row, Section
+
+# A table of more columns than this is written as a list.
+_MOST_COLUMNS = 12
+# The shades of a table, from none to the darkest.
+_SHADES = 8
+# The most numbers that the summary names as not reliable.
+_MOST_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number in a table: the number, its margin or limits, how good it is, and the class of its shade."""
+
+    value: str
+    margin: str = ""
+    quality: Quality | None = None
+    shade: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A two-way table: the names of the axes, the heads of the columns, and the rows with their labels.
+
+    ``totals`` are those of the columns, the last one that of all; empty if there are none.
+    """
+
+    row_names: tuple[str, ...]
+    column_name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[Cell, ...], str], ...]
+    totals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A release as a page shows it."""
+
+    place: str
+    name: str
+    title: str
+    headline: str
+    verdict: str
+    worst: Quality | None
+    chart: Chart | None
+    heads: tuple[str, ...]
+    lines: tuple[tuple[str, Cell], ...]
+    grid: Grid | None
+    rest: str
+    notes: tuple[str, ...]
+    possible: str
+
+
+def view_section(number: int, section: Section) -> View:
+    """Lay out a release.
+
+    Parameters
+    ----------
+    number
+        Its place on the page, from 1.
+    section
+        The release with its error and interval.
+
+    Returns
+    -------
+    View
+        Plain texts, and the chart.
+    """
+    rows = section.distinct_rows()
+    grid = _lay_out_grid(section)
+    shown = () if grid is not None else rows[: words.MOST_ROWS]
+    verdict, worst = judge_rows(rows)
+    return View(
+        f"release-{number}",
+        section.name,
+        words.describe_release(section),
+        section.write(rows[0]) if len(rows) == 1 else _describe_several(section, rows),
+        verdict,
+        worst,
+        draw_chart(section),
+        (words.name_cells(section), "value", "± or range", "how good"),
+        tuple((row.cell or section.release.title, _make_cell(section, row)) for row in shown),
+        grid,
+        words.describe_rest(section) if grid is None else "",
+        tuple(words.list_notes(section)),
+        _describe_possible(section, rows),
+    )
+
+
+def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
+    """How good some numbers are, in words, and the worst of it."""
+    found = Counter(row.estimate.quality or NOT_AVAILABLE for row in rows)
+    worst = max((one for one in QUALITIES if found[one]), key=QUALITIES.index, default=None)
+    if len(found) == 1:
+        (only,) = found
+        return (only if len(rows) == 1 else f"all {'tell nothing' if only == QUALITIES[-1] else only}"), worst
+    parts = [f"{found[one]} of {len(rows)} {one.replace('tells', 'tell')}" for one in QUALITIES[1:] if found[one]]
+    parts += [f"{found[NOT_AVAILABLE]} {NOT_AVAILABLE}"] if found[NOT_AVAILABLE] else []
+    return ", ".join(parts), worst
+
+
+def list_doubtful(sections: list[Section]) -> list[tuple[str, str, list[str], int, Quality]]:
+    """The numbers that are not reliable, by release and verdict: place, name, some cells, how many more, verdict."""
+    found = []
+    for number, section in enumerate(sections, 1):
+        rows = section.distinct_rows()
+        for quality in QUALITIES[1:]:
+            cells = [row.cell for row in rows if row.estimate.quality == quality]
+            if cells:
+                named = [cell for cell in cells[:_MOST_NAMED] if cell]
+                found.append((f"release-{number}", section.name, named, len(cells) - _MOST_NAMED, quality))
+    return found
+
+
+def _describe_several(section: Section, rows: list[Row]) -> str:
+    """How many numbers there are, and from where to where they go."""
+    present = sorted((row for row in rows if row.value is not None), key=lambda row: row.value or 0.0)
+    if not present or section.release.clock is not None:
+        return f"{len(rows):,} numbers"
+    percent = section.release.statistic.traits.shares
+    ends = [row.estimate.write_value(percent=percent) for row in (present[0], present[-1])]
+    return f"{len(rows):,} numbers, {ends[0]} to {ends[1]}"
+
+
+def _describe_possible(section: Section, rows: list[Row]) -> str:
+    """What values are possible, where it is the same for all numbers."""
+    ranges = {row.possible for row in rows}
+    if len(ranges) != 1 or not all(map(math.isfinite, next(iter(ranges)))):
+        return ""
+    ends = [words.format_end(section, end) for end in ranges.pop()]
+    return f"Possible values: {ends[0]} to {ends[1]}."
+
+
+def _make_cell(section: Section, row: Row, shade: str = "") -> Cell:
+    written, estimate = section.write(row), row.estimate
+    if estimate.value is None:
+        return Cell(NOT_AVAILABLE)
+    for sign in (" ± ", " ("):
+        value, found, rest = written.partition(sign)
+        if found:
+            return Cell(value, f"± {rest}" if sign == " ± " else rest.removesuffix(")"), estimate.quality, shade)
+    return Cell(written, "", estimate.quality, shade)
+
+
+def _lay_out_grid(section: Section) -> Grid | None:
+    """The two-way table of a release: the last axis across, all others down. None for a list."""
+    release = section.release
+    if len(release.axes) < 2 or len(release.axes[-1]) > _MOST_COLUMNS:
+        return None
+    *outer, across = release.axes
+    labels, rows, wide = list(product(*outer)), section.rows(), len(across)
+    if len(labels) * wide > words.MOST_ROWS:
+        return None
+    shades = _shade(section, rows)
+    cells = [_make_cell(section, row, shade) for row, shade in zip(rows, shades, strict=True)]
+    lines = [cells[i * wide : (i + 1) * wide] for i in range(len(labels))]
+    traits, keys = release.statistic.traits, axis_names(release)
+    if traits.matrix:
+        return _lay_out_matrix(across, lines, with_diagonal=not traits.unit_diagonal)
+    *row_names, column_name = keys if key_names(release) else ("",) * len(release.axes)
+    sums: list[str] = [""] * len(labels)
+    totals: tuple[str, ...] = ()
+    if traits.counted and traits.whole and len(release.axes) == 2:
+        margins = release.margins()
+        sums, ends = (_round_sums(margins[name], rows) for name in keys)
+        totals = (*ends, words.format_figure(round(float(margins["total"]))))
+    return Grid(
+        tuple(row_names),
+        column_name,
+        across,
+        tuple((label, tuple(line), total) for label, line, total in zip(labels, lines, sums, strict=True)),
+        totals,
+    )
+
+
+def _lay_out_matrix(names: tuple[str, ...], lines: list[list[Cell]], *, with_diagonal: bool) -> Grid:
+    """A symmetric matrix: each pair once, below the diagonal."""
+    least = 0 if with_diagonal else 1
+    blank = Cell("")
+    rows = tuple(
+        ((names[i],), tuple(lines[i][j] if j <= i - least else blank for j in range(len(names) - least)), "")
+        for i in range(least, len(names))
+    )
+    return Grid(("",), "", names[: len(names) - least], rows)
+
+
+def _round_sums(sums: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", rows: list[Row]) -> list[str]:
+    """Sums of cells, rounded as a sum of so many of them would be."""
+    margins = [row.estimate.margin or 0.0 for row in rows]
+    places = find_places(math.sqrt(sum(x * x for x in margins) / max(len(sums), 1)))
+    return [write_rounded(float(x), places if places is None else min(places, 0)) for x in sums]
+
+
+def _shade(section: Section, rows: list[Row]) -> list[str]:
+    """The class of each cell's shade: by its size, and for correlations by their sign as well."""
+    traits = section.release.statistic.traits
+    values = [row.value for row in rows]
+    present = [abs(x) for x in values if x is not None]
+    comparable = len({row.possible for row in rows}) == 1
+    if not comparable or not present:
+        return [""] * len(rows)
+    if traits.unit_diagonal:
+        return ["" if x is None else f"{'below' if x < 0 else 'above'}-{_step(abs(x))}" for x in values]
+    least = 0.0 if traits.counted else min(present)
+    span = max(present) - least or 1.0
+    return ["" if x is None else f"above-{_step((abs(x) - least) / span)}" for x in values]
+
+
+def _step(share: float) -> int:
+    return min(round(share * _SHADES), _SHADES)
