@@ -36,12 +36,18 @@ ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest count
 TREE, TREE_OF_COUNTS = (f"{what} of groups and members made to agree" for what in ("shares", "counts"))
 SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE, TREE_OF_COUNTS)
 NOISY_SUMS = "noisy sums"
+CHOSEN, APART, HALVED = (
+    "a point chosen by its rank",
+    "points chosen by their ranks",
+    "points chosen by recursive halving",
+)
+CHOICES = (CHOSEN, APART, HALVED)
 OF_SUMS = (
     *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
-METHODS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
+METHODS = (*CHOICES, DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -58,6 +64,8 @@ _METHODS = {
     "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
     "moments": (TABLE_OF_MOMENTS,),
     "kendall": (PAIRS,),
+    "median": CHOICES,
+    "quantile": CHOICES,
     "pooled_variance": (DIRECT, POOLED_OF_SUMS),
     "pooled_covariance": (MATRIX, POOLED_OF_SUMS),
 }
@@ -89,6 +97,23 @@ class Facts:
     ordered: int
     selected: bool = False
     grouped: bool = False
+    shares: tuple[Fraction, ...] = ()
+
+    def shares_at(self, depth: int) -> list[Fraction]:
+        """The larger of q and 1 - q in each range of a halving that has a depth, q as a share of the range.
+
+        A range has all depths from where it is found on, if it is that of one share.
+        """
+        found, ranges = [], [(Fraction(0), list(self.shares), Fraction(1), 0)]
+        while ranges:
+            low, inside, high, at = ranges.pop()
+            if inside:
+                middle = len(inside) // 2
+                share = (inside[middle] - low) / (high - low)
+                found += [max(share, 1 - share)] if at == depth or (at < depth and len(inside) == 1) else []
+                ranges.append((low, inside[:middle], inside[middle], at + 1))
+                ranges.append((inside[middle], inside[middle + 1 :], high, at + 1))
+        return found
 
     @property
     def widths(self) -> tuple[Fraction, ...]:
@@ -136,7 +161,14 @@ def facts_of(release: Release) -> Facts:
         else 0,
         selected=selected,
         grouped=by,
+        shares=_shares(statistic),
     )
+
+
+def _shares(statistic: Any) -> tuple[Fraction, ...]:
+    """The shares of quantiles that were asked for."""
+    given = getattr(statistic, "q", "1/2")
+    return tuple(map(Fraction, given if isinstance(given, tuple) else (given,)))
 
 
 def _skips(statistic: Any) -> bool:
@@ -211,6 +243,8 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
     """
     if facts.method not in _METHODS.get(facts.statistic, ()):
         return False
+    if facts.method in CHOICES:
+        return _chosen(facts, units, parts)
     if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
         dimension = 1 + len(facts.ends) + products
@@ -245,6 +279,27 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         scaled = all(unit * parts[0].sensitivity >= move for unit, move in zip(units, moved, strict=True))
         return scaled and parts[0].dimension == len(moved) and parts[0].draws == 1
     return set(units) == {1} and _agrees(parts, moved, 1, 1)
+
+
+def _chosen(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate]) -> bool:
+    """Whether points are chosen by scores that move as far as a record can move them.
+
+    A record that comes or goes moves the number of records below a point less q times their number by q or 1 - q. At
+    each depth of a halving it does so in one range, whose ends are neighbouring shares that were drawn before. One that
+    is substituted does it twice; in a single range it moves scores by at most 1.
+    """
+    if set(units) != {1} or any(part.noise != "exponential" or part.dimension != 1 for part in parts):
+        return False
+    twice, unit = facts.neighbours == "substitute", facts.contributions
+    for depth, part in enumerate(parts):
+        if twice and not facts.grouped and (depth == 0 or facts.method == APART):
+            least, draws = Fraction(1), 1
+        else:
+            # A half of the records on either side moves least.
+            least, draws = max(facts.shares_at(depth)), 2 if twice else 1
+        if part.sensitivity < least * unit or part.draws < draws:
+            return False
+    return facts.method == APART or len(parts) == len(facts.shares).bit_length()
 
 
 def _has_norm(facts: Facts, parts: Sequence[Certificate]) -> bool:
@@ -335,6 +390,8 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
     if facts.statistic == "kendall":
         return [(Fraction(-1), Fraction(1))] * count
     (lower, upper), width = facts.ends[0], facts.widths[0]
+    if facts.method in CHOICES:
+        return [(lower, upper)] * count
     if facts.statistic == "mean":
         return [(lower, upper)] * max(facts.cells, 1)
     if facts.statistic == "sum":
@@ -397,6 +454,8 @@ def _ends_are_own(release: Release, facts: Facts, parts: Sequence[Certificate]) 
     if not laws:
         return True
     ends = [tuple(None if end is None else p.origin + end * p.step for end in (p.first, p.last)) for p in laws]
+    if facts.method in CHOICES:
+        return set(ends) == set(release.bounds)
     if facts.statistic in _TABLES:
         return set(ends) == {(Fraction(0), None if facts.rows is None else Fraction(facts.rows))}
     return ends == list(release.bounds)

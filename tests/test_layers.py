@@ -19,7 +19,7 @@ BREACHES = {
     "acyclic": ("grid/scale.py", "import inbounds.grid.law"),
     "post-processing": ("repairs/__init__.py", "import inbounds.tables.engine"),
     "wall": ("statistics/__init__.py", "import inbounds.tables.engine"),
-    "samplers": ("statistics/__init__.py", "import inbounds.grid.joint"),
+    "samplers": ("statistics/__init__.py", "import inbounds.grid.halving"),
     "theory": ("privacy/__init__.py", "import inbounds.record"),
     "simulations": ("studies/noise.py", "import inbounds.road.run"),
     "faces": ("cli/__init__.py", "import inbounds.road.run"),

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
         histogram,
         kendall,
         mean,
+        median,
         moments,
         pooled_covariance,
         pooled_variance,
         proportion,
         proportions,
+        quantile,
         standard_deviation,
         sum,  # noqa: A004
         variance,
@@ -57,6 +59,9 @@ if TYPE_CHECKING:
         Mean as Mean,
     )
     from inbounds.statistics import (
+        Median as Median,
+    )
+    from inbounds.statistics import (
         Moments as Moments,
     )
     from inbounds.statistics import (
@@ -70,6 +75,9 @@ if TYPE_CHECKING:
     )
     from inbounds.statistics import (
         Proportions as Proportions,
+    )
+    from inbounds.statistics import (
+        Quantile as Quantile,
     )
     from inbounds.statistics import (
         StandardDeviation as StandardDeviation,
@@ -101,6 +109,7 @@ __all__ = [
     "histogram",
     "kendall",
     "mean",
+    "median",
     "moments",
     "pooled_covariance",
     "pooled_variance",
@@ -108,6 +117,7 @@ __all__ = [
     "privacy_loss",
     "proportion",
     "proportions",
+    "quantile",
     "release",
     "sensitivity",
     "standard_deviation",

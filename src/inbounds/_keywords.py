@@ -35,6 +35,12 @@ _MEANINGS = {
     "by_missing": 'The group of records whose group is missing, or `"skip"` to leave them out.',
     "integer": "Whether the values are whole numbers, which are then counted in steps of one. The type of the column "
     "does not decide this, because a single record can change it.",
+    "q": "The share of records below the quantile, between 0 and 1, or several of them in increasing order.",
+    "step": "The distance of the points that may be released, as 0.01 for money. It must divide the width of the "
+    "bounds into at most 65,535 parts. By default 1 for whole numbers, a day for dates, and otherwise the finest round "
+    "number.",
+    "cover": "The confidence of an interval to pay for: two more points are drawn around the quantile, with six tenths "
+    "of epsilon.",
     "repair": "How noisy numbers are turned into possible ones; see above.",
     "method": "Where the noise is added; see above.",
     "plausible": "A guess of where the true value may lie, made without looking at the data. It only chooses the "
@@ -80,6 +86,7 @@ _TYPES = {
     'bool | Literal["skip"]': "bool or 'skip'",
     "Mapping[str, str]": "dict of expressions by column",
     "Sequence[Number]": "list of numbers",
+    "Number | Sequence[Number]": "number, or list of numbers",
     "Mapping[str, Edges]": "dict of lists of numbers by column",
     "Tree": "nested lists of levels",
     "Collection[str]": "names of columns",

@@ -9,7 +9,9 @@ import pytest
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import CertificateError, _digest, certify, compose, verify
+from inbounds.privacy.certified import choice_law
 from inbounds.privacy.exact import choose_grid, exact_loss, grid_mechanism
+from inbounds.privacy.terms import Terms
 
 ONE = Fraction(1)
 
@@ -355,3 +357,33 @@ def test_the_loss_of_zero_sum_noise_by_enumeration():
             if tuple(moved) in weights:
                 worst = max(worst, abs(weight - weights[tuple(moved)]))
     assert worst == pytest.approx(2 / steps)
+
+
+@pytest.mark.claim("exponential-loss")
+@pytest.mark.parametrize(
+    ("sensitivity", "draws", "epsilon"), [(Fraction(1), 1, Fraction(1, 2)), (Fraction(9, 10), 2, Fraction(3))]
+)
+def test_certificates_of_chosen_points(sensitivity, draws, epsilon):
+    """The loss is 2 s draws / T, next to ε; half of the sensitivity, or of the draws, is another certificate."""
+    terms = Terms.of(epsilon, rows=100)
+    made = choice_law("median", terms, (Fraction(0), Fraction(1, 4), 40), sensitivity, draws)
+    assert made.loss == 2 * sensitivity * draws / made.grid.scale.steps
+    assert (1 - Fraction(1, 1 << 19)) * epsilon <= made.loss <= epsilon
+    assert verify(made.to_dict()) == made
+    assert (made.move, made.noise, made.dimension) == (40, "exponential", 1)
+    body = made.to_dict()
+    for forged in (
+        {"sensitivity": str(sensitivity / 2)},
+        {"draws": 2 * draws},
+        {"move": 1},
+        {"divisor": made.divisor + 1},
+    ):
+        with pytest.raises(CertificateError):
+            verify(_with_digest(body | forged))
+    with pytest.raises(ValueError, match="nothing to truncate"):
+        choice_law("median", Terms.of(1, bounding="truncated", rows=9), (Fraction(0), Fraction(1), 4), Fraction(1), 1)
+
+
+def _with_digest(body):
+    plain = {name: value for name, value in body.items() if name != "digest"}
+    return plain | {"digest": _digest(plain)}

@@ -258,6 +258,41 @@ ONLY_ADD_REMOVE = {
         partial(ib.proportions, column="region", levels=REGIONS, denominator=210), None
     ),
 }
+
+
+def _quantiles(column, q, **rules):
+    """The lower quantiles of the records, as they were counted."""
+    return lambda t: np.quantile(t[column], q, method="inverted_cdf", **rules)
+
+
+# Points that are chosen; truncation is refused.
+CHOSEN = {
+    "median": Case(partial(ib.median, **INCOME), _quantiles("income", 0.5)),
+    "median of integers": Case(partial(ib.median, **AGE, integer=True), _quantiles("age", 0.5)),
+    "median with flanks": Case(partial(ib.median, **INCOME, cover=0.9), _quantiles("income", 0.5)),
+    "quantile": Case(partial(ib.quantile, **INCOME, q=0.9), _quantiles("income", 0.9)),
+    "quantiles": Case(
+        partial(ib.quantile, **INCOME, q=[0.1, 0.25, 0.5, 0.75]), _quantiles("income", [0.1, 0.25, 0.5, 0.75])
+    ),
+    "median by": Case(
+        partial(ib.median, **INCOME, **BY), _by("income", partial(np.quantile, q=0.5, method="inverted_cdf"), "group")
+    ),
+    "quantiles by": Case(
+        partial(ib.quantile, **AGE, integer=True, q=(0.2, 0.8), **BY),
+        lambda t: np.array([_quantiles("age", [0.2, 0.8])({"age": t["age"][t["group"] == g]}) for g in GROUPS]),
+    ),
+    "median where": Case(partial(ib.median, **INCOME, **WHERE), _some(_quantiles("income", 0.5))),
+    "quantiles where": Case(
+        partial(ib.quantile, **INCOME, q=[0.25, 0.75], **WHERE), _some(_quantiles("income", [0.25, 0.75]))
+    ),
+    "median, skipping": Case(partial(ib.median, **INCOME, missing="skip"), _quantiles("income", 0.5)),
+    "median of derived": Case(
+        partial(ib.median, column="share", bounds=(0, 2), derive=SHARE, missing=0),
+        lambda t: np.quantile(np.clip(t["income"] / (t["age"] + 10), 0, 2), 0.5, method="inverted_cdf"),
+    ),
+}
+# A public number of records is needed for the points around it.
+WITH_FLANKS = ("median with flanks",)
 # Truncation of numbers drawn together is refused.
 TOGETHER = ("mean by", "kendall of four")
 TRUNCATED = {
@@ -269,11 +304,14 @@ def every_call():
     """All one-liners with everything that changes what they draw, by name."""
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
-        for name, case in (ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED).items()
+        for name, case in (
+            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED | CHOSEN
+        ).items()
     }
     added = ALL | GROUPED | SELECTED | DERIVED | ONLY_ADD_REMOVE
+    added |= {name: case for name, case in CHOSEN.items() if name not in WITH_FLANKS}
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED
+    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED | CHOSEN
     calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
     return calls

@@ -12,7 +12,7 @@ import inbounds as ib
 from inbounds.record.codec import digest_of
 from inbounds.tables.schema import DataError
 from tests.records import body_of, record_with
-from tests.release.cases import ALL, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, table
+from tests.release.cases import ALL, CHOSEN, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, WITH_FLANKS, table
 
 HUGE = 10**5
 
@@ -35,6 +35,20 @@ def test_little_noise_on_the_numbers_themselves(name):
 def test_repaired_tables_too(name):
     t = table(500)
     assert REPAIRED[name].call(t, epsilon=HUGE).value == pytest.approx(REPAIRED[name].truth(t), abs=2e-3)
+
+
+@pytest.mark.claim("release-choices")
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chosen_points_too(name, neighbours):
+    t = table(500)
+    if name in WITH_FLANKS and neighbours == "add-remove":
+        with pytest.raises(ValueError, match="cover= needs a public number of records"):
+            CHOSEN[name].call(t, epsilon=HUGE, neighbours=neighbours)
+        return
+    release = CHOSEN[name].call(t, epsilon=HUGE, neighbours=neighbours)
+    # With an even number of records a median is anywhere between two of them.
+    assert np.asarray(release.table) == pytest.approx(np.asarray(CHOSEN[name].truth(t)), rel=0.03, abs=1)
 
 
 @pytest.mark.claim("statistic-kendall")

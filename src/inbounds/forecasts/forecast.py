@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from inbounds._check import Array, Figures
-from inbounds.derivations import Direct, Matrix, plausible
+from inbounds._check import Array
+from inbounds.derivations import Chosen, Direct, Matrix, plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
+from inbounds.forecasts.choices import forecast_choices
+from inbounds.forecasts.figures import Forecast as Forecast
+from inbounds.forecasts.figures import one_figure
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, law_of, noise_of
@@ -24,81 +27,11 @@ from inbounds.repairs.moments import beside_diagonal, symmetric
 _LEAST_DRAWS, _DRAWS = 20, 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """The expected error of a release. Figures are arrays if the release has several numbers.
-
-    claim:forecast-range. The ranges are over plausible true values: those that were stated, or those that ``assumed``
-    describes (see `inbounds.derivations.truths`).
-
-    Attributes
-    ----------
-    rmse, bias, half_width
-        Root mean squared error, absolute bias, and the distance from the true value that a release exceeds with
-        probability 1 - ``confidence``. For one number they are averaged over the plausible range; for several they are
-        those at a plausible value.
-    worst_rmse, worst_bias, worst_half_width
-        The largest of these over the plausible range, which is that of the bounds if none was stated.
-    confidence
-        The confidence of the half-widths.
-    simulated
-        Whether the figures were found by drawing from the certified law.
-    rmse_range, half_width_range
-        The smallest and the largest figure over the plausible range.
-    assumed
-        What the ranges assume; empty if nothing.
-    """
-
-    rmse: Figures
-    bias: Figures
-    half_width: Figures
-    worst_rmse: Figures
-    worst_bias: Figures
-    worst_half_width: Figures
-    confidence: float
-    simulated: bool
-    rmse_range: tuple[Figures, Figures]
-    half_width_range: tuple[Figures, Figures]
-    assumed: str = ""
-
-    @property
-    def typical(self) -> float:
-        """One figure for all numbers: the root of the mean of their squared errors."""
-        return _one_figure(self.rmse)
-
-    @property
-    def typical_range(self) -> tuple[float, float]:
-        """The same figure for the smallest and for the largest errors."""
-        return _one_figure(self.rmse_range[0]), _one_figure(self.rmse_range[1])
-
-    @property
-    def reach_range(self) -> tuple[float, float]:
-        """The largest half-width of all numbers: its smallest and its largest plausible value."""
-        return float(np.max(self.half_width_range[0])), float(np.max(self.half_width_range[1]))
-
-    @property
-    def depends(self) -> bool:
-        """Whether the error depends on the true value: it can be more than 5% above the typical one."""
-        return self.typical_range[1] > 1.05 * self.typical
-
-    @property
-    def worst(self) -> float:
-        """The same figure as `typical` for the worst case."""
-        return _one_figure(self.worst_rmse)
-
-    @property
-    def reach(self) -> float:
-        """The largest half-width of all numbers."""
-        return float(np.max(self.half_width))
-
-
-def _one_figure(rmse: Figures) -> float:
-    return float(np.sqrt(np.mean(np.square(rmse))))
-
-
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
+    if isinstance(record.derivation, Chosen):
+        return forecast_choices(record, record.situation(wanted.plausible, wanted.size), wanted.confidence)
     if not isinstance(record.derivation, Direct):
         return _several(wanted, record)
     return _many_alike(wanted, record) if record.axes else _one_number(wanted, record, record.derivation)
@@ -131,9 +64,11 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
+    if isinstance(way, Chosen):
+        return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
-        return _one_figure(errors)
+        return one_figure(errors)
     if way.root or record.axes:
         return forecast_errors(wanted, record).typical
     part = record.certificate

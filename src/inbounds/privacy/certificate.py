@@ -26,8 +26,8 @@ from inbounds.privacy.norms import count_coordinates, list_ranges, norm_rounding
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
 # Of one coordinate, with or without levels; of several, with one radius, in a cube or in a norm of blocks; of cells
-# that add up to nothing.
-NOISES = ("laplace", "staircase", "sup-norm", "polyhedral", "zero-sum")
+# that add up to nothing; of a point that is chosen by its score.
+NOISES = ("laplace", "staircase", "sup-norm", "polyhedral", "zero-sum", "exponential")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
 
@@ -50,6 +50,10 @@ class Certificate:
 
     ``"staircase"`` noise of one number has levels of ``width`` steps, and ``core`` steps from 0 on before the first;
     its scale is in levels. Other noise has neither.
+
+    ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T). The unit
+    moves the score of every point by at most ``sensitivity``, up or down, in each of ``draws`` draws; T is the scale,
+    in units of the score. Then the loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
     """
 
     statistic: str
@@ -129,6 +133,8 @@ def certify(
     single = "laplace" if mechanism.stairs is None else "staircase"
     several = "polyhedral" if blocks else "sup-norm"
     noise = _check.choice(noise or (single if dimension == 1 else several), "noise", NOISES)
+    if noise == "exponential":
+        return _certify_choice(mechanism, statistic, neighbours, sensitivity, epsilon, draws)
     if (noise == "polyhedral") != bool(blocks):
         raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
     if blocks and count_coordinates(blocks) != dimension:
@@ -170,6 +176,46 @@ def certify(
         loss=loss,
         blocks=blocks,
         ranges=list_ranges(blocks) if blocks else (),
+    )
+
+
+def _certify_choice(
+    mechanism: GridMechanism,
+    statistic: str,
+    neighbours: Neighbours,
+    sensitivity: Fraction,
+    epsilon: Fraction,
+    draws: int,
+) -> Certificate:
+    """claim:exponential-loss. The certificate of points that are chosen by the exponential mechanism.
+
+    If every score moves by at most s, every weight changes by a factor of at most e^(s/T), and so does their sum.
+    """
+    if mechanism.bounding != "bit" or mechanism.stairs is not None or mechanism.span is None:
+        raise CertificateError("a point is chosen from a grid with two ends, and has no other noise")
+    loss = 2 * sensitivity * draws / mechanism.scale.steps
+    if loss > epsilon:
+        raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
+    return Certificate(
+        statistic=statistic,
+        neighbours=neighbours,
+        bounding=mechanism.bounding,
+        first=mechanism.first,
+        last=mechanism.last,
+        step=mechanism.step,
+        origin=mechanism.origin,
+        exponent=mechanism.scale.exponent,
+        divisor=mechanism.scale.divisor,
+        dimension=1,
+        draws=draws,
+        noise="exponential",
+        width=None,
+        core=None,
+        location="inside",
+        sensitivity=sensitivity,
+        move=mechanism.span,
+        epsilon=epsilon,
+        loss=loss,
     )
 
 

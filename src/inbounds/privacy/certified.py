@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from inbounds.grid.law import GridMechanism
+from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import Certificate, certify
 from inbounds.privacy.exact import choose_grid, grid_mechanism
 from inbounds.privacy.guarantee import Neighbours
@@ -161,6 +162,38 @@ def norm_law(name: str, terms: Terms, sensitivity: Fraction, blocks: tuple[str, 
         dimension=dimension,
         draws=draws,
         blocks=blocks,
+    )
+
+
+@lru_cache(maxsize=1024)
+def choice_law(
+    name: str,
+    terms: Terms,
+    points: tuple[Fraction, Fraction, int],
+    sensitivity: Fraction,
+    draws: int,
+    share: Fraction = Fraction(1),
+) -> Certificate:
+    """The law of points that are chosen by the exponential mechanism at a ``share`` of ε, certified.
+
+    ``points`` are the first one, the step between two, and the number of steps.
+    """
+    if terms.bounding == "truncated":
+        raise ValueError(f"a {name} is a point within the bounds, so there is nothing to truncate; use bounding='bit'")
+    epsilon = terms.epsilon * share
+    first, step, count = points
+    try:
+        scale = Scale.at_least(2 * sensitivity * draws / epsilon)
+    except ValueError:
+        raise ValueError("epsilon is too small, or contributions are too many, for a point to be chosen") from None
+    return certify(
+        GridMechanism("bit", scale, 0, count, step, first),
+        statistic=name,
+        neighbours=terms.unit.neighbours,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        draws=draws,
+        noise="exponential",
     )
 
 

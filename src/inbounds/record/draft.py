@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from inbounds import _check
 from inbounds.errors import DataError
 from inbounds.grid.geometric import Integers
+from inbounds.grid.nodes import Node
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.statistic import Statistic
@@ -24,7 +25,7 @@ class Draft:
 
     ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
     certificate has their law. With ``squared`` it gives the square of the one number that is drawn. ``check`` refuses
-    cells that hold what a rule does not take, where the engine did not.
+    cells that hold what a rule does not take, where the engine did not. ``nodes`` are the draws of chosen points.
     """
 
     record: Release
@@ -32,6 +33,7 @@ class Draft:
     exact: Callable[..., Exact]
     squared: bool = False
     check: Callable[..., None] | None = None
+    nodes: tuple[Node, ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Coordinates, Derivation, FromTree, Limits, Situation
+from inbounds.derivations import Chosen, Coordinates, Derivation, FromTree, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.grid.law import GridMechanism
@@ -137,7 +137,9 @@ class Release:
 
     @property
     def _levels(self) -> tuple[int, ...]:
-        """The depth in a tree of each coordinate."""
+        """The depth in a tree of each coordinate, or of its draw."""
+        if isinstance(self.derivation, Chosen):
+            return self.derivation.depths
         return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
     @property

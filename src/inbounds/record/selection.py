@@ -22,6 +22,7 @@ from inbounds.tables.expressions import Expression, parse, write_out
 from inbounds.tables.request import Product, Request
 from inbounds.tables.schema import (
     REFUSED,
+    AnyKey,
     Column,
     Condition,
     Edges,
@@ -30,6 +31,7 @@ from inbounds.tables.schema import (
     Operand,
     Quantised,
     Ruled,
+    Steps,
     list_read,
 )
 
@@ -210,7 +212,7 @@ class _View:
                     raise _unknown_level(key)
 
 
-def _unknown_level(key: Levels | Edges) -> DataError:
+def _unknown_level(key: Levels | Edges | Steps) -> DataError:
     if isinstance(key, Levels) and key.other is REFUSED and key.missing is REFUSED:
         other, missing = key.keywords
         return DataError(
@@ -257,8 +259,14 @@ def _map_request(request: Request, treat: Any) -> Request:
         return replace(quantised, column=treat(quantised.column))
 
     some = request.some
+
+    def key(one: AnyKey) -> AnyKey:
+        if isinstance(one, Condition):
+            return one
+        return replace(one, quantised=column(one.quantised)) if isinstance(one, Steps) else treat(one)
+
     return Request(
-        tuple(key if isinstance(key, Condition) else treat(key) for key in request.by),
+        tuple(map(key, request.by)),
         tuple(column(one) for one in request.sums),
         request.products,
         None if some is None else tuple(Product(column(pair.first), column(pair.second)) for pair in some),

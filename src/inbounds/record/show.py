@@ -14,6 +14,7 @@ from inbounds import _check
 from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
 from inbounds._text import lay_out, visible, wrap
+from inbounds.record.selection import plain_statistic
 from inbounds.tables.times import Clock, make_time, write_time
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ def key_names(release: "Release") -> list[str]:
 
 def axis_names(release: "Release") -> list[str]:
     """The names of the axes: the columns that have the cells, or row and column for a matrix."""
+    named = getattr(plain_statistic(release.statistic), "axis_names", None)
+    if named is not None:
+        return list(named)
     keys = key_names(release)
     if len(keys) == len(release.axes):
         return keys

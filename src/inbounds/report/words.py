@@ -204,6 +204,7 @@ def write_symbols(releases: Releases) -> str:
     )
 
 
+_FAMILIES = {"staircase": "staircase", "exponential": "exponential mechanism"}
 CERTIFICATE_HEADS = ("release", "noise", "scale", "sensitivity", "loss, exact", "ε")
 
 
@@ -214,8 +215,9 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
         whole = section.release.certificate
         part = whole if isinstance(whole, Certificate) else whole.parts[0]
         loss = whole.loss if isinstance(whole, Certificate) else sum((one.loss for one in whole.parts), Fraction(0))
-        family = "staircase" if part.noise == "staircase" else "discrete Laplace"
-        noise = family if part.bounding == "unbounded" else f"{family}, {part.bounding}"
+        family = _FAMILIES.get(part.noise, "discrete Laplace")
+        bare = part.bounding == "unbounded" or part.noise == "exponential"
+        noise = family if bare else f"{family}, {part.bounding}"
         figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
         lines.append((section.name, [*figures, f"{float(loss):.9g}", _format_exact(whole.epsilon)]))
     return lines

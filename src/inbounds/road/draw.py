@@ -13,8 +13,10 @@ import numpy as np
 
 from inbounds.grid.entropy import SYSTEM, Entropy, require_system
 from inbounds.grid.geometric import Integers
+from inbounds.grid.halving import draw_points
 from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
+from inbounds.grid.nodes import Node
 from inbounds.grid.polyhedral import polyhedral
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.privacy.norms import make_norm
@@ -32,7 +34,10 @@ def entropy_source() -> Entropy:
 def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     """Release a draft: add noise of the certified law to the exact cells of its requests."""
     exact, certificate = draft.exact(*tables), draft.record.certificate
-    if isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
+    if draft.nodes:
+        assert isinstance(exact, np.ndarray)
+        made = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate))
+    elif isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
         made = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
     elif isinstance(certificate, Composition):
         assert not isinstance(exact, np.ndarray)
@@ -93,6 +98,16 @@ def draw_zero_sum(counts: Integers, certificate: Certificate) -> tuple[Fraction,
 def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, ...]:
     """claim:release-counts. Add independent noise to each count of a table."""
     return _fractions(certificate.mechanism.draw_each(counts, entropy_source()))
+
+
+def draw_choices(
+    counts: Integers, nodes: Sequence[Node], certificate: Certificate | Composition
+) -> tuple[Fraction, ...]:
+    """claim:release-choices. Choose the points of each group, a row of counts, one by one by recursive halving."""
+    parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
+    spreads, entropy = [part.grid.scale.steps for part in parts], entropy_source()
+    law = parts[0]
+    return tuple(law.origin + point * law.step for row in counts for point in draw_points(row, nodes, spreads, entropy))
 
 
 def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:

@@ -18,6 +18,7 @@ from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.means import Mean, Sum
 from inbounds.statistics.moments import Moments, MomentsValue
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
+from inbounds.statistics.quantiles import Median, Quantile
 from inbounds.statistics.ranks import Kendall
 from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
@@ -30,12 +31,14 @@ __all__ = [
     "Histogram",
     "Kendall",
     "Mean",
+    "Median",
     "Moments",
     "MomentsValue",
     "PooledCovariance",
     "PooledVariance",
     "Proportion",
     "Proportions",
+    "Quantile",
     "StandardDeviation",
     "Statistic",
     "Sum",

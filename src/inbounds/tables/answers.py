@@ -13,13 +13,14 @@ import numpy.typing as npt
 from inbounds.tables.schema import (
     MISSING,
     OTHER,
+    AnyKey,
     Column,
     Condition,
     DataError,
     Edges,
-    Key,
     Levels,
     Place,
+    Steps,
     to_hexadecimal,
 )
 
@@ -74,7 +75,7 @@ def records(cells: Cells) -> int:
     return sum(count for count, _, _ in cells.values())
 
 
-def make_refusal(column: Column, what: str) -> DataError:
+def make_refusal(column: Column | Steps, what: str) -> DataError:
     """The error for a table that holds what a column's rule does not take."""
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
@@ -100,14 +101,14 @@ def to_whole(column: Any) -> npt.NDArray[np.int64]:
     return np.array([integer(value) for value in column], dtype=np.int64)
 
 
-def places_of(key: Key | Condition, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
+def places_of(key: AnyKey, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
     """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
     if isinstance(key, Condition):
         return to_whole(labels)
-    if isinstance(key, Edges):
+    if isinstance(key, Edges | Steps):
         places = to_whole(labels)
         if isinstance(key.missing, Place):
-            places = np.where(places == MISSING, len(key.edges) - 1, places)
+            places = np.where(places == MISSING, key.refused, places)
     elif not labels.dtype.is_numeric():
         places = _by_text(key, labels, to_hexadecimal if hexadecimal else str)
     elif isinstance(key.levels[0], str):

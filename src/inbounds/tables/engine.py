@@ -24,7 +24,7 @@ from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, mak
 from inbounds.tables.arithmetic import floor
 from inbounds.tables.dialects import prepare
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
-from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, to_hexadecimal
+from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
 from inbounds.tables.sources import Frame, check_types, guard
 from inbounds.tables.untyped import kind_of, source_name
 
@@ -139,6 +139,11 @@ class Plan:
         made = {
             **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
+            **{
+                f"g{i}": rules.step_numbers(key, nw.col(f"g{i}"), polars=polars)
+                for i, key in keys
+                if isinstance(key, Steps)
+            },
             **{f"g{i}": self._selected(key, f"g{i}") for i, key in keys if isinstance(key, Condition)},
         }
         if text == "collated":

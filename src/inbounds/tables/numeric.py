@@ -135,6 +135,41 @@ class Quantised:
         return int((self.column.fill - self.column.lower) / self.step + Fraction(1, 2))
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A column of numbers as a key of a table: each of the integers 0..count that its records become is a cell.
+
+    Records without a value, where they are neither filled in nor refused, are in a cell after these.
+    """
+
+    quantised: Quantised
+
+    @property
+    def column(self) -> Numeric:
+        """The column."""
+        return self.quantised.column
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.column.name
+
+    @property
+    def missing(self) -> Fraction | Place | None:
+        """What missing values count as."""
+        return self.column.missing
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.quantised.count + 1 + isinstance(self.missing, Place)
+
+    @property
+    def refused(self) -> int:
+        """The cell of records without a value."""
+        return self.quantised.count + 1
+
+
 def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     """A column in at least ``resolution`` steps, or in steps of one where whole numbers were declared.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
-from inbounds.tables.schema import Column, Condition, Key, Quantised, list_read
+from inbounds.tables.schema import AnyKey, Column, Quantised, list_read
 
 # Doubles hold whole numbers up to here, and so does every partial sum.
 EXACT = 1 << 53
@@ -41,10 +41,11 @@ class Request:
     """What to count in every cell of a table: records, sums of columns and, if asked for, of their products.
 
     ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``. A condition among them
-    is a key of two cells. ``some`` asks for these products alone.
+    is a key of two cells, and a column of numbers, as `Steps`, has a cell for each step. ``some`` asks for these
+    products alone.
     """
 
-    by: tuple[Key | Condition, ...] = ()
+    by: tuple[AnyKey, ...] = ()
     sums: tuple[Quantised, ...] = ()
     products: bool = False
     some: tuple[Product, ...] | None = None

@@ -20,6 +20,7 @@ from inbounds.tables.expressions.dates import seconds_from_parts
 from inbounds.tables.schema import (
     MISSING,
     OTHER,
+    AnyKey,
     Condition,
     DataError,
     Edges,
@@ -28,6 +29,7 @@ from inbounds.tables.schema import (
     Numeric,
     Operand,
     Quantised,
+    Steps,
     to_hexadecimal,
 )
 from inbounds.tables.untyped import source_name
@@ -115,7 +117,7 @@ class Values:
         # Half a second keeps midnight from being rounded to the day before.
         return seconds if column.clock == "datetime" else floor((seconds + 0.5) * (1 / 86_400))
 
-    def keys(self, key: Key | Condition) -> "nw.Expr":
+    def keys(self, key: AnyKey) -> "nw.Expr":
         """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
         import narwhals as nw
 
@@ -125,6 +127,8 @@ class Values:
             return nw.when(held).then(0).otherwise(1).cast(nw.Float64)
         if isinstance(key, Edges):
             return self.numbers(key)
+        if isinstance(key, Steps):
+            return self.numbers(key.column)
         if key.formula is not None:
             if key.formula.kind == "number":
                 return to_narwhals(key.formula, self._operands(key.formula), self.write)
@@ -192,6 +196,16 @@ def seconds_of(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
         return seconds_from_parts(*date, value.dt.hour(), value.dt.minute(), value.dt.second())
     midnight = nw.lit(0.0)
     return seconds_from_parts(*date, midnight, midnight, midnight)
+
+
+def step_numbers(key: Steps, value: "nw.Expr", *, polars: bool) -> "nw.Expr":
+    """The number of the step of a value, -1 for a missing one that counts as no number."""
+    import narwhals as nw
+
+    made = integers(value, key.quantised, polars=polars)
+    if isinstance(key.missing, Fraction):
+        return made
+    return nw.when(value.is_null()).then(nw.lit(float(MISSING))).otherwise(made)
 
 
 def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":

@@ -28,6 +28,7 @@ from inbounds.tables.numeric import SKIP as SKIP
 from inbounds.tables.numeric import Numeric as Numeric
 from inbounds.tables.numeric import Place as Place
 from inbounds.tables.numeric import Quantised as Quantised
+from inbounds.tables.numeric import Steps as Steps
 from inbounds.tables.numeric import check_name
 from inbounds.tables.numeric import quantise_column as quantise_column
 from inbounds.tables.numeric import resolution as resolution
@@ -196,14 +197,16 @@ class Condition:
 
 
 Key: TypeAlias = Levels | Edges
+AnyKey: TypeAlias = Key | Steps | Condition
 Ruled: TypeAlias = Numeric | Levels | Edges
 Column: TypeAlias = Ruled | Operand
 
 
-def list_read(rules: Iterable[Ruled | Condition]) -> tuple[Column, ...]:
+def list_read(rules: Iterable[Ruled | Condition | Steps]) -> tuple[Column, ...]:
     """The columns of a table that some rules read, each once: a formula reads its operands."""
     found: dict[Column, None] = {}
-    for rule in rules:
+    for one in rules:
+        rule = one.column if isinstance(one, Steps) else one
         formula = rule.where if isinstance(rule, Condition) else rule.formula
         if formula is not None:
             found |= dict.fromkeys(Operand(name, kind) for name, kind in formula.columns.items())

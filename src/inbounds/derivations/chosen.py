@@ -1,0 +1,139 @@
+"""Points that were chosen by the exponential mechanism: quantiles, and bounds."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy
+
+from inbounds._check import Array
+from inbounds.derivations import truths
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.truths import Truth
+from inbounds.expected.quantiles import Spread, simulate_choices
+from inbounds.grid.nodes import Node, halve, keep_apart
+from inbounds.privacy.certificate import Certificate
+
+DRAWS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(Simulated):
+    """Points of a grid, one for each of some increasing ``shares``, in each of some groups.
+
+    ``shown`` are the places of the shares that were asked for; others were drawn for their intervals. ``size`` is the
+    number of records of a group, as far as that is known; None where nothing is. ``points`` are those of a grid that is
+    not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other.
+    """
+
+    shares: tuple[Fraction, ...]
+    shown: tuple[int, ...]
+    groups: int = 1
+    size: int | None = None
+    points: tuple[Fraction, ...] | None = None
+    apart: bool = False
+
+    of_sums = False
+    plain = False
+    tail: ClassVar[Tail] = "bounds"
+
+    @property
+    def text(self) -> str:
+        if len(self.shares) == 1:
+            return "a point chosen by its rank"
+        return "points chosen by their ranks" if self.apart else "points chosen by recursive halving"
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The draws."""
+        return keep_apart(self.shares) if self.apart else halve(self.shares)
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """The depth of each number's draw; empty where one law is that of all."""
+        if len(self.shares) == 1:
+            return ()
+        depth = {node.place: node.depth for node in self.nodes}
+        return tuple(depth[place] for place in sorted(depth)) * self.groups
+
+    def all_values(self, noisy: Sequence[Fraction]) -> list[float]:
+        """The points of all shares that were drawn, in order: those that were drawn apart may have to be sorted."""
+        made = [float(x) for x in noisy] if self.points is None else [float(self.points[int(x)]) for x in noisy]
+        return sorted(made) if self.apart else made
+
+    def ends(self, columns: Array) -> tuple[float, float]:
+        """The first and the last point that there is, given the bounds of the column."""
+        ends = columns[0] if self.points is None else (self.points[0], self.points[-1])
+        return float(ends[0]), float(ends[-1])
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        within = np.clip(noisy, limits.lower, limits.upper)
+        if self.points is not None:
+            within = np.array([float(point) for point in self.points])[within.astype(np.int64)]
+        if self.apart:
+            within = np.sort(within, axis=-1)
+        each = within.reshape(*within.shape[:-1], self.groups, len(self.shares))[..., self.shown]
+        return np.asarray(each.reshape(*within.shape[:-1], -1))
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        """Errors if records are spread evenly between the released points; at worst, the width of the bounds.
+
+        If nothing is known of the number of records, every point of the bounds is as likely as any other.
+        """
+        lower, upper = float(given.limits.lower[0]), float(given.limits.upper[0])
+        worth = given.worth.reshape(self.groups, -1)
+        ranks = np.array([0.0, *map(float, self.shares), 1.0])
+        found = [
+            self.errors_for(Spread.through(np.array([lower, *points, upper]), ranks), given.certificate, self.size)
+            for points in np.maximum.accumulate(worth, axis=1)
+        ]
+        errors = np.concatenate(found, axis=1)
+        width = np.full(errors.shape[1], upper - lower)
+        return errors, (width, width)
+
+    def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int = DRAWS) -> Array:
+        """Simulated errors of the shown points of one group of records with that law; a row for each draw."""
+        parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
+        spreads = [part.grid.scale.steps for part in parts]
+        nodes, shown = self.nodes, list(self.shown)
+        step = 0.0 if self.points is not None else float(parts[0].step)
+        errors = simulate_choices(law, nodes, spreads, size or 0, step, draws)
+        return errors[:, shown]
+
+    def room(self, values: Array) -> Array | None:
+        return None
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        """The points of records that are near to normal."""
+        one = self.find_truths(seen).typical
+        each = self.spread_of(one, seen).at(np.array([float(share) for share in self.shares]))
+        return tuple(Fraction(float(x)) for x in each) * self.groups
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self.find_truths(seen).assume()
+
+    def find_truths(self, seen: Situation) -> truths.Truths:
+        """What is plausible of the column; a number or a range without a name is where its middle lies."""
+        stated = seen.plausible
+        if stated is not None and not isinstance(stated, Mapping | Truth):
+            seen = replace(seen, plausible={truths.KEYS[1]: stated})
+        return truths.find_truths(replace(seen, groups=self.groups), "spread")
+
+    def spread_of(self, truth: Truth, seen: Situation) -> Spread:
+        """The law of records that are near to normal, within their bounds."""
+        lower, upper = map(float, seen.columns[0])
+        deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
+        law = scipy.stats.norm(float(truth.means[0]), deviation)
+        points = np.unique(
+            np.clip(
+                np.concatenate([law.ppf(np.linspace(0.0005, 0.9995, 400)), np.linspace(lower, upper, 200)]),
+                lower,
+                upper,
+            )
+        )
+        ranks = law.cdf(points)
+        ranks[0], ranks[-1] = 0.0, 1.0
+        return Spread.through(points, ranks)

@@ -1,0 +1,120 @@
+"""Quantiles of a column."""
+
+# With this import signatures show types by their names. The help describes them in words.
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from inbounds._keywords import explain
+from inbounds._types import (
+    Bounds,
+    By,
+    Data,
+    GroupLevels,
+    GroupPlace,
+    Ledger,
+    Missing,
+    Neighbours,
+    Number,
+)
+from inbounds.privacy.terms import Terms
+from inbounds.record.release import Release
+from inbounds.record.selection import select
+from inbounds.road.run import column_name, release_one
+from inbounds.statistics.quantiles import Median, Quantile
+
+
+@explain
+def quantile(
+    data: Data,
+    column: str | None = None,
+    *,
+    q: Number | Sequence[Number],
+    bounds: Bounds,
+    epsilon: Number,
+    step: Number | None = None,
+    cover: Number | None = None,
+    missing: Missing | None = None,
+    integer: bool = False,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """One or several quantiles: a point of a public grid, chosen by the number of records below and above it.
+
+    Records are counted at the nearest of up to 65,536 points between the bounds, and a point is drawn with a
+    probability that falls with the distance of its rank from the one asked for (the exponential mechanism). So it is
+    always a possible value, and wide bounds cost little. Several quantiles are drawn in one go by recursive halving,
+    the middle one first, and never cross.
+
+    >>> made = quantile(list(range(100)) * 50, q=[0.25, 0.5, 0.75], bounds=(0, 100), integer=True, epsilon=1)
+    >>> made.value.shape, bool((made.value[1:] >= made.value[:-1]).all())
+    ((3,), True)
+    """
+    statistic = Quantile(
+        column_name(column, data),
+        q=q,
+        bounds=bounds,
+        step=step,
+        cover=cover,
+        missing=missing,
+        integer=integer,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+    )
+
+
+@explain
+def median(
+    data: Data,
+    column: str | None = None,
+    *,
+    bounds: Bounds,
+    epsilon: Number,
+    step: Number | None = None,
+    cover: Number | None = None,
+    missing: Missing | None = None,
+    integer: bool = False,
+    by: By | None = None,
+    levels: GroupLevels | None = None,
+    by_missing: GroupPlace | None = None,
+    other: GroupPlace | None = None,
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The median: the quantile with half of the records on either side; see `quantile`.
+
+    >>> 0 <= median([23, 35, 62, 41], bounds=(0, 100), integer=True, epsilon=1).value <= 100
+    True
+    """
+    statistic = Median(
+        column_name(column, data),
+        bounds=bounds,
+        step=step,
+        cover=cover,
+        missing=missing,
+        integer=integer,
+        by=by,
+        levels=levels,
+        by_missing=by_missing,
+        other=other,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+    )

@@ -1,0 +1,174 @@
+"""The exponential mechanism on a finite set, drawn exactly: P(i) ∝ e^(-u K_i) for whole numbers K_i and a rational u.
+
+Weights are made of tables of e^(-u j 2^10k), j < 1024, in fixed point and rounded down, so that each is known to a few
+units. One uniform number is compared with their running sums. Where its bits, or the units, leave the choice open, all
+is done again with 192 bits and more random bits. The scores are secret and u is public: the operations, and but for
+such ties (less than once in 10^7 draws) the bits drawn, depend on u and on the number of scores alone.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from inbounds.grid.entropy import Entropy, bits
+from inbounds.grid.geometric import Integers
+from inbounds.grid.interval import exp_minus
+
+# Weights in fixed point: 64-bit words, or whole numbers of Python's.
+Fixed: TypeAlias = npt.NDArray[Any]
+
+# Bits of the first comparison; tests shorten it to try every word there is.
+WORD = 64
+_MOST_BITS = 192
+# Powers of rationals are known to 256 bits, of which 64 go into repeated multiplication.
+_QUICK, _EXACT = 62, 192
+_DIGIT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """e^(-unit K) in fixed point, with ``digits`` bits after the point: 62 in machine words, or more in long ones.
+
+    ``most`` is a bound of all K. Numbers are rounded down, by less than `slack` units.
+    """
+
+    unit: Fraction
+    most: int
+    digits: int
+
+    @property
+    def top(self) -> int:
+        """Scores from here on weigh less than a unit, and count as nothing."""
+        return min(self.most + 1, int(-(-self.digits // self.unit)))
+
+    @property
+    def _tables(self) -> list[Fixed]:
+        return _tables_of(self.unit, self.digits, -(-self.top.bit_length() // _DIGIT))
+
+    @property
+    def slack(self) -> int:
+        """Units by which a power may be too small: two for each table, three for each product."""
+        return 5 * len(self._tables)
+
+    def weigh(self, scores: Integers) -> Fixed:
+        """The powers of scores ≥ 0."""
+        first, *others = self._tables
+        mask = (1 << _DIGIT) - 1
+        rest = np.minimum(scores, self.top)
+        made = first.take(rest & mask)
+        for table in others:
+            rest = rest >> _DIGIT
+            made = self.multiply(made, table.take(rest & mask))
+        # What lies beyond the top, and would not fit the tables either.
+        made[scores >= self.top] = 0
+        return made
+
+    def multiply(self, a: Fixed, b: Fixed) -> Fixed:
+        """Products of numbers ≤ 1, too small by less than three units."""
+        if self.digits > _QUICK:
+            return np.asarray(a * b >> self.digits)
+        half, low = np.uint64(31), np.uint64((1 << 31) - 1)
+        a_high, b_high = a >> half, b >> half
+        made = a_high * (b & low)
+        made += b_high * (a & low)
+        made >>= half
+        made += a_high * b_high
+        return made
+
+    def one(self) -> Any:
+        """The number 1."""
+        return np.uint64(1 << self.digits) if self.digits == _QUICK else 1 << self.digits
+
+
+@lru_cache(maxsize=64)
+def _tables_of(unit: Fraction, digits: int, count: int) -> list[Fixed]:
+    return [_table_of(unit * (1 << (_DIGIT * place)), digits) for place in range(max(count, 1))]
+
+
+def _table_of(unit: Fraction, digits: int) -> Fixed:
+    """⌊2^digits e^(-unit j)⌋ for j < 1024, or one less, by repeated multiplication."""
+    size = digits + 64
+    step = exp_minus(unit).lower
+    ratio, power, made = (step.numerator << size) // step.denominator, 1 << size, []
+    for _ in range(1 << _DIGIT):
+        made.append(power >> 64)
+        power = power * ratio >> size
+    return np.array(made, dtype=np.uint64 if digits == _QUICK else object)
+
+
+def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
+    """claim:exponential-exact. The place of one of some scores ≥ 0, with probability ∝ e^(-unit · score).
+
+    ``most`` is a public bound of the scores.
+    """
+
+    def weigh(powers: Powers) -> tuple[Fixed, int]:
+        return powers.weigh(scores - scores.min()), powers.slack
+
+    return choose_by(weigh, unit, most, entropy)
+
+
+def choose_by(weigh: Callable[[Powers], tuple[Fixed, int]], unit: Fraction, most: int, entropy: Entropy) -> int:
+    """A place with probability ∝ weights that ``weigh`` makes of powers, each too small by less than its slack.
+
+    The largest weight is about 1, so that the slack of all is small beside their sum.
+    """
+    word, size = bits(entropy, WORD), WORD
+    found = _place(weigh, Powers(unit, most, _QUICK), word, size)
+    while found is None:
+        if size >= _MOST_BITS:
+            raise ArithmeticError(f"a uniform number agrees with a threshold in {_MOST_BITS} bits")
+        word, size = (word << WORD) | bits(entropy, WORD), size + WORD
+        found = _place(weigh, Powers(unit, most, _EXACT), word, size)
+    return found
+
+
+def _place(weigh: Callable[[Powers], tuple[Fixed, int]], powers: Powers, word: int, size: int) -> int | None:
+    """The place that a uniform number belongs to which starts with this word; None where that is not certain.
+
+    Place i is right if the sum of the weights before it, over that of all, is at most u, and with its own above u.
+    """
+    weights, slack = weigh(powers)
+    sums = _Sums.of(weights)
+    count, whole = len(weights), sums.at(len(weights))
+    if not whole:
+        return None
+    # Between these two the uniform number times the sum of all weights lies.
+    low, high = word * whole, (word + 1) * (whole + slack * count)
+    # The number of places whose running sum is at most low.
+    place = bisect_left(range(count - 1), low + 1, key=lambda i: sums.at(i + 1) << size)
+    before = sums.at(place) + slack * place if place else 0
+    last = place == count - 1
+    sure = (before << size) <= low and (last or high <= sums.at(place + 1) << size)
+    return place if sure else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Running sums of weights: of words in two halves, which cannot overflow."""
+
+    high: Fixed
+    low: Fixed | None
+
+    @classmethod
+    def of(cls, weights: Fixed) -> "_Sums":
+        if weights.dtype == object:
+            return cls(np.add.accumulate(weights), None)
+        half = np.uint64(31)
+        return cls(np.cumsum(weights >> half), np.cumsum(weights & np.uint64((1 << 31) - 1)))
+
+    def at(self, count: int) -> int:
+        """The sum of the first ``count`` weights."""
+        if not count:
+            return 0
+        return (
+            int(self.high[count - 1])
+            if self.low is None
+            else (int(self.high[count - 1]) << 31) + int(self.low[count - 1])
+        )

@@ -1,0 +1,62 @@
+"""The order in which several quantiles are drawn: the middle one first, then those on either side of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+# Of the share that a draw has of the records between two others.
+LARGEST_DENOMINATOR = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One draw: of which quantile, between which two others (None is an end), and with which share of their records.
+
+    ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``.
+    """
+
+    place: int
+    below: int | None
+    above: int | None
+    depth: int
+    share: Fraction
+    inner: bool = False
+    last: int = 0
+
+
+def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
+    """The draws for increasing shares in (0, 1), each after those that it depends on.
+
+    >>> [(node.place, node.depth, str(node.share)) for node in halve([Fraction(k, 4) for k in (1, 2, 3)])]
+    [(1, 0, '1/2'), (0, 1, '1/2'), (2, 1, '1/2')]
+    """
+    made: list[Node] = []
+    waiting: list[tuple[int, int, int]] = [(0, len(shares), 0)]
+    while waiting:
+        first, last, depth = waiting.pop(0)
+        place = (first + last) // 2
+        low, high = shares[first - 1] if first else Fraction(0), shares[last] if last < len(shares) else Fraction(1)
+        node = Node(
+            place,
+            first - 1 if first else None,
+            last if last < len(shares) else None,
+            depth,
+            (shares[place] - low) / (high - low),
+            inner=last - first > 1,
+            last=depth,
+        )
+        made.append(node)
+        waiting += [part for part in ((first, place, depth + 1), (place + 1, last, depth + 1)) if part[0] < part[1]]
+    # A draw that nothing depends on has the further depths to itself.
+    deepest = max(node.depth for node in made)
+    return tuple(node if node.inner else replace(node, last=deepest) for node in made)
+
+
+def keep_apart(shares: Sequence[Fraction]) -> tuple[Node, ...]:
+    """The draws for shares of which none depends on another."""
+    return tuple(Node(place, None, None, place, share, last=place) for place, share in enumerate(shares))
+
+
+def find_rate(node: Node, spreads: Sequence[Fraction]) -> Fraction:
+    """One over the scale of a draw's scores: it is as precise as all depths together that it has."""
+    return sum((1 / spread for spread in spreads[node.depth : node.last + 1]), start=Fraction(0))

@@ -1,0 +1,260 @@
+"""Intervals of quantiles, and of the distribution function, whatever the law of the records.
+
+A released point says where its rank is, not what lies around it. So the interval of a quantile is made of other points
+that were drawn: one whose rank is surely below what is asked for, and one whose rank is surely above. A point of N that
+is chosen with probability ∝ e^(-score/T) has a score of d or more with a probability of at most (N - 1) e^(-d/T), since
+one of the points has score 0. In recursive halving the cuts on either side were drawn before and are off as well, by
+their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512.
+
+The rank of the population's quantile in a table of n records is binomial, or beyond it where records are equal to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy
+
+from inbounds import _check
+from inbounds._check import Array
+from inbounds.derivations import Chosen
+from inbounds.grid.nodes import Node, find_rate
+from inbounds.inference.result import KINDS, require_release
+from inbounds.inference.spreads import Made
+from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.terms import Terms
+from inbounds.record.release import Kind, Release
+
+SECRET = "the bounds, since the number of records is secret and ranks cannot be told from the record"
+METHOD = "points drawn on either side, whose ranks are bounded"
+# Places of a point that is cut.
+_PARTS = 256
+# The share of ε of the quantile itself, where points on either side are drawn for its interval.
+OWN_SHARE = Fraction(2, 5)
+# Flanks are shares with so many decimals.
+_DECIMALS = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranks:
+    """How far the ranks of drawn points may be off, by the chance α that one is off further: Σ scale (reach + log 1/α).
+
+    A row for each point in order: a chance for each draw that it depends on.
+    """
+
+    scales: list[Array]
+    reaches: list[Array]
+    fixed: list[float]
+
+    def off(self, place: int, alpha: float) -> float:
+        """The distance in records that the rank of a point exceeds with a chance of at most α, on one side."""
+        scales = self.scales[place]
+        far = scales * (self.reaches[place] + np.log(len(scales) / alpha))
+        return float(far.sum()) + self.fixed[place]
+
+
+def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, rows: int) -> _Ranks:
+    made: dict[int, tuple[list[float], list[float], float]] = {}
+    for node in nodes:
+        scale = 1 / float(find_rate(node, spreads))
+        reach = np.log(points * (_PARTS if node.inner else 1))
+        scales, reaches, fixed = [scale], [reach], rows / (2 * _PARTS) if node.inner else 0.0
+        # What the cuts on either side are off by moves the rank that is asked for between them.
+        for other, weight in ((node.below, 1 - float(node.share)), (node.above, float(node.share))):
+            if other is not None and weight:
+                scales += [weight * one for one in made[other][0]]
+                reaches += made[other][1]
+                fixed += weight * made[other][2]
+        made[node.place] = scales, reaches, fixed
+    order = sorted(made)
+    return _Ranks(
+        [np.array(made[k][0]) for k in order], [np.array(made[k][1]) for k in order], [made[k][2] for k in order]
+    )
+
+
+def _read(release: Release) -> tuple[Chosen, _Ranks, int]:
+    way, rows = release.derivation, release.rows
+    if not isinstance(way, Chosen):
+        raise TypeError("release must be of quantiles")
+    if rows is None or way.groups > 1:
+        raise ValueError(
+            "the number of records is protected here, so that ranks cannot be told from the record; use "
+            "neighbours='substitute' and all records, or release counts of intervals with histogram"
+        )
+    certificate = release.certificate
+    parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
+    points = way.points
+    count = int(parts[0].move) + 1 if points is None else len(points)
+    return way, _ranks_of(way.nodes, [part.grid.scale.steps for part in parts], count, rows), rows
+
+
+def ranked(release: Release, alpha: float, population: bool) -> Made:
+    """claim:interval-quantile. The nearest drawn points that are surely on either side; otherwise the bounds.
+
+    Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
+    """
+    way = release.derivation
+    assert isinstance(way, Chosen)
+    low_end, high_end = way.ends(release.numeric_ends())
+    if release.rows is None or way.groups > 1:
+        count = len(way.shown) * way.groups
+        return np.full(count, low_end), np.full(count, high_end), SECRET, ()
+    _, ranks, rows = _read(release)
+    points = way.all_values(release.noisy)
+    shares = [float(share) for share in way.shares]
+    lower, upper = [], []
+    for place in way.shown:
+        share = shares[place]
+        below = [k for k in range(len(shares)) if _is_below(shares[k], share, ranks, k, rows, alpha / 2, population)]
+        mirrored = [1 - one for one in shares]
+        above = [
+            k for k in range(len(shares)) if _is_below(mirrored[k], 1 - share, ranks, k, rows, alpha / 2, population)
+        ]
+        lower.append(max([points[k] for k in below], default=low_end))
+        upper.append(min([points[k] for k in above], default=high_end))
+    return np.array(lower), np.array(upper), METHOD, ()
+
+
+def _is_below(drawn: float, asked: float, ranks: _Ranks, place: int, rows: int, alpha: float, population: bool) -> bool:
+    """Whether a point drawn for one share is below the quantile of a larger one, but for a chance of α."""
+    if drawn >= asked:
+        return False
+    scales = ranks.scales[place]
+    if len(scales) == 1 and not ranks.fixed[place]:
+        scale, reach = float(scales[0]), float(ranks.reaches[place][0])
+        return missed(drawn, asked, scale, reach, rows, population=population) <= alpha
+    if not population:
+        return drawn * rows + ranks.off(place, alpha) < asked * rows
+    least = float(scipy.stats.binom.ppf(alpha / 2, rows, asked)) - 1
+    return drawn * rows + ranks.off(place, alpha / 2) < least
+
+
+# Ranks of a sample that are looked at one by one; where there are more, some at a time.
+_MOST_RANKS = 4000
+
+
+def missed(drawn: float, asked: float, scale: float, reach: float, rows: int, *, population: bool) -> float:
+    """claim:flank-chance. A bound of the chance that a point drawn for one share is above the quantile of a larger one.
+
+    Its rank would have to be off by d = B - drawn · n, with B the rank of the quantile: of which the chance is at most
+    e^(reach - d/T). For the population B is binomial, or larger.
+    """
+    if not population:
+        return float(np.exp(min(0.0, reach - (asked - drawn) * rows / scale)))
+    law = scipy.stats.binom(rows, asked)
+    low, high = float(law.ppf(1e-12)), float(law.ppf(1 - 1e-12))
+    edges = np.unique(np.floor(np.linspace(low - 1, high, min(_MOST_RANKS, int(high - low) + 2))))
+    chances = np.diff(law.cdf(edges))
+    # Every rank of a step counts as its first one.
+    tails = np.exp(np.minimum(0.0, reach - (edges[:-1] + 1 - drawn * rows) / scale))
+    return float(chances @ tails) + 2e-12
+
+
+def add_flanks(shares: tuple[Fraction, ...], cover: Fraction | None, terms: Terms, points: int) -> tuple[Fraction, ...]:
+    """The share that was asked for with one on either side, as near as an interval of that confidence for the
+    population allows; without one where there is none in (0, 1)."""
+    if cover is None or terms.rows is None:
+        return shares
+    (share,) = shares
+    scale = 2 * terms.contributions / float(terms.epsilon * (1 - OWN_SHARE) / 2)
+    alpha, reach = float(1 - cover) / 2, float(np.log(points))
+    below = _find_flank(share, scale, reach, terms.rows, alpha)
+    above = _find_flank(1 - share, scale, reach, terms.rows, alpha)
+    return (*((below,) if below else ()), share, *((1 - above,) if above else ()))
+
+
+# Of public numbers alone.
+@lru_cache(maxsize=256)
+def _find_flank(share: Fraction, scale: float, reach: float, rows: int, alpha: float) -> Fraction | None:
+    """The largest share with a few decimals whose point is below the quantile but for a chance of α; None for none."""
+    low, high = 0, int(share * _DECIMALS)
+    asked = float(share)
+    if missed(1 / _DECIMALS, asked, scale, reach, rows, population=True) > alpha or high < 2:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = missed(middle / _DECIMALS, asked, scale, reach, rows, population=True) <= alpha
+        low, high = (middle, high) if fits else (low, middle)
+    return Fraction(low, _DECIMALS) if low else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distribution:
+    """A distribution function between limits, made of released quantiles; see `distribution`.
+
+    Attributes
+    ----------
+    points
+        The released points, in increasing order.
+    shares
+        The shares of records below them that were asked for.
+    lower, upper
+        Limits of the share of records at or below each point, and of that below it.
+    level
+        The confidence of all limits together.
+    kind
+        ``"population"`` or ``"noise"``, as for intervals.
+    """
+
+    points: Array
+    shares: Array
+    lower: Array
+    upper: Array
+    level: float
+    kind: str
+
+    def at(self, x: Any) -> tuple[Array, Array]:
+        """Limits of the share of records at or below numbers."""
+        x = np.asarray(x, float)
+        lower = np.concatenate([[0.0], self.lower])[np.searchsorted(self.points, x, side="right")]
+        upper = np.concatenate([self.upper, [1.0]])[np.searchsorted(self.points, x, side="right")]
+        return lower, upper
+
+
+def distribution(release: Release, level: float = 0.95, *, kind: Kind = "population") -> Distribution:
+    """claim:distribution-band. The distribution function of a column within a band, from its released quantiles.
+
+    The band holds for all points at once, whatever the law of the records. It costs nothing.
+
+    Parameters
+    ----------
+    release
+        A release of quantiles of a public number of records.
+    level
+        The confidence of the whole band.
+    kind
+        ``"population"`` for the population that the table is a sample of, ``"noise"`` for the table itself.
+
+    Returns
+    -------
+    Distribution
+        The points with their limits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the release is not of quantiles, or the number of records is protected.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> made = ib.quantile(list(range(1000)) * 20, q=[0.25, 0.5, 0.75], bounds=(0, 1000), epsilon=1)
+    >>> band = distribution(made, kind="noise")
+    >>> bool((band.lower <= band.shares).all() and (band.shares <= band.upper).all())
+    True
+    """
+    require_release(release, "release")
+    level, population = _check.level(level), _check.choice(kind, "kind", KINDS) == "population"
+    way, ranks, rows = _read(release)
+    alpha, sampled = 1 - level, 0.0
+    if population:
+        # Half for the noise, half for the sample (Dvoretzky, Kiefer and Wolfowitz 1956, Massart 1990).
+        alpha, sampled = alpha / 2, float(np.sqrt(np.log(4 / alpha) / (2 * rows)))
+    shares = np.array([float(share) for share in way.shares])
+    each = alpha / (2 * len(shares))
+    off = np.array([ranks.off(place, each) for place in range(len(shares))]) / rows + sampled
+    points = np.array(way.all_values(release.noisy))
+    return Distribution(points, shares, np.maximum(shares - off, 0), np.minimum(shares + off, 1), level, kind)

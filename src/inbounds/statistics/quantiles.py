@@ -1,0 +1,343 @@
+"""Quantiles of a column: points of a public grid that are chosen by their rank."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from math import isqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, Number
+from inbounds.derivations import Chosen
+from inbounds.grid.nodes import LARGEST_DENOMINATOR, Node, halve, keep_apart
+from inbounds.inference import intervals, quantiles
+from inbounds.inference.result import Interval
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.certified import choice_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.release import Release
+from inbounds.record.statistic import Statistic, Traits, register
+from inbounds.statistics.base import (
+    MOST_CELLS,
+    count_groups,
+    fields_of_groups,
+    keep,
+    keys_of,
+    labels_of,
+    numeric,
+    title_of,
+)
+from inbounds.statistics.drafts import make_draft
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Column, Levels, Numeric, Quantised, Steps
+
+# Steps of a grid, and quantiles of one release.
+MOST_STEPS = (1 << 16) - 1
+MOST_QUANTILES = 1000
+
+
+@register
+@explain_fields
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """One or several quantiles of a column, of all records or of each group; see `inbounds.quantile`.
+
+    >>> Quantile("age", q=(0.25, 0.5, 0.75), bounds=(0, 100)).title
+    'quantiles 0.25, 0.5, 0.75 of age'
+    """
+
+    column: str
+    q: Number | Sequence[Number]
+    bounds: Bounds
+    step: Number | None = None
+    cover: Number | None = None
+    missing: Missing | None = None
+    integer: bool = False
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
+    _column: Quantised = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "quantile"
+    traits: ClassVar[Traits] = Traits(meaning="centre")
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        given: Any = self.q
+        several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+        shares = check_shares(given if several else [given])
+        keep(self, q=shares if several else shares[0])
+        _keep_rules(self)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The shares of records below each quantile."""
+        kept: Any = self.q
+        return kept if isinstance(kept, tuple) else (kept,)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._column.column, *self._keys
+
+    @property
+    def title(self) -> str:
+        what = "quantiles" if isinstance(self.q, tuple) else "quantile"
+        listed = ", ".join(label_share(share) for share in self.shares[:9]) + (", ..." if len(self.shares) > 9 else "")
+        return title_of(f"{what} {listed} of {self.column}", self._keys)
+
+    @property
+    def axis_names(self) -> list[str]:
+        """The names of the axes of the value."""
+        return [key.name for key in self._keys] + (["q"] if isinstance(self.q, tuple) else [])
+
+    def present(self, table: Any) -> Any:
+        """The value in the column's own numbers: whole ones where it has those."""
+        return to_whole(table, self._column.column)
+
+    def numbers(self, terms: Terms) -> int:
+        return len(_drawn(self, terms)) * count_groups(self._keys)
+
+    def draft(self, terms: Terms) -> Draft:
+        labels = [[label_share(share) for share in self.shares]] if isinstance(self.q, tuple) else []
+        return _draft(self, terms, self.shares, [*labels_of(self._keys), *labels])
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+
+
+@register
+@explain_fields
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The median of a column, of all records or of each group; see `inbounds.median`.
+
+    >>> Median("age", bounds=(0, 100)).title
+    'median of age'
+    """
+
+    column: str
+    bounds: Bounds
+    step: Number | None = None
+    cover: Number | None = None
+    missing: Missing | None = None
+    integer: bool = False
+    by: By | None = None
+    levels: GroupLevels | None = None
+    by_missing: GroupPlace | None = None
+    other: GroupPlace | None = None
+    _column: Quantised = field(init=False, repr=False, compare=False)
+    _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "median"
+    traits: ClassVar[Traits] = Traits(meaning="centre")
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _keep_rules(self)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The share of records below it."""
+        return (Fraction(1, 2),)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._column.column, *self._keys
+
+    @property
+    def title(self) -> str:
+        return title_of(f"median of {self.column}", self._keys)
+
+    def present(self, table: Any) -> Any:
+        """The value in the column's own numbers: whole ones where it has those."""
+        return to_whole(table, self._column.column)
+
+    def numbers(self, terms: Terms) -> int:
+        return len(_drawn(self, terms)) * count_groups(self._keys)
+
+    def draft(self, terms: Terms) -> Draft:
+        return _draft(self, terms, self.shares, labels_of(self._keys))
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+
+
+def _keep_rules(statistic: "Quantile | Median") -> None:
+    """Check the fields that both have, and keep them as a record has them."""
+    given = statistic
+    column = numeric(given.column, given.bounds, given.missing, given.integer)
+    keys = keys_of(given.by, given.levels, given.by_missing, given.other)
+    made = cut_column(column, given.step)
+    if count_groups(keys) * (made.count + 1) > MOST_CELLS:
+        raise ValueError(
+            f"{count_groups(keys)} groups of {made.count + 1} points are more than {MOST_CELLS:,}; use a larger step="
+        )
+    cover = None if given.cover is None else _check.fraction(given.cover, "cover")
+    if cover is not None and not Fraction(1, 2) <= cover < 1:
+        raise ValueError(f"cover must be a confidence of at least 0.5 and below 1, got {_check.shown(given.cover)}")
+    if cover is not None and len(given.shares) > 1:
+        raise ValueError("cover= is for one quantile; the intervals of several are made of each other")
+    step = None if given.step is None else _check.fraction(given.step, "step")
+    rules = fields_of_groups(keys)
+    keep(statistic, **rules, bounds=column.ends, missing=column.spelled_missing, step=step, cover=cover)
+    keep(statistic, _column=made, _keys=keys)
+
+
+def check_shares(q: Sequence[Any]) -> tuple[Fraction, ...]:
+    """Shares in (0, 1) that increase, as fractions."""
+    shares = tuple(_check.fraction(one, "q") for one in q)
+    if not shares:
+        raise ValueError("q must have at least one number")
+    if not all(0 < share < 1 for share in shares):
+        raise ValueError(f"q must lie between 0 and 1, both excluded, got {_check.shown(q)}")
+    if any(a >= b for a, b in pairwise(shares)):
+        raise ValueError("q must increase, as in q=(0.25, 0.5, 0.75)")
+    if len(shares) > MOST_QUANTILES:
+        raise ValueError(f"q must have at most {MOST_QUANTILES} numbers, got {len(shares)}")
+    return shares
+
+
+def label_share(share: Fraction) -> str:
+    """A share as labels write it."""
+    return f"{float(share):g}"
+
+
+def to_whole(table: Any, column: Numeric) -> Any:
+    """Values of a column that has whole numbers."""
+    if not column.integer:
+        return table
+    return np.rint(table).astype(np.int64) if np.ndim(table) else round(table)
+
+
+def cut_column(column: Numeric, step: Any) -> Quantised:
+    """A column in the steps that were asked for, in its own, or in the finest round ones that are not too many."""
+    if step is not None:
+        exact = _check.fraction(step, "step")
+        count = column.width / exact if exact > 0 else Fraction(0)
+        if not (count.denominator == 1 and 1 <= count <= MOST_STEPS) or (column.integer and exact.denominator != 1):
+            whole = " and be whole" if column.integer else ""
+            raise ValueError(
+                f"step of {column.name!r} must divide the width of the bounds into at most {MOST_STEPS:,} parts{whole}"
+                f", got {_check.shown(step)}"
+            )
+        return Quantised(column, int(count))
+    if column.integer and column.width <= MOST_STEPS:
+        return Quantised(column, int(column.width))
+    return Quantised(column, _find_count(column))
+
+
+def _find_count(column: Numeric) -> int:
+    """The number of steps of 1, 2 or 5 times a power of ten, the smallest that fits; else as many as there may be."""
+    power = Fraction(1)
+    while column.width / power > MOST_STEPS:
+        power *= 10
+    while column.width / (power / 10) <= MOST_STEPS:
+        power /= 10
+    # From the finest that may do on; those of a column of whole numbers are whole.
+    for times in (Fraction(1, 5), Fraction(1, 2), 1, 2, 5, 10, 20, 50):
+        count = column.width / (power * times)
+        whole = not column.integer or (power * times).denominator == 1
+        if count.denominator == 1 and count <= MOST_STEPS and whole:
+            return int(count)
+    if column.integer:
+        raise ValueError(
+            f"bounds of {column.name!r} are more than {MOST_STEPS:,} whole numbers apart: give a step= that divides "
+            "their width, or bounds with a round width"
+        )
+    return MOST_STEPS
+
+
+def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[Fraction, ...]:
+    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each."""
+    return quantiles.add_flanks(statistic.shares, statistic.cover, terms, statistic._column.count + 1)  # type: ignore[arg-type]
+
+
+def _draft(
+    statistic: "Quantile | Median", terms: Terms, asked: Sequence[Fraction], axes: Sequence[Sequence[str]]
+) -> Draft:
+    shares, keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
+    if statistic.cover is not None and (terms.rows is None or keys):
+        raise ValueError(
+            "cover= needs a public number of records: neighbours='substitute', all records and no groups; release "
+            "several q= and read the intervals off them"
+        )
+    own = None if statistic.cover is None else asked[0]
+    groups, bounds = count_groups(keys), column.column
+    grid = bounds.lower, column.step, column.count
+    shape = (*(len(key.labels) for key in keys), column.count + 1)
+    known = None if terms.rows is None else terms.rows if not keys else max(1, terms.rows // (4 * groups))
+
+    def exact(cells: Cells) -> Exact:
+        return counts_of(cells, shape).reshape(groups, -1)
+
+    way = Chosen(shares, tuple(shares.index(share) for share in asked), groups, known, apart=own is not None)
+    draft = make_draft(
+        statistic,
+        terms,
+        way,
+        choice_laws(statistic, terms, grid, shares, own=own, grouped=bool(keys)),
+        Request((*keys, Steps(column))),
+        exact,
+        bounds=[(bounds.lower, bounds.upper)] * (len(shares) * groups),
+        columns=[column, *keys],
+        units=[Fraction(1)] * (len(shares) * groups),
+        axes=axes,
+    )
+    return replace(draft, nodes=way.nodes)
+
+
+def choice_laws(
+    statistic: Statistic,
+    terms: Terms,
+    grid: tuple[Fraction, Fraction, int],
+    shares: tuple[Fraction, ...],
+    *,
+    own: Fraction | None = None,
+    grouped: bool = False,
+) -> Certificate | Composition:
+    """The laws of points for some shares, one for each depth of their draws; apart from each other around an ``own``.
+
+    claim:quantile-sensitivity. With a share q of the records of a draw, a record that comes or goes moves the score of
+    every place by at most max(q, 1-q), or by that part of it that the draw has of the record. At one depth a record is
+    in one draw, or its parts in several add up to one; a substituted record leaves one and enters another. In the first
+    draw, and without groups, a substituted record stays where it is, and moves scores by at most 1; so does one that
+    comes into a selection or leaves it.
+    """
+    nodes = halve(shares) if own is None else keep_apart(shares)
+    if any(node.share.denominator > LARGEST_DENOMINATOR for node in nodes):
+        raise ValueError("q has too many digits: use shares with a few decimals, as in 0.25")
+    split = share_depths(nodes) if own is None else share_flanks(shares, own)
+    parts = []
+    for depth, part in enumerate(split):
+        moved, draws = _most_moved(nodes, depth), 2 if terms.neighbours == "substitute" else 1
+        if (depth == 0 or own is not None) and terms.neighbours == "substitute" and not grouped:
+            moved, draws = Fraction(1), 1
+        parts.append(choice_law(statistic.name, terms, grid, moved * terms.contributions, draws, part))
+    return parts[0] if len(parts) == 1 else compose(parts, terms.epsilon)
+
+
+def _most_moved(nodes: Sequence[Node], depth: int) -> Fraction:
+    """The most that a record moves scores at some depth, in a draw of that depth or one that has it to itself."""
+    used = [node for node in nodes if node.depth <= depth <= node.last]
+    return max(max(node.share, 1 - node.share) for node in used)
+
+
+def share_depths(nodes: Sequence[Node]) -> list[Fraction]:
+    """How the depths share ε: in proportion to the root of their number of draws, which is near to the best."""
+    counts = [sum(node.depth == depth for node in nodes) for depth in range(1 + max(node.depth for node in nodes))]
+    weights = [isqrt(10_000 * count) for count in counts]
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def share_flanks(shares: Sequence[Fraction], own: Fraction) -> list[Fraction]:
+    """How a quantile shares ε with the points that are drawn for its interval; none is left where there are fewer."""
+    weights = [quantiles.OWN_SHARE if share == own else (1 - quantiles.OWN_SHARE) / 2 for share in shares]
+    return [weight / sum(weights) for weight in weights]
