@@ -39,9 +39,13 @@ def session(mode):
     from pyspark.sql import SparkSession
 
     if mode == "connect":
-        return SparkSession.builder.remote("local[2]").getOrCreate()
+        made = SparkSession.builder.remote("local[2]").getOrCreate()
+        # 200 tasks for a handful of rows are most of the time.
+        made.conf.set("spark.sql.shuffle.partitions", "3")
+        return made
     made = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     made = made.config("spark.driver.bindAddress", "127.0.0.1").config("spark.driver.host", "127.0.0.1")
+    made = made.config("spark.sql.shuffle.partitions", "3")
     return made.config("spark.sql.adaptive.enabled", "false").getOrCreate()
 
 

@@ -20,7 +20,6 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with_java(Path(folder))
         spark = session("classic")
-        spark.conf.set("spark.sql.shuffle.partitions", "2")
         failed = False
         for source in ("Spark", "Spark, Parquet of other types"):
             pairs, faults = neighbours.attack(source, bases=bases, variants=variants, seed=4)

@@ -162,12 +162,17 @@ SPARK = textwrap.dedent(
     from pyspark.sql import SparkSession, functions as F
     from inbounds.tables.engine import tally
     from inbounds.tables.sources import read
+    from tests.engines.places import QUICK_JAVA
     from tests.engines.test_faults import AGE, ASKED
 
     spark = (
         SparkSession.builder.master("local-cluster[2,1,600]")
         .config("spark.executor.memory", "512m").config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        .config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "3")
+        .config("spark.driver.extraJavaOptions", QUICK_JAVA).config("spark.executor.extraJavaOptions", QUICK_JAVA)
+        # The parts that were lost are asked for once more, not for a quarter of a minute.
+        .config("spark.shuffle.io.maxRetries", "1").config("spark.shuffle.io.retryWait", "100ms").getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
     spark.range(10, numPartitions=2).count()

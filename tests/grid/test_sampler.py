@@ -6,6 +6,7 @@ import sys
 from collections import Counter, defaultdict
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -41,6 +42,9 @@ def every_path(draw, monkeypatch, depth):
 
     for module in (geometric, sides, joint, staircase):
         monkeypatch.setattr(module, "bits", bits)
+        # A function of its arguments, and thousands of paths ask for the same few.
+        if hasattr(module, "exp_minus"):
+            monkeypatch.setattr(module, "exp_minus", cache(exp_minus))
     while pending:
         path = pending.pop()
         given[:], used[:] = reversed(path), ()

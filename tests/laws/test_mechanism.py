@@ -1,6 +1,7 @@
 """One contract for every noise × bounding pair, against quadrature, and what is special about a few."""
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 
 import mpmath as mp
@@ -17,13 +18,12 @@ QUANTITIES = ("mean", "bias", "variance", "mse")
 CASES = 240
 
 
-def disagreements(seed: int, count: int, tolerance: float = 1e-10) -> list[str]:
+def disagreements(seed: int, count: int, tolerance: float = 1e-10) -> Iterator[str]:
     """Cases in which a moment differs from quadrature by more than the tolerance, relative to itself.
 
     Below 1e-18 of the noise's own size the reference, a difference of integrals, has no digits left.
     """
     rng = np.random.default_rng(seed)
-    found = []
     for _ in range(count):
         mechanism, s = random_case(rng)
         reference = Reference(mechanism, s).moments()
@@ -31,26 +31,25 @@ def disagreements(seed: int, count: int, tolerance: float = 1e-10) -> list[str]:
             got, want = float(getattr(mechanism, name)(s)), reference[name]
             floor = 1e-18 * mechanism.noise.efold ** (1 if name in ("mean", "bias") else 2)
             if not abs(got - want) <= tolerance * abs(want) + floor:
-                found.append(f"{name} of {mechanism} at {s!r}: {got} but {mp.nstr(want, 20)}")
-    return found
+                yield f"{name} of {mechanism} at {s!r}: {got} but {mp.nstr(want, 20)}"
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_moments_against_quadrature(seed):
-    assert disagreements(seed, CASES // 8) == []
+    assert list(disagreements(seed, CASES // 8)) == []
 
 
 @pytest.mark.parametrize("factor", [1 + 1e-9, 1 - 1e-9])
 def test_the_comparison_sees_an_error_of_1e_9(factor, monkeypatch):
     original = Laplace.excess_moment
     monkeypatch.setattr(Laplace, "excess_moment", lambda self, k, t, w: original(self, k, t, w) * factor ** (k + 1))
-    assert disagreements(0, 60)
+    assert any(disagreements(0, 60))
 
 
 def test_the_comparison_sees_the_misprinted_atom(monkeypatch):
     monkeypatch.setattr(bounding, "_weighted", lambda d, k, noise, at: np.where(np.isinf(d), 0, d**k * noise.cdf(at)))
     with np.errstate(invalid="ignore"):
-        assert disagreements(1, 60)
+        assert any(disagreements(1, 60))
 
 
 @pytest.mark.parametrize("seed", range(4))
