@@ -25,6 +25,7 @@ LIBRARIES = {
     "python_calamine": "an optional extra",
     "rich": "only a terminal needs it",
     "scipy": "takes long to load",
+    "xlsxwriter": "an optional extra",
     "vl_convert": "only a picture needs it, and it takes long to load",
 }
 # Module -> what else it imports late.
@@ -32,15 +33,15 @@ OTHERS = {
     # A command loads what it needs, so that `inbounds --help` is quick.
     "audit.command": {"inbounds", "inbounds.audit.events", "inbounds.audit.sources"},
     "cli.check": {"inbounds"},
+    "cli.export": {"inbounds"},
     "cli.commands": {
         "inbounds",
         "inbounds.ledger",
         "inbounds.plan.plan",
         "inbounds.plan.template",
         "inbounds.report.files",
-        "inbounds.studies",
-        "inbounds.studies.covariance",
     },
+    "cli.study": {"inbounds.studies", "inbounds.studies.covariance"},
     "cli.terminal": {"inbounds.ledger"},
     "studies.laboratory": {"inbounds.studies"},
     # SQLite is loaded where there is a ledger, the report where one is written.

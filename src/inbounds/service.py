@@ -15,6 +15,8 @@ from inbounds.plan.check import check
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError
+from inbounds.report.exports import FORMS as FORMS
+from inbounds.report.exports import export
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.report.lines import Line, list_lines
 from inbounds.report.rows import collect_sections
@@ -114,6 +116,11 @@ def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
+
+
+def export_record(path: Path, form: str) -> bytes:
+    """Read a record, prove it again, and write its numbers in one of `FORMS`: the bytes of a file."""
+    return export(verify_record(path), form)
 
 
 def describe_values(releases: Releases) -> list[Line]:

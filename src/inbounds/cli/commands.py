@@ -20,9 +20,10 @@ from inbounds._mistakes import FileError
 from inbounds._text import to_json, visible
 from inbounds.audit.command import audit
 from inbounds.cli.check import check
+from inbounds.cli.export import export
+from inbounds.cli.study import study
 from inbounds.cli.terminal import (
     announce_look_alikes,
-    parse_whole,
     progress_bar,
     say,
     say_prose,
@@ -309,59 +310,9 @@ def demo(
 
 
 app.command(short_help="for the curator: what a plan's rules would do with its table")(check)
+app.command(short_help="numbers of a record for Excel, LaTeX and others")(export)
 app.command(short_help="test the library's own mechanisms")(audit)
-
-
-@app.command(short_help="the paper's studies, or your own")
-def study(
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="STUDY",
-            help="covariance or proportions (the paper's studies), paper (both), or FILE.toml (your own)",
-        ),
-    ],
-    out: Annotated[Path, typer.Option(help="folder for tables, figures and claims")],
-    reps: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="repetitions of every setting; by default the file's, or 10000"),
-    ] = None,
-    seed: Annotated[
-        str | None, typer.Option(metavar="S", help="seed of all random numbers; by default the file's, or 1")
-    ] = None,
-    workers: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="number of threads, by default one per core; results do not depend on it"),
-    ] = None,
-    undefined: Annotated[
-        str | None,
-        typer.Option(
-            metavar="omit|zero",
-            help="covariance studies: correlations with a released variance of zero are left out, or count as 0",
-        ),
-    ] = None,
-    figures: Annotated[bool, typer.Option(help="draw the figures (PNG and SVG)")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="list on standard output what was written")] = False,
-) -> None:
-    """Run simulations in which the true values are known: the paper's studies, or your own.
-
-    Writes a tidy table (CSV and Parquet) and figures. For the paper's studies it also writes all 32 findings of the
-    paper, each with a verdict that is computed from the tables (claims.csv, claims.html). To resume an interrupted run,
-    give the same command again. See docs/studies.md.
-
-    Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
-    """
-    from inbounds.studies import laboratory
-    from inbounds.studies.covariance import UNDEFINED
-
-    if undefined is not None:
-        choice(undefined, "--undefined", UNDEFINED)
-    count, start, threads = parse_whole(reps, "--reps"), parse_whole(seed, "--seed"), parse_whole(workers, "--workers")
-    with progress_bar("simulating") as progress:
-        order = laboratory.Order(out, count, start, threads, undefined, figures)
-        report = laboratory.conduct(what, order, progress=progress, say=say)
-    if as_json:
-        show(to_json(report))
+app.command(short_help="the paper's studies, or your own")(study)
 
 
 def main() -> None:

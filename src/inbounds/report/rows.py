@@ -25,6 +25,8 @@ HEADS = (
     *("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note"),
     *("rounded", "quality"),
 )
+# The columns that hold names from a plan.
+_NAMES = (HEADS.index("release"), HEADS.index("cell"))
 _WHY = "not available: a released variance is 0"
 
 
@@ -158,27 +160,22 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
     """
     yield ",".join(HEADS) + "\n"
     for section in sections:
-        kind = "" if section.interval is None else f"{section.interval.level:g} {section.interval.kind}"
-        clock = section.release.clock
-        for row in section.rows():
-            # Dates and times are written as such, errors in days or seconds.
-            figures = (row.value, row.lower, row.upper)
-            value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
+        for fields in list_fields(section):
             line = io.StringIO()
-            fields = [
-                csv_cell(section.name),
-                section.release.statistic.name,
-                csv_cell(row.cell),
-                value,
-                lower,
-                upper,
-                kind,
-                row.rmse,
-                row.bias,
-                section.release.epsilon,
-                _WHY if value is None else "",
-                section.write(row),
-                row.estimate.quality,
-            ]
-            csv.writer(line, lineterminator="\n").writerow(["" if field is None else field for field in fields])
+            cells = [csv_cell(field) if i in _NAMES else field for i, field in enumerate(fields)]
+            csv.writer(line, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
             yield line.getvalue()
+
+
+def list_fields(section: Section) -> Iterator[list[Any]]:
+    """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
+    kind = "" if section.interval is None else f"{section.interval.level:g} {section.interval.kind}"
+    release, clock = section.release, section.release.clock
+    for row in section.rows():
+        # Dates and times are written as such, errors in days or seconds.
+        figures = (row.value, row.lower, row.upper)
+        value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
+        yield [
+            *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
+            *(release.epsilon, _WHY if value is None else "", section.write(row), row.estimate.quality),
+        ]

@@ -1,0 +1,98 @@
+"""Exports: read back by another library, with all digits, and no name of a plan as a formula or a command."""
+
+import csv
+import io
+import re
+import sys
+
+import pytest
+from python_calamine import CalamineWorkbook
+
+import inbounds as ib
+from inbounds.report.exports import escape_latex, export, to_latex
+from inbounds.report.rows import HEADS, collect_sections
+
+EVIL = "=cmd|' /C calc'!A0"
+COMMAND = r"\input{/etc/passwd} 50% & $x^2_3$ {~#}"
+
+
+@pytest.fixture(scope="module")
+def made():
+    table = {"x": [1.0, 2.0, 3.0] * 100, "g": [EVIL, COMMAND, "c"] * 100}
+    releases = {
+        EVIL: ib.mean(table, "x", bounds=(0, 10), epsilon=2),
+        COMMAND: ib.proportions(table, "g", levels=[EVIL, COMMAND, "c"], epsilon=2),
+    }
+    return ib.Releases(releases, dataset="http://example.org")
+
+
+def test_a_workbook_has_the_columns_and_digits_of_the_csv_file(made):
+    book = CalamineWorkbook.from_filelike(io.BytesIO(export(made, "xlsx")))
+    assert book.sheet_names == ["summary", "values"]
+    heads, *rows = book.get_sheet_by_name("values").to_python()
+    lines = list(csv.DictReader(io.StringIO(export(made, "csv").decode())))
+    assert tuple(heads) == HEADS
+    # Excel's own files have 16 digits.
+    assert [row[3] for row in rows] == pytest.approx([float(line["value"]) for line in lines], rel=1e-15)
+    assert [row[0] for row in rows] == [EVIL, COMMAND, COMMAND, COMMAND]
+    # In the CSV file a spreadsheet must not take it as a formula.
+    assert lines[0]["release"] == f"'{EVIL}"
+    assert [row[12] for row in rows] == [line["quality"] for line in lines]
+    summary = book.get_sheet_by_name("summary").to_python()
+    (line,) = [row for row in summary if row[0] == EVIL]
+    assert line[2] == pytest.approx(made[EVIL].value, rel=1e-15)
+
+
+def test_a_workbook_has_no_formula_and_no_link_and_is_the_same_each_time(made):
+    import zipfile
+
+    first = export(made, "xlsx")
+    assert first == export(made, "xlsx")
+    with zipfile.ZipFile(io.BytesIO(first)) as file:
+        texts = {name: file.read(name).decode() for name in file.namelist()}
+    sheets = "".join(text for name, text in texts.items() if "worksheets" in name)
+    assert "<f>" not in sheets
+    assert "hyperlink" not in sheets
+
+
+def test_without_the_extra_it_says_what_to_install(made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(ImportError, match=re.escape("pip install 'inbounds[excel]'")):
+        export(made, "xlsx")
+
+
+def test_tables_for_latex(made):
+    text = to_latex(made, collect_sections(made))
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2
+    body = "\n".join(line for line in text.split("\n") if not line.startswith("%"))
+    commands = set(re.findall(r"\\([A-Za-z]+)", body))
+    known = {"begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "pm", "varepsilon"}
+    assert commands <= known | {"textbackslash", "textasciicircum", "textasciitilde", "textbar", "textless"}
+    for line in body.split("\n"):
+        # Each row has three cells, whatever is in its names.
+        if line.endswith(r"\\"):
+            assert len(re.findall(r"(?<!\\)&", line)) == 2
+        assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0
+        assert not re.search(r"(?<!\\)[%#_]", line)
+
+
+@pytest.mark.parametrize("sign", list("\\&%$#_{}~^"))
+def test_every_sign_of_latex_is_escaped(sign):
+    assert escape_latex(f"a{sign}b") != f"a{sign}b"
+    assert escape_latex("ab 1.5") == "ab 1.5"
+
+
+def test_the_command(made, tmp_path, monkeypatch, capsys):
+    from inbounds.cli import commands
+
+    (tmp_path / "release.json").write_text(made.to_json())
+    out = tmp_path / "x.tex"
+    call = ["inbounds", "export", str(tmp_path / "release.json"), "--as", "latex", "--out", str(out)]
+    monkeypatch.setattr(sys, "argv", call)
+    for status, said in ((0, "is written"), (2, "exists already")):
+        with pytest.raises(SystemExit) as ended:
+            commands.main()
+        assert ended.value.code == status
+        assert said in capsys.readouterr().err
+    again = ib.Releases.from_json(made.to_json())
+    assert out.read_text() == to_latex(again, collect_sections(again))
