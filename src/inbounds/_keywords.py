@@ -27,6 +27,8 @@ _MEANINGS = {
     "it is true count. How many those are is secret.",
     "derive": 'Columns that are computed from other columns of the record, as in `{"late": "delay > 15"}`: '
     "conditions, with the levels true and false, or numbers.",
+    "time_zone": 'The zone by whose clock times with a zone are told, as in `"Europe/Berlin"`. Times without a zone '
+    "are taken as they are.",
     "epsilon": "The privacy budget to spend. Decimals are taken as written: 0.1 is 1/10.",
     "missing": 'What a missing value counts as. `"skip"` leaves the record out, `"level"` makes missing values a level '
     "of their own. Without it, a table with missing values is refused.",

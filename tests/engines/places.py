@@ -195,6 +195,8 @@ SQL_TYPES = {
     pl.Boolean: "boolean",
     pl.String: "text",
     pl.Date: "date",
+    pl.Datetime("us"): "timestamp",
+    pl.Datetime("us", "UTC"): "timestamptz",
 }
 
 

@@ -83,8 +83,8 @@ SAME_EVERYWHERE = {
     "other sizes": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1, rows=4),
         TABLE,
-        "rows=4 was given, but the table has another number of rows; correct it, or protect the number with "
-        "neighbours='add-remove'",
+        "rows=4 was given, but the table has another number of rows; correct it, hand over the whole table "
+        "with where= if it was filtered, or protect the number with neighbours='add-remove'",
     ),
     "missing": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1),

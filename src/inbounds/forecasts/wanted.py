@@ -8,14 +8,12 @@ from typing import Any
 from inbounds import _check
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
-from inbounds.record.selection import draft_statistic, select
+from inbounds.record.selection import SELECTION, draft_statistic, select
 from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.tables.request import MOST_ROWS
 
 # The keywords of the terms of a release, which all statistics have.
 TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
-# And those that say which records it is of.
-SELECTION = ("where", "derive")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

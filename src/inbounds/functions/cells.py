@@ -47,6 +47,7 @@ def histogram(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records with each level, or in each interval between two edges.
@@ -78,7 +79,11 @@ def histogram(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -102,6 +107,7 @@ def proportions(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -135,7 +141,11 @@ def proportions(
         denominator=denominator,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -155,6 +165,7 @@ def crosstab(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records with each combination of levels of several columns.
@@ -171,5 +182,9 @@ def crosstab(
     """
     statistic = Crosstab(levels=levels, edges=edges, repair=repair, missing=missing, other=other)
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )

@@ -47,6 +47,7 @@ def covariance(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample covariance matrix (denominator n - 1) of the columns that have bounds.
@@ -72,7 +73,11 @@ def covariance(
     """
     statistic = Covariance(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -92,6 +97,7 @@ def correlation(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The correlation matrix, computed from released covariances; see `covariance`.
@@ -104,7 +110,11 @@ def correlation(
     """
     statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -122,6 +132,7 @@ def moments(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """Means and the covariance matrix of the columns that have bounds, and all that follows from them, in one draw.
@@ -137,7 +148,7 @@ def moments(
     """
     statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
     )
 
 
@@ -159,6 +170,7 @@ def kendall(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The matrix of Kendall's tau (tau-a) of columns whose values have an order.
@@ -188,7 +200,11 @@ def kendall(
         bounds=bounds, edges=edges, levels=levels, bins=bins, repair=repair, missing=missing, other=other
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -213,6 +229,7 @@ def pooled_covariance(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The pooled covariance matrix within groups; see `pooled_variance` and `covariance`.
@@ -235,5 +252,9 @@ def pooled_covariance(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )

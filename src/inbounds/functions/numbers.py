@@ -52,6 +52,7 @@ def mean(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -80,7 +81,11 @@ def mean(
         denominator=denominator,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -103,6 +108,7 @@ def sum(  # noqa: A001
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sum of a column. If the number of rows n is public, it lies within n times the bounds.
@@ -122,7 +128,11 @@ def sum(  # noqa: A001
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -144,6 +154,7 @@ def count(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The number of records that have a level, or, with ``by``, the number of records in each group.
@@ -165,7 +176,11 @@ def count(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -187,6 +202,7 @@ def proportion(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
     denominator: int | None = None,
 ) -> Release:
@@ -209,7 +225,11 @@ def proportion(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -234,6 +254,7 @@ def variance(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample variance (denominator n - 1), between 0 and the largest variance of n numbers within the bounds.
@@ -260,7 +281,11 @@ def variance(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -285,6 +310,7 @@ def standard_deviation(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The sample standard deviation, by the way that has the smaller error on average over the bounds.
@@ -310,7 +336,11 @@ def standard_deviation(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )
 
 
@@ -334,6 +364,7 @@ def pooled_variance(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The pooled variance within J groups: Σ_j Σ (x - mean_j)² / (n - J).
@@ -358,5 +389,9 @@ def pooled_variance(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions, bounding), rows, ledger
+        data,
+        select(statistic, where, derive, time_zone),
+        Terms.of(epsilon, neighbours, contributions, bounding),
+        rows,
+        ledger,
     )

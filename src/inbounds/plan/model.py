@@ -66,6 +66,9 @@ class Data(Part):
         "substitute", description="how neighbouring tables differ: one record is changed, or one is added or removed"
     )
     where: str | None = Field(None, description="a condition for all releases; see release.where")
+    time_zone: StrictStr | None = Field(
+        None, description="the zone by whose clock times with a zone are told, such as 'Europe/Berlin' or 'UTC'"
+    )
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="the most rows that one person may have")
 
     @property

@@ -33,6 +33,7 @@ from inbounds.record.selection import draft_statistic
 from inbounds.record.statistic import Statistic, find_statistic, registered
 from inbounds.road.run import Place
 from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
+from inbounds.tables.zones import check_zone
 
 # Keywords of statistics that a plan has in the rules of its columns, not in its releases.
 _NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
@@ -193,6 +194,7 @@ class Plan(Part):
             )
         try:
             _ = self.data.written
+            _ = self.data.time_zone is None or check_zone(self.data.time_zone)
         except (ValueError, TypeError) as error:
             key, _, rule = str(error).partition(" ")
             yield "data", f"data.{key}: {rule}"
@@ -275,7 +277,7 @@ class Plan(Part):
         """All that the drafts depend on."""
         data, budget = self.data, self.budget
         terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
-        return *terms, data.where, dict(self.derive), dict(self.columns), tuple(self.release)
+        return *terms, data.where, data.time_zone, dict(self.derive), dict(self.columns), tuple(self.release)
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
@@ -363,7 +365,7 @@ class Plan(Part):
         }
         made |= group_keywords(item, self.columns)
         made |= {"where": combine_conditions(self.data.where, item.where), "derive": dict(self.derive) or None}
-        made |= {name: getattr(item, name) for name in _OWN}
+        made |= {"time_zone": self.data.time_zone, **{name: getattr(item, name) for name in _OWN}}
         made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
         return {name: value for name, value in made.items() if value is not None}
 

@@ -39,13 +39,15 @@ class Unit:
 class Terms:
     """The privacy terms of a release, and the public number of rows.
 
-    ``rows`` is None if the number of rows is protected (``neighbours="add-remove"``) or not yet known.
+    ``rows`` is None if the number of rows is protected (``neighbours="add-remove"``) or not yet known. ``counted`` says
+    that nobody stated it: it was counted in a query, which may have been filtered.
     """
 
     guarantee: Guarantee
     unit: Unit = field(default_factory=Unit)
     bounding: Bounding = "bit"
     rows: int | None = None
+    counted: bool = False
 
     @classmethod
     def of(
@@ -95,18 +97,23 @@ class Terms:
             "contributions": self.unit.contributions,
             "bounding": self.bounding,
             "rows": self.rows,
+            **({"rows_counted": True} if self.counted else {}),
         }
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> "Terms":
         """Read what `to_dict` wrote. Raises a `ValueError` or `TypeError` for anything else."""
         rest = {name: body[name] for name in ("neighbours", "contributions", "bounding", "rows")}
-        guarantee = parse_guarantee({name: value for name, value in body.items() if name not in rest})
+        counted = body.get("rows_counted", False)
+        others = {name: value for name, value in body.items() if name not in (*rest, "rows_counted")}
+        guarantee = parse_guarantee(others)
         if guarantee.epsilon > _LARGEST_EPSILON:
             raise ValueError("epsilon must be at most 1e6")
         rows = None if rest["rows"] is None else _check.integer(rest["rows"], "rows", least=1)
         bounding = _check.choice(rest["bounding"], "bounding", BOUNDINGS)
-        made = cls(guarantee, Unit(rest["neighbours"], rest["contributions"]), bounding, rows)  # type: ignore[arg-type]
-        if (rows is None) != made.protects_rows:
+        made = cls(guarantee, Unit(rest["neighbours"], rest["contributions"]), bounding, rows, counted)  # type: ignore[arg-type]
+        if (rows is None) != made.protects_rows or (counted and rows is None):
             raise ValueError("the rows do not fit the neighbour relation")
+        if made.to_dict() != body:
+            raise ValueError("the terms are not written the way inbounds writes them")
         return made

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from inbounds.record.selection import find_zone
+
 if TYPE_CHECKING:
     from inbounds.record.release import Release
 
@@ -15,9 +17,20 @@ _UNDETERMINED = (
 )
 
 
+# Of a lazy table or a query whose number of rows nobody stated.
+PUBLIC_SIZE = (
+    "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use "
+    "where=, or protect the number with neighbours='add-remove'; rows= states that it is public"
+)
+_CLOCK = "times are by the clock of {}"
+
+
 def list_own_notes(release: "Release") -> tuple[str, ...]:
-    """Notes that groups are not protected, or that correlations are not available and what would help."""
-    public = (_PUBLIC_SIZES,) if release.keeps_groups else ()
+    """Notes on what is not protected, on the clock of times, and on correlations that are not available."""
+    public: tuple[str, ...] = (_PUBLIC_SIZES,) if release.keeps_groups else ()
+    public += (PUBLIC_SIZE,) if release.terms.counted else ()
+    zone = find_zone(release.statistic)
+    public += (_CLOCK.format(zone),) if zone is not None else ()
     columns = release.undetermined()
     if columns is None:
         return public

@@ -8,7 +8,7 @@ A selection is made of one record at a time: a condition (``where``), and column
 Columns may be derived from others by an expression, which is public and part of the record.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +34,7 @@ from inbounds.tables.schema import (
     Steps,
     list_read,
 )
+from inbounds.tables.zones import check_zone
 
 if TYPE_CHECKING:
     from inbounds.inference.result import Interval
@@ -41,16 +42,22 @@ if TYPE_CHECKING:
     from inbounds.record.release import Release
 
 
+# The keywords that say which records a statistic is of, and how they are read; those of `select`, in their order.
+SELECTION = ("where", "derive", "time_zone")
+
+
 @dataclass(frozen=True, slots=True)
 class Selected:
     """A statistic of the records for which ``where`` is true, with columns that are derived from others.
 
-    ``derive`` has an expression for each derived column; those that nothing reads are left out.
+    ``derive`` has an expression for each derived column; those that nothing reads are left out. ``time_zone`` is the
+    zone by whose clock instants are told; it is left out where no dates or times are read.
     """
 
     inner: Statistic
     where: str | None = None
     derive: Mapping[str, str] | None = None
+    time_zone: str | None = None
     _where: Expression | None = field(init=False, repr=False, compare=False)
     _derived: Mapping[str, Expression] = field(init=False, repr=False, compare=False)
 
@@ -62,7 +69,13 @@ class Selected:
         derived = _parse_derived(self.derive, declared, rules)
         where = None if self.where is None else _parse_condition(self.where, self.derive or {}, declared)
         texts = FrozenMap({name: one.text for name, one in derived.items()}) if derived else None
-        for name, value in {"derive": texts, "_where": where, "_derived": derived}.items():
+        zone = None if self.time_zone is None else check_zone(self.time_zone)
+        formulas = [*derived.values(), *([] if where is None else [where])]
+        timed = any(getattr(rule, "clock", None) and rule.name not in derived for rule in rules)
+        zone = zone if timed or any("time" in one.columns.values() for one in formulas) else None
+        where = None if where is None else replace(where, zone=zone)
+        derived = {name: replace(one, zone=zone) for name, one in derived.items()}
+        for name, value in {"derive": texts, "time_zone": zone, "_where": where, "_derived": derived}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "where", None if where is None else where.text)
 
@@ -79,7 +92,7 @@ class Selected:
     @property
     def inputs(self) -> tuple[Column, ...]:
         """The columns of the table that it reads."""
-        rules = [_with_formula(column, self._derived) for column in self.inner.inputs]
+        rules = [self.complete(column) for column in self.inner.inputs]
         return list_read([*rules, Condition(self._where)])
 
     @property
@@ -102,6 +115,13 @@ class Selected:
         """The derived columns."""
         return self._derived
 
+    def complete(self, rule: Any) -> Any:
+        """The rule of a column with its formula, if it is derived, and with the zone of its times."""
+        formula = self._derived.get(rule.name)
+        if formula is not None:
+            return replace(rule, formula=formula)
+        return replace(rule, zone=self.time_zone) if self.time_zone and getattr(rule, "clock", None) else rule
+
     def numbers(self, terms: Terms) -> int:
         """How many noisy numbers it is made of."""
         return self.inner.numbers(terms)
@@ -115,25 +135,30 @@ class Selected:
         return self.inner.interval(release, level, kind, variance)
 
 
-def select(statistic: Statistic, where: Any = None, derive: Any = None) -> Statistic:
+def select(statistic: Statistic, where: Any = None, derive: Any = None, time_zone: Any = None) -> Statistic:
     """A statistic of the records for which ``where`` is true; the statistic itself where nothing is selected."""
-    if where is None and not derive:
+    if where is None and not derive and time_zone is None:
         return statistic
-    made = Selected(statistic, where, derive)
+    made = Selected(statistic, where, derive, time_zone)
+    plain = made.where is None and not made.derived and made.time_zone is None
     # A statistic in all but that its name is its inner one's.
-    return statistic if made.where is None and not made.derived else cast(Statistic, made)
+    return statistic if plain else cast(Statistic, made)
 
 
 def list_rules(statistic: Statistic) -> tuple[Ruled, ...]:
     """The columns of a statistic with their rules as the user gave them; derived ones have their formula."""
-    derived = statistic.derived if isinstance(statistic, Selected) else {}
     rules = [column for column in plain_statistic(statistic).inputs if not isinstance(column, Operand)]
-    return tuple(_with_formula(rule, derived) for rule in rules)
+    return tuple(statistic.complete(rule) for rule in rules) if isinstance(statistic, Selected) else tuple(rules)
 
 
 def plain_statistic(statistic: Statistic) -> Statistic:
     """The statistic without its selection."""
     return statistic.inner if isinstance(statistic, Selected) else statistic
+
+
+def find_zone(statistic: Statistic) -> str | None:
+    """The zone by whose clock times are told, where one was declared."""
+    return statistic.time_zone if isinstance(statistic, Selected) else None
 
 
 def is_selection(statistic: Statistic) -> bool:
@@ -155,16 +180,16 @@ def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
     record changes the counted cells by what it adds to them, or takes away, or both.
     """
     inner = plain_statistic(statistic)
-    derived = statistic.derived if isinstance(statistic, Selected) else {}
     if not is_selection(statistic):
         draft = inner.draft(terms)
-        if not derived:
+        if not isinstance(statistic, Selected):
             return draft
-        requests = tuple(_map_request(one, lambda rule: _with_formula(rule, derived)) for one in draft.requests)
+        requests = tuple(_map_request(one, statistic.complete) for one in draft.requests)
         return replace(draft, record=replace(draft.record, statistic=statistic), requests=requests)
     draft = inner.draft(terms_of(statistic, terms))
     where = statistic.expression if isinstance(statistic, Selected) else None
-    views = [_select_request(request, where, derived) for request in draft.requests]
+    complete = statistic.complete if isinstance(statistic, Selected) else (lambda rule: rule)
+    views = [_select_request(request, where, complete) for request in draft.requests]
 
     def check(*tables: Cells) -> None:
         for view, cells in zip(views, tables, strict=True):
@@ -232,9 +257,9 @@ def _missing_numbers(columns: Sequence[Numeric]) -> DataError:
     )
 
 
-def _select_request(request: Request, where: Expression | None, derived: Mapping[str, Expression]) -> _View:
+def _select_request(request: Request, where: Expression | None, complete: Callable[[Any], Any]) -> _View:
     def treat(rule: Ruled) -> Ruled:
-        return _refuse_later(_with_formula(rule, derived))
+        return _refuse_later(complete(rule))
 
     made = _map_request(request, treat)
     columns = tuple(dict.fromkeys(quantised.column for quantised in made.sums))
@@ -271,11 +296,6 @@ def _map_request(request: Request, treat: Any) -> Request:
         request.products,
         None if some is None else tuple(Product(column(pair.first), column(pair.second)) for pair in some),
     )
-
-
-def _with_formula(rule: Any, derived: Mapping[str, Expression]) -> Any:
-    formula = derived.get(rule.name)
-    return rule if formula is None else replace(rule, formula=formula)
 
 
 # Expressions as users write them

@@ -5,7 +5,7 @@ from dataclasses import MISSING, fields
 from fractions import Fraction
 from typing import Any
 
-from inbounds.record.selection import Selected, plain_statistic, select
+from inbounds.record.selection import SELECTION, Selected, plain_statistic, select
 from inbounds.record.statistic import Statistic, find_statistic
 
 
@@ -20,6 +20,7 @@ def describe(statistic: Statistic) -> dict[str, Any]:
     if isinstance(statistic, Selected):
         body |= {"where": statistic.where} if statistic.where is not None else {}
         body |= {"derive": dict(statistic.derive)} if statistic.derive else {}
+        body |= {"time_zone": statistic.time_zone} if statistic.time_zone else {}
     return body
 
 
@@ -27,8 +28,8 @@ def parse_statistic(body: object) -> Statistic:
     """What `describe` wrote; `ValueError` or `TypeError` for anything else."""
     if not isinstance(body, dict):
         raise TypeError("a statistic is written as its name and fields")
-    own = {key: value for key, value in body.items() if key not in ("name", "where", "derive")}
-    made = select(find_statistic(body.get("name"))(**own), body.get("where"), body.get("derive"))
+    own = {key: value for key, value in body.items() if key not in ("name", *SELECTION)}
+    made = select(find_statistic(body.get("name"))(**own), *(body.get(key) for key in SELECTION))
     if describe(made) != body:
         raise ValueError("the statistic is not written the way inbounds writes it")
     return made

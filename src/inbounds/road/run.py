@@ -17,6 +17,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_terms
 from inbounds.record.group import Group
+from inbounds.record.notes import PUBLIC_SIZE
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
 from inbounds.record.selection import draft_statistic
@@ -186,17 +187,12 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
         return read(data, columns), terms
     frame = read(data, columns)
     if stated is None and not hasattr(frame, "shape") and not named:
-        warnings.warn(PublicSize(_SIZE_OF_QUERY), stacklevel=4)
+        warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=4)
+        terms = replace(terms, counted=True)
     size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
         raise other_size(stated)
     return frame, size_terms(statistic, terms, size)
-
-
-_SIZE_OF_QUERY = (
-    "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use "
-    "where=, or protect the number with neighbours='add-remove'; rows= states that it is public"
-)
 
 
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
@@ -254,8 +250,8 @@ def _kind(dtype: Any) -> str:
 def other_size(stated: int) -> DataError:
     """The error for a table whose number of rows is not the one that was given."""
     return DataError(
-        f"rows={stated} was given, but the table has another number of rows; correct it, or protect the number with "
-        "neighbours='add-remove'"
+        f"rows={stated} was given, but the table has another number of rows; correct it, hand over the whole table "
+        "with where= if it was filtered, or protect the number with neighbours='add-remove'"
     )
 
 

@@ -80,6 +80,10 @@ def make_refusal(column: Column | Steps, what: str) -> DataError:
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
         unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
+        if getattr(column, "clock", None):
+            unreadable = ", or values that are no dates or times"
+            # An instant without a declared clock is missing where types are made from values.
+            unreadable += "" if getattr(column, "zone", None) else " (those with a zone need time_zone=)"
         return DataError(
             f"column {column.name!r} has missing values{unreadable}; say what they count as with {missing}=, or leave "
             f"them out with {missing}='skip'"

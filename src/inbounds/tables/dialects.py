@@ -7,6 +7,9 @@ hexadecimal digits, which no collation takes for one another.
 Numbers. PostgreSQL raises an error where a number overflows or underflows, and so would say that a record holds one. So
 numbers there are brought into ±1e100, and those below 1e-150 in size to 0, before anything else: bounds are below 1e60
 and steps above 1e-75, so that no record becomes another integer by it.
+
+Times with a zone. Databases tell their hours by the session's clock, which may be any. So such columns become seconds
+in UTC, by a short formula: PostgreSQL writes it out wherever the column is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from inbounds.tables.expressions.dates import seconds_of
 from inbounds.tables.schema import DataError
 
 if TYPE_CHECKING:
@@ -34,9 +38,10 @@ class Prepared:
     text: str = "bytes"
 
 
-def prepare(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepared:
-    """claim:collation. The frame with these columns of text and numbers made comparable."""
+def prepare(frame: "Frame", text: Sequence[str], numbers: Sequence[str], instants: Sequence[str] = ()) -> Prepared:
+    """claim:collation. The frame with these columns of text, numbers and times with a zone made comparable."""
     made = frame.implementation
+    frame = _to_utc(frame, instants) if instants else frame
     if made.is_duckdb():
         return _duckdb(frame, text, numbers)
     if made.is_pyspark() or made.is_pyspark_connect():
@@ -53,6 +58,52 @@ def _native(native: Any) -> "Frame":
     return made
 
 
+def tells_instants(frame: "Frame") -> bool:
+    """Whether times with a zone can be brought to UTC there."""
+    made = frame.implementation
+    if made.is_ibis():
+        return frame.to_native().get_backend().name in ("duckdb", "postgres")
+    return not made.is_sqlframe()
+
+
+def _to_utc(frame: "Frame", names: Sequence[str]) -> "Frame":
+    """claim:zones. The frame with seconds since 1970 in UTC in place of instants."""
+    import narwhals as nw
+
+    made = frame.implementation
+    if made.is_duckdb():
+        how = "CASE WHEN isfinite({0}) THEN floor(CAST(epoch_us({0}) AS DOUBLE) / 1000000) END"
+        return _replace_duckdb(frame, [(name, how) for name in names])
+    if made.is_pyspark() or made.is_pyspark_connect():
+        native = frame.to_native()
+        return _native(native.withColumns({name: native[name].cast("long").cast("double") for name in names}))
+    if made.is_ibis():
+        native = frame.to_native()
+        tell = _tell_postgres if native.get_backend().name == "postgres" else _tell_duckdb
+        return _native(native.mutate(**{name: tell(native[name]).floor().cast("float64") for name in names}))
+    clock = {name: nw.col(name).dt.convert_time_zone("UTC") for name in names}
+    return frame.with_columns(**{name: seconds_of(one) for name, one in clock.items()})
+
+
+def _tell_postgres(value: Any) -> Any:
+    return _function("date_part", "epoch", value, kinds=("string", value.type()), result="float64")
+
+
+def _tell_duckdb(value: Any) -> Any:
+    import ibis
+
+    micros = _function("epoch_us", value, kinds=(value.type(),), result="int64")
+    finite = _function("isfinite", value, kinds=(value.type(),), result="boolean")
+    return ibis.ifelse(finite, micros.cast("float64") / 1_000_000.0, ibis.null("float64"))
+
+
+def _replace_duckdb(frame: "Frame", made: Sequence[tuple[str, str]]) -> "Frame":
+    """The frame with some columns replaced by SQL, in which {0} is the column."""
+    quoted = [('"' + name.replace('"', '""') + '"', how) for name, how in made]
+    replaced = ", ".join(f"{how.format(name)} AS {name}" for name, how in quoted)
+    return _native(frame.to_native().project(f"* REPLACE ({replaced})"))
+
+
 def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepared:
     native = frame.to_native()
     kinds = dict(zip(native.columns, map(str, native.types), strict=True))
@@ -61,9 +112,7 @@ def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prep
     made += [(name, "TRY_CAST({0} AS DOUBLE)") for name in numbers if kinds[name] == "UHUGEINT"]
     if not made:
         return Prepared(frame)
-    quoted = [('"' + name.replace('"', '""') + '"', how) for name, how in made]
-    replaced = ", ".join(f"{how.format(name)} AS {name}" for name, how in quoted)
-    return Prepared(_native(native.project(f"* REPLACE ({replaced})")), "hexadecimal" if text else "bytes")
+    return Prepared(_replace_duckdb(frame, made), "hexadecimal" if text else "bytes")
 
 
 def _spark(frame: "Frame", text: Sequence[str]) -> Prepared:
@@ -100,12 +149,13 @@ def _require_encoding(backend: Any) -> None:
         raise DataError("the database's encoding is neither UTF8 nor LATIN1: text in it cannot be compared reliably")
 
 
-def _function(name: str, *arguments: Any) -> Any:
-    """A function of the database, which Ibis does not know, of text; its result is text."""
+def _function(name: str, *arguments: Any, kinds: Sequence[Any] = (), result: str = "string") -> Any:
+    """A function of the database, which Ibis does not know; of text, unless ``kinds`` are given."""
     import ibis
     from ibis.expr import datatypes
 
-    signature = (tuple(datatypes.string for _ in arguments), datatypes.string)
+    taken = kinds or ["string"] * len(arguments)
+    signature = (tuple(map(datatypes.dtype, taken)), datatypes.dtype(result))
     body = (lambda a: a) if len(arguments) == 1 else (lambda a, b: (a, b))
     return ibis.udf.scalar.builtin(body, name=name, signature=signature)(*arguments)
 

@@ -31,6 +31,7 @@ class Edges:
     missing: Fraction | Place | None = None
     formula: "Expression | None" = None
     clock: Clock | None = None
+    zone: str | None = None
     # The intervals as text: made once, since there may be a million of them.
     labels: tuple[str, ...] = field(init=False, repr=False, compare=False)
     # w where edge number i is first + i w in double precision, as `numpy.linspace` makes them; None where they are few.

@@ -25,7 +25,7 @@ from inbounds.tables.arithmetic import floor
 from inbounds.tables.dialects import prepare
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
-from inbounds.tables.sources import Frame, check_types, guard
+from inbounds.tables.sources import Frame, check_types, guard, is_told
 from inbounds.tables.untyped import kind_of, source_name
 
 # And 64-bit integers, with a bit to spare.
@@ -178,7 +178,9 @@ class Plan:
         columns = [(column, source_name(column, types)) for column in self.request.columns]
         numbers = [name for column, name in columns if kind_of(column) == "number"]
         text = [name for column, name in columns if _holds_text(column) and _is_text(types[name])]
-        made = prepare(frame, list(dict.fromkeys(text)), [name for name in dict.fromkeys(numbers) if name in types])
+        instants = dict.fromkeys(name for column, name in columns if is_told(column, types[name]))
+        numbers = [name for name in dict.fromkeys(numbers) if name in types]
+        made = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants))
         return made.frame, types, made.text
 
     def _selected(self, key: Condition, name: str) -> Any:
@@ -186,9 +188,10 @@ class Plan:
         import narwhals as nw
 
         columns = [one.column for one in self.request.sums]
-        made = nw.lit(0.0) if _is_presence(key) else nw.col(name)
+        # A literal double would be a decimal in PostgreSQL.
+        made = nw.lit(0).cast(nw.Float64) if _is_presence(key) else nw.col(name)
         for column in key.present:
-            made = nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1.0)).otherwise(made)
+            made = nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1).cast(nw.Float64)).otherwise(made)
         return made
 
     def _with_shares(self, frame: Frame) -> Frame:

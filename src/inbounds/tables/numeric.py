@@ -55,6 +55,8 @@ class Numeric:
     formula: "Expression | None" = None
     # What its numbers are, of a column of dates (in days) or times (in seconds).
     clock: Clock | None = None
+    # The zone by whose clock instants are told; None where its values have no zone.
+    zone: str | None = None
 
     @classmethod
     def of(cls, name: str, bounds: Any, missing: Any = None, *, integer: Any = False) -> "Numeric":

@@ -16,7 +16,7 @@ import numpy as np
 from inbounds.tables.arithmetic import floor, zero_one
 from inbounds.tables.expressions import Expression
 from inbounds.tables.expressions.compiler import is_false, is_true, to_narwhals
-from inbounds.tables.expressions.dates import seconds_from_parts
+from inbounds.tables.expressions.dates import END_SECOND, FIRST_SECOND, seconds_of
 from inbounds.tables.schema import (
     MISSING,
     OTHER,
@@ -30,9 +30,12 @@ from inbounds.tables.schema import (
     Operand,
     Quantised,
     Steps,
+    list_operands,
     to_hexadecimal,
 )
+from inbounds.tables.times import is_instant
 from inbounds.tables.untyped import source_name
+from inbounds.tables.zones import find_offsets
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -113,7 +116,7 @@ class Values:
         name = source_name(column, self.types)
         if column.clock is None:
             return number(name, self.types[name])
-        seconds = _as_seconds(name, self.types[name])
+        seconds = _as_seconds(name, self.types[name], column.zone)
         # Half a second keeps midnight from being rounded to the day before.
         return seconds if column.clock == "datetime" else floor((seconds + 0.5) * (1 / 86_400))
 
@@ -157,7 +160,7 @@ class Values:
     def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
         import narwhals as nw
 
-        return {name: nw.col(self.operands[Operand(name, kind)]) for name, kind in formula.columns.items()}
+        return {column.name: nw.col(self.operands[column]) for column in list_operands(formula)}
 
     def operand(self, column: Operand) -> "nw.Expr":
         """A column as an expression takes it: doubles, text, truth values or seconds, with null for what is missing."""
@@ -168,7 +171,7 @@ class Values:
         if column.kind == "number":
             return number(name, dtype)
         if column.kind == "time":
-            return _as_seconds(name, dtype)
+            return _as_seconds(name, dtype, column.zone)
         if column.kind == "text":
             return value.cast(nw.String)
         if column.kind == "any":
@@ -180,22 +183,27 @@ class Values:
         return nw.when(value == "true").then(nw.lit(True)).otherwise(known)
 
 
-def _as_seconds(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
-    """A column of dates or times as seconds; those that had no type of their own are numbers already."""
+def _as_seconds(name: str, dtype: "nw.dtypes.DType", zone: str | None) -> "nw.Expr":
+    """A column of dates or times as seconds; those that had no type of their own are numbers already.
+
+    Instants are seconds in UTC by now (`inbounds.tables.dialects`), and become those of the clock of their zone.
+    """
     import narwhals as nw
 
-    return nw.col(name) if dtype.is_float() else seconds_of(nw.col(name), dtype)
+    if zone is not None and is_instant(dtype):
+        return tell_time(nw.col(name), zone)
+    return nw.col(name) if dtype.is_float() else seconds_of(nw.col(name), date=not isinstance(dtype, nw.Datetime))
 
 
-def seconds_of(value: "nw.Expr", dtype: "nw.dtypes.DType") -> "nw.Expr":
-    """A date or a time as seconds since 1970, by the numbers that a calendar has for it: engines agree on those."""
+def tell_time(utc: "nw.Expr", zone: str) -> "nw.Expr":
+    """claim:zones. The time of a zone's clock at an instant of the years 1 to 9999, in seconds; others are null."""
     import narwhals as nw
 
-    date = value.dt.year(), value.dt.month(), value.dt.day()
-    if isinstance(dtype, nw.Datetime):
-        return seconds_from_parts(*date, value.dt.hour(), value.dt.minute(), value.dt.second())
-    midnight = nw.lit(0.0)
-    return seconds_from_parts(*date, midnight, midnight, midnight)
+    known = (utc >= FIRST_SECOND).fill_null(False) & (utc < END_SECOND).fill_null(False)
+    offset = find_offsets(zone).choose(
+        lambda offset: nw.lit(offset), lambda change, before, after: nw.when(utc < change).then(before).otherwise(after)
+    )
+    return nw.when(known).then(utc + offset).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
 def step_numbers(key: Steps, value: "nw.Expr", *, polars: bool) -> "nw.Expr":

@@ -173,6 +173,8 @@ class Operand:
 
     name: str
     kind: "Kind"
+    # Of times: the zone by whose clock instants are told.
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +211,15 @@ def list_read(rules: Iterable[Ruled | Condition | Steps]) -> tuple[Column, ...]:
         rule = one.column if isinstance(one, Steps) else one
         formula = rule.where if isinstance(rule, Condition) else rule.formula
         if formula is not None:
-            found |= dict.fromkeys(Operand(name, kind) for name, kind in formula.columns.items())
+            found |= dict.fromkeys(list_operands(formula))
         elif not isinstance(rule, Condition):
             found[rule] = None
     return tuple(found)
+
+
+def list_operands(formula: "Expression") -> list[Operand]:
+    """The columns that an expression reads, as it reads them."""
+    return [Operand(name, kind, formula.zone if kind == "time" else None) for name, kind in formula.columns.items()]
 
 
 def unknown_column(name: str, names: Iterable[Any]) -> DataError:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from inbounds.tables.dialects import tells_instants
 from inbounds.tables.schema import Column, DataError, Levels, Operand, unknown_column
+from inbounds.tables.times import is_instant
 from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
@@ -281,6 +283,24 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
             fits = dtype in (nw.String, nw.Categorical, nw.Enum)
         if not fits:
             raise wrong_type(column)
+        if is_told(column, dtype):
+            _require_zone(frame, column)
+
+
+def is_told(column: Column, dtype: Any) -> bool:
+    """Whether a column holds instants of which the clock is asked for."""
+    return kind_of(column) == "time" and is_instant(dtype)
+
+
+def _require_zone(frame: Frame, column: Any) -> None:
+    """Refuse instants whose clock is not declared, or on an engine that cannot tell them by it."""
+    if column.zone is None:
+        raise DataError(
+            f"column {column.name!r} holds times with a zone: declare whose clock counts, as in "
+            "time_zone='Europe/Berlin' or time_zone='UTC' (under [data] of a plan)"
+        )
+    if not tells_instants(frame):
+        raise DataError(f"column {column.name!r} holds times with a zone; on this engine, convert it to UTC first")
 
 
 def _fits_operand(column: Operand, dtype: Any) -> bool:

@@ -3,9 +3,12 @@
 import re
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import narwhals as nw
 
 Clock: TypeAlias = Literal["date", "datetime"]
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -46,10 +49,15 @@ def count_time(value: Any, clock: Clock) -> Fraction:
     if moment is None:
         raise ValueError("must be a date or a time, as in 2013-06-01 or 2013-06-01 12:30:00")
     if isinstance(moment, datetime) and moment.tzinfo is not None:
-        raise ValueError("must have no time zone: times are taken by the clock of their column")
+        raise ValueError("must have no time zone of its own: it is by the clock of time_zone")
     whole = moment if isinstance(moment, datetime) else datetime(moment.year, moment.month, moment.day)
     seconds = (whole - _START) // timedelta(seconds=1)
     return Fraction(seconds // _DAY if clock == "date" else seconds)
+
+
+def is_instant(dtype: "nw.dtypes.DType") -> bool:
+    """Whether a type is that of times with a zone, which are instants: what a clock shows then is for a zone to say."""
+    return getattr(dtype, "time_zone", None) is not None
 
 
 def make_time(number: float, clock: Clock) -> date | datetime:

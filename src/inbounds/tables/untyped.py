@@ -16,8 +16,7 @@ anything else       missing                 no level                    no level
 ==================  ======================  ==========================  ====================  =======================
 
 Where a date or a time is asked for, dates and times are themselves, text is the one that it is in the form of ISO 8601
-(``2013-06-01``, ``2013-06-01 12:30:00``), and anything else is missing. Times are whole seconds on the clock of their
-own zone.
+(``2013-06-01``, ``2013-06-01 12:30:00``), and anything else is missing; `inbounds.tables.untyped_times` has the rules.
 
 Numbers are doubles: an integer beyond 2^53 is rounded to one, by whatever way it comes. Text is a number if it is one
 in decimal digits, with a point and an exponent if need be and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``; it
@@ -29,13 +28,13 @@ import math
 import numbers
 import re
 from collections.abc import Container, Sequence
-from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from inbounds.tables.schema import Column, DataError, Levels, Numeric, Operand
+from inbounds.tables.untyped_times import SPACES, fit_times, text_as_time, to_seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "time"]
 # A number that is no level: those are whole.
 _NO_NUMBER = 0.5
-_SPACES = " \t"
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 # Where a number is asked for.
 _NOTHING = ("", "nan", "+nan", "-nan")
@@ -108,7 +106,8 @@ def fit(series: "pl.Series", column: Column) -> "pl.Series":
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
     if kind == "time":
-        return _fit_times(series, column)
+        times = fit_times(series, column.zone)  # type: ignore[union-attr]
+        return from_objects(series.to_list(), column) if times is None else times
     if series.dtype == pl.String:
         made = text_as(value, column, blank=False)
     elif series.dtype == pl.Boolean:
@@ -131,62 +130,14 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
     if kind == "text":
         return text
     if kind == "time":
-        return _text_as_time(text)
-    trimmed = text.str.strip_chars(_SPACES)
+        return text_as_time(text, column.zone)  # type: ignore[union-attr]
+    trimmed = text.str.strip_chars(SPACES)
     truth = pl.when(trimmed.is_in(_TRUE)).then(pl.lit(1.0)).when(trimmed.is_in(_FALSE)).then(pl.lit(0.0))
     number = truth.otherwise(trimmed.cast(pl.Float64, strict=False).fill_nan(None))
     if kind == "number":
         return number
     no_level = number.is_null() & trimmed.is_not_null() & ~trimmed.str.to_lowercase().is_in(_NOTHING)
     return _numbers_as(pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number), kind)
-
-
-def _fit_times(series: "pl.Series", column: Column) -> "pl.Series":
-    """A column of dates, times, text or whatever else, as seconds."""
-    import polars as pl
-
-    if series.dtype == pl.String:
-        made = _text_as_time(pl.col(series.name))
-    elif series.dtype == pl.Date:
-        made = _seconds_of(pl.col(series.name).cast(pl.Datetime("ms")))
-    elif isinstance(series.dtype, pl.Datetime):
-        made = _seconds_of(pl.col(series.name))
-    elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
-        made = pl.lit(None, dtype=pl.Float64)
-    else:
-        return from_objects(series.to_list(), column)
-    return series.to_frame().with_columns(made.alias(series.name)).to_series()
-
-
-def _seconds_of(value: "pl.Expr") -> "pl.Expr":
-    """Whole seconds since 1970 by the clock of the column's zone; null outside the years 1 to 9999."""
-    import polars as pl
-
-    days = value.dt.date().cast(pl.Int32).cast(pl.Float64)
-    clock = pl.sum_horizontal(
-        value.dt.hour().cast(pl.Float64) * 3600.0, value.dt.minute() * 60.0, value.dt.second().cast(pl.Float64)
-    )
-    year = value.dt.year()
-    return pl.when((year >= 1) & (year <= 9999)).then(days * 86_400.0 + clock)
-
-
-_DATE_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_TIME_FORM = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?$"
-
-
-def _text_as_time(text: "pl.Expr") -> "pl.Expr":
-    """Text in the form of ISO 8601 as seconds; anything else is missing."""
-    import polars as pl
-
-    trimmed = text.str.strip_chars(_SPACES)
-    date = pl.when(trimmed.str.contains(_DATE_FORM)).then(trimmed.str.slice(0, 10))
-    clock = pl.when(trimmed.str.contains(_TIME_FORM)).then(trimmed)
-    day = pl.coalesce(date, clock.str.slice(0, 10)).str.to_date("%Y-%m-%d", strict=False)
-    parts = [clock.str.slice(start, 2).cast(pl.Float64, strict=False) for start in (11, 14, 17)]
-    hour, minute, second = (part.fill_null(0.0) for part in parts)
-    known = (hour <= 23) & (minute <= 59) & (second <= 59)
-    days = day.cast(pl.Int32).cast(pl.Float64)
-    return pl.when(known & (day.dt.year() >= 1)).then(days * 86_400.0 + hour * 3600.0 + minute * 60.0 + second)
 
 
 def _booleans_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
@@ -216,9 +167,10 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
     import polars as pl
 
     _require_short_numbers(column)
-    convert: Any = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text, "time": _time}[
-        kind_of(column)
-    ]
+    convert: Any = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}.get(
+        kind_of(column),
+        lambda value: to_seconds(value, column.zone),  # type: ignore[union-attr]
+    )
     unfit = convert(None)
 
     def one(value: Any) -> Any:
@@ -263,7 +215,7 @@ _IS_NUMBER = re.compile(
 
 def _number(value: Any) -> float | None:
     if isinstance(value, str):
-        text = str.strip(value, _SPACES)
+        text = str.strip(value, SPACES)
         if text in (*_TRUE, *_FALSE):
             return float(text in _TRUE)
         return float(text) if _IS_NUMBER.fullmatch(text) and text.isascii() else None
@@ -281,34 +233,9 @@ def _number(value: Any) -> float | None:
         return None
 
 
-_WRITTEN_TIME = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.[0-9]{1,9})?)?)?"
-)
-
-
-def _time(value: Any) -> float | None:
-    """A date or a time as whole seconds since 1970, by its own clock."""
-    if isinstance(value, np.datetime64):
-        value = value.astype("datetime64[s]").item()
-    if isinstance(value, str):
-        found = _WRITTEN_TIME.fullmatch(str.strip(value, _SPACES))
-        if found is None or not value.isascii():
-            return None
-        value = datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]
-    if not isinstance(value, date):
-        return None
-    days = value.toordinal() - _FIRST_DAY
-    if not isinstance(value, datetime):
-        return days * 86_400.0
-    return days * 86_400.0 + value.hour * 3600.0 + value.minute * 60.0 + value.second
-
-
-_FIRST_DAY = date(1970, 1, 1).toordinal()
-
-
 def _integer(value: Any) -> float | None:
     number = _number(value)
-    if number is None and isinstance(value, str) and str.strip(value, _SPACES).lower() in _NOTHING:
+    if number is None and isinstance(value, str) and str.strip(value, SPACES).lower() in _NOTHING:
         return None
     return _NO_NUMBER if number is None else number
 

@@ -66,9 +66,12 @@ def value(node, row, kinds):
         case nodes.Column():
             return column(node, row, kinds)
         case nodes.Negative():
-            return None if of(node.operand) is None else -of(node.operand)
+            # Each operand once: twice would be 2^50 times below fifty signs.
+            operand = of(node.operand)
+            return None if operand is None else -operand
         case nodes.Call(function="abs"):
-            return None if of(node.argument) is None else abs(of(node.argument))
+            argument = of(node.argument)
+            return None if argument is None else abs(argument)
         case nodes.Call():
             seconds = of(node.argument)
             return None if seconds is None else float(PARTS[node.function](moment(seconds)))
@@ -85,7 +88,8 @@ def value(node, row, kinds):
         case nodes.Comparison():
             return compare(node.operator, of(node.left), of(node.right))
         case nodes.Between():
-            low, high = compare(">=", of(node.operand), of(node.low)), compare("<=", of(node.operand), of(node.high))
+            operand = of(node.operand)
+            low, high = compare(">=", operand, of(node.low)), compare("<=", operand, of(node.high))
             found = False if False in (low, high) else None if None in (low, high) else True
             return negate(found) if node.negated else found
         case nodes.In():

@@ -133,6 +133,16 @@ def seconds_from_parts(
     return nw.when(known).then(_add_parts(y, m, d, h, minutes, s)).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
+def seconds_of(value: "nw.Expr", *, date: bool = False) -> "nw.Expr":
+    """A date or a time as seconds since 1970, by the numbers that a calendar has for it: engines agree on those."""
+    import narwhals as nw
+
+    day = value.dt.year(), value.dt.month(), value.dt.day()
+    midnight = nw.lit(0.0)
+    clock = (midnight,) * 3 if date else (value.dt.hour(), value.dt.minute(), value.dt.second())
+    return seconds_from_parts(*day, *clock)
+
+
 def _add_parts(year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any) -> Any:
     return days_from_civil(year, month, day) * _DAY + hour * 3600.0 + minute * 60.0 + second
 

@@ -32,12 +32,15 @@ class Expression:
         ``"any"`` is asked for nothing but whether it is null.
     tree
         What was read.
+    zone
+        The time zone by whose clock its instants are told; None where times have no zone.
     """
 
     text: str
     kind: Kind
     columns: Mapping[str, Kind]
     tree: Node = field(repr=False)
+    zone: str | None = None
 
     def __str__(self) -> str:
         return self.text

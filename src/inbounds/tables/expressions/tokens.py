@@ -82,8 +82,9 @@ class Token:
 
 
 def fail(place: int, message: str) -> NoReturn:
-    """Raise the error of a place in an expression."""
-    raise ExpressionError(f"at character {place}: {message}")
+    """Raise the error of a place in an expression. Spaces that only look like the usual one are escaped."""
+    shown = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in message)
+    raise ExpressionError(f"at character {place}: {shown}")
 
 
 def tokenize(text: str) -> list[Token]:
