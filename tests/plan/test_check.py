@@ -193,3 +193,35 @@ def test_nothing_is_logged_or_warned(plan, caplog, recwarn):
     ib.check(plan)
     assert not caplog.records
     assert not recwarn.list
+
+
+def test_strays_are_counted_among_the_records_that_a_rule_meets():
+    """Outside of `where` a column may hold anything: those records are neither counted nor refused."""
+    items = [
+        {"name": "all", "statistic": "mean", "columns": ["age"]},
+        {"name": "here", "statistic": "mean", "columns": ["age"], "where": "place = 'here'"},
+        {"name": "kind", "statistic": "count", "by": "kind", "where": "place = 'here'"},
+    ]
+    columns = {"age": {"bounds": [18, 100], "missing": 50}, "kind": {"levels": ["a", "b"]}}
+    body = {"data": {"rows": 6}, "budget": {"epsilon": 1}, "columns": columns, "release": items}
+    table = {
+        "age": [17, None, "unknown", 200, 30, 16],
+        "place": ["here", "there", "here", "there", None, "here"],
+        "kind": ["a", "c", "b", None, "d", "a"],
+    }
+    for data in (table, pl.DataFrame(table, strict=False, schema_overrides={"age": pl.Float64}).lazy()):
+        made = ib.check(ib.Plan.of(body), data)
+        assert made.passes
+        everyone, here, kind = made.to_dict()["columns"]
+        found = [
+            [one[key] for key in ("missing", "unreadable", "below", "above", "other")] for one in (everyone, here, kind)
+        ]
+        unread = 1 if data is table else 0
+        assert found == [[2, unread, 2, 1, 0], [1, unread, 2, 0, 0], [0, 0, 0, 0, 0]]
+        assert everyone["where"] is None
+        assert here["where"] == "place = 'here'"
+        assert "age (bounds 18 to 100; for here; where place = 'here', other records are not counted)" in str(made)
+    # A level that is none, in a record that counts, is refused and said to be.
+    refused = ib.check(ib.Plan.of(body), table | {"kind": ["z", *table["kind"][1:]]})
+    assert not refused.passes
+    assert refused.to_dict()["columns"][2]["other"] == 1

@@ -200,6 +200,18 @@ def test_add_remove_is_refused_before_a_charge(tmp_path):
     assert not (tmp_path / "l.ledger").exists()
 
 
+@pytest.mark.parametrize("keywords", [{"missing": {"x0": "skip"}}, {"where": "x1 > 0"}])
+def test_a_selection_is_refused_before_a_charge(keywords, tmp_path):
+    account = Account(tmp_path / "l.ledger", "d", 1)
+    words = "kendall cannot leave records out.* or use correlation, which can be released of a selection"
+    names = dict(zip(["x0", "x1"], within(2).values(), strict=True))
+    table = dict(zip(names, np.zeros((2, 9)), strict=True))
+    with pytest.raises(ValueError, match=words):
+        ib.kendall(table, bounds=names, epsilon=1, ledger=account, **keywords)
+    assert not (tmp_path / "l.ledger").exists()
+    assert ib.correlation(table, bounds=names, epsilon=1, **keywords).value.shape == (2, 2)
+
+
 BAD = {
     "none": ({}, ValueError, "kendall needs two or more columns"),
     "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall needs two or more columns"),

@@ -14,6 +14,7 @@ from inbounds.errors import DataError
 from inbounds.ledger import Account
 from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
+from inbounds.record.record import Releases
 from inbounds.record.selection import draft_statistic, is_selection, select
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
@@ -235,13 +236,22 @@ def test_mistakes_are_named_and_cost_nothing(keywords, words, tmp_path):
     assert not (tmp_path / "l.ledger").exists() or not ib.ledger.history(account).charges
 
 
-def test_the_size_of_a_query_is_public_and_said_to_be():
+def test_the_size_of_a_query_is_public_and_said_to_be(tmp_path):
     lazy = table_of(RECORDS).lazy()
     with pytest.warns(ib.errors.PublicSize, match="hand over the whole table and use where="):
-        ib.count(lazy, "g", level="a", missing=False, epsilon=1)
+        made = ib.count(lazy, "g", level="a", missing=False, epsilon=1)
+    # The record says so too, and is verified with what it says; so does the report.
+    again = ib.Release.from_json(made.to_json())
+    assert again == made
+    assert "the number of rows of this query is taken as public" in made.notes[0]
+    Releases({"a": made}).write(tmp_path)
+    assert "The number of rows of this query is taken as public" in (tmp_path / "report.md").read_text("utf-8")
+    silent = made.to_json().replace('"rows_counted": true', '"rows_counted": false')
+    with pytest.raises(ib.errors.RecordError):
+        ib.Release.from_json(silent)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ib.count(lazy, "g", level="a", missing=False, rows=6, epsilon=1)
+        assert not ib.count(lazy, "g", level="a", missing=False, rows=6, epsilon=1).notes
         ib.count(lazy, "g", level="a", missing=False, neighbours="add-remove", epsilon=1)
         ib.count(table_of(RECORDS), "g", level="a", missing=False, epsilon=1)
 

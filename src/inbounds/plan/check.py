@@ -10,8 +10,9 @@ from inbounds._html import render
 from inbounds._text import visible
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.plan.release import find_place
-from inbounds.record.selection import list_rules
+from inbounds.record.selection import list_met
 from inbounds.road.inspect import Inspection, inspect_table
+from inbounds.tables.expressions import Expression
 from inbounds.tables.schema import ELSEWHERE, OWN, SKIP, Edges, Levels, Numeric, Ruled, short
 from inbounds.tables.strays import Strays
 
@@ -31,8 +32,8 @@ class Check:
     """
 
     inspection: Inspection
-    # Names of the releases that read a column, by the column's rule, in the order of the plan.
-    readers: dict[Ruled, tuple[str, ...]]
+    # Names of the releases that read a column, by its rule and the records that it meets, in the order of the plan.
+    readers: dict[tuple[Ruled, Expression | None], tuple[str, ...]]
 
     @property
     def passes(self) -> bool:
@@ -42,8 +43,8 @@ class Check:
     @property
     def strays(self) -> list[Strays]:
         """What was counted in each column, in the order of the plan."""
-        order = {column: place for place, column in enumerate(self.readers)}
-        return sorted(self.inspection.strays, key=lambda one: order.get(one.column, len(order)))
+        order = {rule: place for place, rule in enumerate(self.readers)}
+        return sorted(self.inspection.strays, key=lambda one: order.get((one.column, one.where), len(order)))
 
     @property
     def verdict(self) -> str:
@@ -66,8 +67,11 @@ class Check:
             yield f"{visible(title)}: {share} not of the declared form (line {begins}{more})"
             yield from (f"  {rule}" for rule in irregular.rules)
         for strays in self.strays:
-            readers = ", ".join(map(visible, self.readers.get(strays.column, ("all",))))
-            yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers})"
+            readers = ", ".join(map(visible, self.readers.get((strays.column, strays.where), ("all",))))
+            among = (
+                "" if strays.where is None else f"; where {visible(strays.where.text)}, other records are not counted"
+            )
+            yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers}{among})"
             yield from (f"  {sentence}" for sentence in list_sentences(strays))
         yield visible(self.verdict)
 
@@ -88,7 +92,8 @@ class Check:
                 {
                     "column": one.column.name,
                     "rule": describe_rule(one.column),
-                    "releases": list(self.readers.get(one.column, ())),
+                    "releases": list(self.readers.get((one.column, one.where), ())),
+                    "where": None if one.where is None else one.where.text,
                     "missing": one.missing,
                     "unreadable": one.unreadable,
                     "below": one.below,
@@ -113,7 +118,7 @@ class Check:
         heads = ["", "missing", "no number", "below", "above", "no level", "what happens"]
         rows = [
             (
-                f"{one.column.name} ({describe_rule(one.column)})",
+                f"{one.column.name} ({describe_rule(one.column)}{'' if one.where is None else f'; where {one.where}'})",
                 [
                     *map(str, (one.missing, one.unreadable, one.below, one.above, one.other)),
                     " ".join(list_sentences(one)),
@@ -173,10 +178,10 @@ def check(plan: Plan | str | Path, data: Any = None) -> Check:
     if place is None:
         raise PlanError(["data.source: must be given, or a table as data="])
     drafts = plan.drafts()
-    readers: dict[Ruled, tuple[str, ...]] = {}
+    readers: dict[tuple[Ruled, Expression | None], tuple[str, ...]] = {}
     for name, draft in drafts.items():
-        for column in list_rules(draft.record.statistic):
-            readers[column] = (*readers.get(column, ()), name)
+        for rule in list_met(draft.record.statistic):
+            readers[rule] = (*readers.get(rule, ()), name)
     return Check(inspect_table(place, drafts), readers)
 
 

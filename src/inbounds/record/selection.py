@@ -151,6 +151,12 @@ def list_rules(statistic: Statistic) -> tuple[Ruled, ...]:
     return tuple(statistic.complete(rule) for rule in rules) if isinstance(statistic, Selected) else tuple(rules)
 
 
+def list_met(statistic: Statistic) -> tuple[tuple[Ruled, Expression | None], ...]:
+    """The same, each with the condition of the records that it meets: those outside may hold anything."""
+    where = statistic.expression if isinstance(statistic, Selected) else None
+    return tuple((rule, where) for rule in list_rules(statistic))
+
+
 def plain_statistic(statistic: Statistic) -> Statistic:
     """The statistic without its selection."""
     return statistic.inner if isinstance(statistic, Selected) else statistic

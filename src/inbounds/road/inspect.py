@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inbounds.record.draft import Draft
-from inbounds.record.selection import list_rules
+from inbounds.record.selection import list_met
 from inbounds.road.run import Place, count_exactly, other_size, read_columns
 from inbounds.tables.csv_irregular import Irregular
 from inbounds.tables.engine import count_rows
@@ -39,9 +39,10 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     written.
     """
     columns = list(dict.fromkeys(column for draft in drafts.values() for column in draft.columns))
-    rules = list(dict.fromkeys(rule for draft in drafts.values() for rule in list_rules(draft.record.statistic)))
+    rules = list(dict.fromkeys(one for draft in drafts.values() for one in list_met(draft.record.statistic)))
+    ruled = [rule for rule, _ in rules]
     try:
-        frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(rules), *probes(rules)])))
+        frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(ruled), *probes(ruled)])))
         check_types(frame, columns)
     except DataError as error:
         return Inspection(irregular=_find_irregular(data), refusal=str(error))

@@ -95,6 +95,12 @@ class Kendall:
         return _count_pairs(len(self._keys))
 
     def draft(self, terms: Terms) -> Draft:
+        if terms.rows is None and not terms.protects_rows:
+            raise ValueError(
+                "kendall cannot leave records out, because a record is part of as many pairs as there are others that "
+                "count, and of a selection that number is secret. Give a number or level as missing= and other= in "
+                "place of 'skip' and no where=, or use correlation, which can be released of a selection"
+            )
         if terms.rows is None:
             raise ValueError(
                 "kendall needs a public number of rows, because a record is part of as many pairs as there are other "

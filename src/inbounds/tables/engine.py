@@ -191,7 +191,9 @@ class Plan:
         # A literal double would be a decimal in PostgreSQL.
         made = nw.lit(0).cast(nw.Float64) if _is_presence(key) else nw.col(name)
         for column in key.present:
-            made = nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1).cast(nw.Float64)).otherwise(made)
+            made = (
+                nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1).cast(nw.Float64)).otherwise(made)
+            )
         return made
 
     def _with_shares(self, frame: Frame) -> Frame:

@@ -8,13 +8,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from inbounds.tables.answers import Cells
-from inbounds.tables.engine import count_rows, tally
+from inbounds.tables.engine import tally
+from inbounds.tables.expressions import Expression
 from inbounds.tables.request import Request
-from inbounds.tables.schema import ELSEWHERE, Edges, Key, Levels, Numeric, Ruled
+from inbounds.tables.schema import ELSEWHERE, Condition, Edges, Key, Levels, Numeric, Ruled
 from inbounds.tables.sources import Frame, guard
 from inbounds.tables.untyped import typed_name
+
+# The rule of a column, alone or with the condition of the records that it is for.
+Rule: TypeAlias = Ruled | tuple[Ruled, Expression | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,8 @@ class Strays:
     below: int = 0
     above: int = 0
     other: int = 0
+    # The condition of the records that were counted; None for all.
+    where: Expression | None = None
 
 
 def probes(columns: Sequence[Ruled]) -> list[Levels]:
@@ -42,23 +49,26 @@ def _as_text(column: Ruled) -> Levels:
     return Levels(column.name, ("1",), other=ELSEWHERE, missing=ELSEWHERE)
 
 
-def count_strays(frame: Frame, columns: Sequence[Ruled]) -> list[Strays]:
+def count_strays(frame: Frame, columns: Sequence[Rule]) -> list[Strays]:
     """claim:strays. What the rules of some columns do with the records of a table, column by column.
 
-    ``frame`` holds the columns, and `probes` of them where it has no types of its own.
+    A rule that comes with a condition meets the records alone for which that is true. ``frame`` holds the columns, and
+    `probes` of them where it has no types of its own.
     """
-    found = iter(_tally_each(frame, [key for column in columns for key in _two_keys(column)]))
-    empty = _count_empty(frame, columns)
+    asked = [one if isinstance(one, tuple) else (one, None) for one in columns]
+    known = guard(lambda: frame.collect_schema().names())
+    keys = [(key, where) for column, where in asked for key in _list_keys(column, known)]
+    found = iter(_tally_each(frame, keys))
     made = []
-    for column in columns:
+    for column, where in asked:
         first, second = next(found), next(found)
         if isinstance(column, Levels):
-            made.append(Strays(column, missing=_at(second, len(column.levels)), other=_at(first, len(column.levels))))
-            continue
-        below, above = _at(first, 0), _at(first, 2)
-        missing = _at(second, 0) - below
-        unreadable = missing - empty.get(column.name, missing)
-        made.append(Strays(column, missing, unreadable, below, above))
+            counts = {"missing": _at(second, len(column.levels)), "other": _at(first, len(column.levels))}
+        else:
+            below, missing = _at(first, 0), _at(second, 0) - _at(first, 0)
+            unreadable = missing - _at(next(found), 1) if _has_probe(column, known) else 0
+            counts = {"missing": missing, "unreadable": unreadable, "below": below, "above": _at(first, 2)}
+        made.append(Strays(column, **counts, where=where))
     return made
 
 
@@ -66,11 +76,28 @@ def count_strays(frame: Frame, columns: Sequence[Ruled]) -> list[Strays]:
 _MOST_KEYS = 6
 
 
-def _tally_each(frame: Frame, keys: Sequence[Key]) -> list[Cells]:
-    """The records in the cells of each key; Polars reads the table once for all of them."""
+def _tally_each(frame: Frame, keys: Sequence[tuple[Key, Expression | None]]) -> list[Cells]:
+    """The records in the cells of each key, of those that its condition selects; Polars reads the table once for all of
+    them."""
     size = max(len(keys), 1) if frame.implementation.is_polars() else _MOST_KEYS
     batches = [keys[start : start + size] for start in range(0, len(keys), size)]
-    return [cells for batch in batches for cells in tally(frame, [Request((key,)) for key in batch])]
+    found: list[Cells] = []
+    for batch in batches:
+        requests = [Request((key,) if where is None else (Condition(where), key)) for key, where in batch]
+        for (_, where), cells in zip(batch, tally(frame, requests), strict=True):
+            inside = {place[1:]: cell for place, cell in cells.items() if place[0] == 0} if where is not None else cells
+            found.append(inside)
+    return found
+
+
+def _list_keys(column: Ruled, known: Sequence[str]) -> list[Key]:
+    """What is counted for a column: its two keys, and its empty fields where those can be told from others."""
+    empty = [replace(_as_text(column), other="1")] if _has_probe(column, known) else []
+    return [*_two_keys(column), *empty]
+
+
+def _has_probe(column: Ruled, known: Sequence[str]) -> bool:
+    return any(typed_name(one) in known for one in probes([column]))
 
 
 def _two_keys(column: Ruled) -> tuple[Key, Key]:
@@ -83,22 +110,9 @@ def _two_keys(column: Ruled) -> tuple[Key, Key]:
     low, high = float(lower), math.nextafter(float(upper), math.inf)
     ends = math.nextafter(low, -math.inf), low, high, math.nextafter(high, math.inf)
     edges = tuple(map(Fraction, ends))
-    made = [Edges(column.name, edges, fill, column.formula, column.clock) for fill in (edges[1], edges[0])]
+    made = [Edges(column.name, edges, fill, column.formula, column.clock, column.zone) for fill in (edges[1], edges[0])]
     return made[0], made[1]
 
 
 def _at(cells: Cells, place: int) -> int:
     return cells[(place,)][0] if (place,) in cells else 0
-
-
-def _count_empty(frame: Frame, columns: Sequence[Ruled]) -> dict[str, int]:
-    """By the name of a column of numbers, how many fields are empty; columns with types of their own are left out."""
-    import narwhals as nw
-
-    known = guard(lambda: frame.collect_schema().names())
-    names = {one.name: typed_name(one) for one in probes(columns) if typed_name(one) in known}
-    if not names or not count_rows(frame):
-        return {}
-    sums = [nw.col(name).is_null().sum().alias(f"n{place}") for place, name in enumerate(names.values())]
-    answer = guard(lambda: frame.lazy().select(*sums).collect())
-    return {name: int(answer[f"n{place}"][0]) for place, name in enumerate(names)}
