@@ -45,6 +45,7 @@ def quantile(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """One or several quantiles: a point of a public grid, chosen by the number of records below and above it.
@@ -72,7 +73,7 @@ def quantile(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
     )
 
 
@@ -96,6 +97,7 @@ def median(
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
     ledger: Ledger | None = None,
 ) -> Release:
     """The median: the quantile with half of the records on either side; see `quantile`.
@@ -116,5 +118,5 @@ def median(
         other=other,
     )
     return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
+        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
     )
