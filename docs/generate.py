@@ -150,7 +150,7 @@ def _shown(option: Any) -> str:
 
 GROUPS = {
     "Releases": (
-        "mean sum count proportion quantile median variance standard_deviation histogram proportions crosstab "
+        "mean sum count proportion quantile median bounds variance standard_deviation histogram proportions crosstab "
         "covariance correlation moments kendall pooled_variance pooled_covariance Release Releases"
     ),
     "Plans": "Plan release check preview",

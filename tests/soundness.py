@@ -64,6 +64,7 @@ _METHODS = {
     "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
     "moments": (TABLE_OF_MOMENTS,),
     "kendall": (PAIRS,),
+    "bounds": (CHOSEN, APART),
     "median": CHOICES,
     "quantile": CHOICES,
     "pooled_variance": (DIRECT, POOLED_OF_SUMS),
@@ -167,6 +168,9 @@ def facts_of(release: Release) -> Facts:
 
 def _shares(statistic: Any) -> tuple[Fraction, ...]:
     """The shares of quantiles that were asked for."""
+    if statistic.name == "bounds":
+        outside = 1 - Fraction(statistic.coverage)
+        return {"both": (outside / 2, 1 - outside / 2), "upper": (1 - outside,), "lower": (outside,)}[statistic.side]
     given = getattr(statistic, "q", "1/2")
     return tuple(map(Fraction, given if isinstance(given, tuple) else (given,)))
 
@@ -295,8 +299,8 @@ def _chosen(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate
         if twice and not facts.grouped and (depth == 0 or facts.method == APART):
             least, draws = Fraction(1), 1
         else:
-            # A half of the records on either side moves least.
-            least, draws = max(facts.shares_at(depth)), 2 if twice else 1
+            apart = [max(share, 1 - share) for share in facts.shares]
+            least, draws = max(apart if facts.method == APART else facts.shares_at(depth)), 2 if twice else 1
         if part.sensitivity < least * unit or part.draws < draws:
             return False
     return facts.method == APART or len(parts) == len(facts.shares).bit_length()
@@ -389,6 +393,9 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [(zero, Fraction(1))] * count
     if facts.statistic == "kendall":
         return [(Fraction(-1), Fraction(1))] * count
+    if facts.statistic == "bounds":
+        # Places of cells.
+        return [(zero, Fraction(len(release.columns[0].cells) - 1))] * count
     (lower, upper), width = facts.ends[0], facts.widths[0]
     if facts.method in CHOICES:
         return [(lower, upper)] * count

@@ -22,6 +22,7 @@ NAMES = {
     "Release",
     "Releases",
     "__version__",
+    "bounds",
     "calibrate",
     "check",
     "correlation",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from inbounds import targets as targets
     from inbounds.forecasts.preview import preview
     from inbounds.functions import (
+        bounds,
         correlation,
         count,
         covariance,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from inbounds.privacy.calibrate import calibrate
     from inbounds.privacy.loss import privacy_loss
     from inbounds.record import Release, Releases
+    from inbounds.statistics import (
+        Bounds as Bounds,
+    )
     from inbounds.statistics import (
         Correlation as Correlation,
     )
@@ -100,6 +104,7 @@ __all__ = [
     "Release",
     "Releases",
     "__version__",
+    "bounds",
     "calibrate",
     "check",
     "correlation",

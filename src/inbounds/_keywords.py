@@ -41,6 +41,9 @@ _MEANINGS = {
     "step": "The distance of the points that may be released, as 0.01 for money. It must divide the width of the "
     "bounds into at most 65,535 parts. By default 1 for whole numbers, a day for dates, and otherwise the finest round "
     "number.",
+    "within": "The widest bounds that are possible at all, known without looking at the data.",
+    "coverage": "The share of records that are to lie within the released bounds.",
+    "side": '`"both"`, or `"upper"` or `"lower"` to release that bound alone; the other one is then that of `within`.',
     "cover": "The confidence of an interval to pay for: two more points are drawn around the quantile, with six tenths "
     "of epsilon.",
     "repair": "How noisy numbers are turned into possible ones; see above.",
@@ -98,6 +101,7 @@ _TYPES = {
         name: "{" + ", ".join(map(repr, get_args(choices))) + "}"
         for name, choices in {
             "Bounding": _types.Bounding,
+            "Side": _types.Side,
             "CountRepair": _types.CountRepair,
             "HistogramRepair": _types.HistogramRepair,
             "MatrixRepair": _types.MatrixRepair,

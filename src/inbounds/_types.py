@@ -41,6 +41,7 @@ PooledMethod: TypeAlias = Literal["joint", "split"]
 SpreadMethod: TypeAlias = Literal["moments", "direct"]
 # Guesses of the mean and the standard deviation of a column: a number or a range for each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]
+Side: TypeAlias = Literal["both", "upper", "lower"]
 MatrixRepair: TypeAlias = Literal["clip", "nearest", "newton"]
 CountRepair: TypeAlias = Literal["project", "none"]
 HistogramRepair: TypeAlias = Literal["project", "none", "tree"]

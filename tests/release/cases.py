@@ -291,6 +291,12 @@ CHOSEN = {
         lambda t: np.quantile(np.clip(t["income"] / (t["age"] + 10), 0, 2), 0.5, method="inverted_cdf"),
     ),
 }
+# Bounds that are released: no number of the table is compared with them.
+FOUND = {
+    "bounds": Case(partial(ib.bounds, column="income", within=(0, 1e6), coverage=0.9), None),
+    "upper bound": Case(partial(ib.bounds, column="income", within=(-1e3, 1e3), coverage=0.9, side="upper"), None),
+    "bounds where": Case(partial(ib.bounds, column="age", within=(0, 1000), coverage=0.8, **WHERE), None),
+}
 # A public number of records is needed for the points around it.
 WITH_FLANKS = ("median with flanks",)
 # Truncation of numbers drawn together is refused.
@@ -305,13 +311,13 @@ def every_call():
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
         for name, case in (
-            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED | CHOSEN
+            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED | CHOSEN | FOUND
         ).items()
     }
     added = ALL | GROUPED | SELECTED | DERIVED | ONLY_ADD_REMOVE
-    added |= {name: case for name, case in CHOSEN.items() if name not in WITH_FLANKS}
+    added |= FOUND | {name: case for name, case in CHOSEN.items() if name not in WITH_FLANKS}
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED | CHOSEN
+    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED | CHOSEN | FOUND
     calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
     return calls

@@ -47,11 +47,12 @@ def test_the_same_trace_on_neighbours(name, monkeypatch):
     assert len(set(records)) == 1
 
 
-@pytest.mark.parametrize("name", [name for name in CALLS if "truncated" not in name])
+@pytest.mark.parametrize("name", [name for name in CALLS if "truncated" not in name and "bound" not in name])
 def test_the_same_noise_keeps_neighbours_together(name, monkeypatch):
     """With equal noise each coordinate moves by at most its certified sensitivity.
 
-    Not so for truncated noise, which is no location plus something independent of it.
+    Not so for truncated noise, which is no location plus something independent of it. Released bounds are on so coarse
+    a grid that one record may not be seen.
     """
     seen = False
     for seed in range(5):

@@ -26,7 +26,8 @@ class Chosen(Simulated):
 
     ``shown`` are the places of the shares that were asked for; others were drawn for their intervals. ``size`` is the
     number of records of a group, as far as that is known; None where nothing is. ``points`` are those of a grid that is
-    not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other.
+    not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
+    ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it.
     """
 
     shares: tuple[Fraction, ...]
@@ -35,6 +36,7 @@ class Chosen(Simulated):
     size: int | None = None
     points: tuple[Fraction, ...] | None = None
     apart: bool = False
+    offsets: tuple[int, ...] = ()
 
     of_sums = False
     plain = False
@@ -61,8 +63,14 @@ class Chosen(Simulated):
 
     def all_values(self, noisy: Sequence[Fraction]) -> list[float]:
         """The points of all shares that were drawn, in order: those that were drawn apart may have to be sorted."""
-        made = [float(x) for x in noisy] if self.points is None else [float(self.points[int(x)]) for x in noisy]
-        return sorted(made) if self.apart else made
+        places = sorted(noisy) if self.apart else list(noisy)
+        return [float(x) for x in places] if self.points is None else [float(x) for x in self.ends_of(places)]
+
+    def ends_of(self, places: Sequence[Fraction]) -> list[Fraction]:
+        """The points of drawn places, in order, of a grid that is not even."""
+        assert self.points is not None
+        offsets = self.offsets or (0,) * len(places)
+        return [self.points[int(place) + offset] for place, offset in zip(places, offsets, strict=True)]
 
     def ends(self, columns: Array) -> tuple[float, float]:
         """The first and the last point that there is, given the bounds of the column."""
@@ -71,10 +79,11 @@ class Chosen(Simulated):
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         within = np.clip(noisy, limits.lower, limits.upper)
-        if self.points is not None:
-            within = np.array([float(point) for point in self.points])[within.astype(np.int64)]
         if self.apart:
             within = np.sort(within, axis=-1)
+        if self.points is not None:
+            points = np.array([float(point) for point in self.points])
+            within = points[within.astype(np.int64) + np.array(self.offsets or 0)]
         each = within.reshape(*within.shape[:-1], self.groups, len(self.shares))[..., self.shown]
         return np.asarray(each.reshape(*within.shape[:-1], -1))
 
@@ -83,8 +92,8 @@ class Chosen(Simulated):
 
         If nothing is known of the number of records, every point of the bounds is as likely as any other.
         """
-        lower, upper = float(given.limits.lower[0]), float(given.limits.upper[0])
-        worth = given.worth.reshape(self.groups, -1)
+        lower, upper = self.ends(np.array([[given.limits.lower[0], given.limits.upper[0]]]))
+        worth = self.values_of_all(given).reshape(self.groups, -1)
         ranks = np.array([0.0, *map(float, self.shares), 1.0])
         found = [
             self.errors_for(Spread.through(np.array([lower, *points, upper]), ranks), given.certificate, self.size)
@@ -93,6 +102,10 @@ class Chosen(Simulated):
         errors = np.concatenate(found, axis=1)
         width = np.full(errors.shape[1], upper - lower)
         return errors, (width, width)
+
+    def values_of_all(self, given: Coordinates) -> Array:
+        """The points of all shares of all groups."""
+        return np.array(self.all_values(given.noisy)) if self.apart else given.worth
 
     def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int = DRAWS) -> Array:
         """Simulated errors of the shown points of one group of records with that law; a row for each draw."""
@@ -110,6 +123,9 @@ class Chosen(Simulated):
         """The points of records that are near to normal."""
         one = self.find_truths(seen).typical
         each = self.spread_of(one, seen).at(np.array([float(share) for share in self.shares]))
+        if self.points is not None:
+            cells = np.searchsorted(np.array([float(point) for point in self.points[1:-1]]), each, side="right")
+            return tuple(map(Fraction, cells.tolist()))
         return tuple(Fraction(float(x)) for x in each) * self.groups
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
@@ -120,11 +136,12 @@ class Chosen(Simulated):
         stated = seen.plausible
         if stated is not None and not isinstance(stated, Mapping | Truth):
             seen = replace(seen, plausible={truths.KEYS[1]: stated})
-        return truths.find_truths(replace(seen, groups=self.groups), "spread")
+        columns = np.array([self.ends(seen.columns)])
+        return truths.find_truths(replace(seen, groups=self.groups, columns=columns), "spread")
 
     def spread_of(self, truth: Truth, seen: Situation) -> Spread:
         """The law of records that are near to normal, within their bounds."""
-        lower, upper = map(float, seen.columns[0])
+        lower, upper = self.ends(seen.columns)
         deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
         law = scipy.stats.norm(float(truth.means[0]), deviation)
         points = np.unique(

@@ -20,5 +20,6 @@ from inbounds.functions.numbers import proportion as proportion
 from inbounds.functions.numbers import standard_deviation as standard_deviation
 from inbounds.functions.numbers import sum as sum  # noqa: A004
 from inbounds.functions.numbers import variance as variance
+from inbounds.functions.quantiles import bounds as bounds
 from inbounds.functions.quantiles import median as median
 from inbounds.functions.quantiles import quantile as quantile

@@ -10,17 +10,20 @@ from inbounds._types import (
     Bounds,
     By,
     Data,
+    Edges,
     GroupLevels,
     GroupPlace,
     Ledger,
     Missing,
     Neighbours,
     Number,
+    Side,
 )
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
 from inbounds.road.run import column_name, release_one
+from inbounds.statistics.bounds import Bounds as Found
 from inbounds.statistics.quantiles import Median, Quantile
 
 
@@ -119,4 +122,47 @@ def median(
     )
     return release_one(
         data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
+    )
+
+
+@explain
+def bounds(
+    data: Data,
+    column: str | None = None,
+    *,
+    within: Sequence[Number] | None = None,
+    coverage: Number = 0.98,
+    epsilon: Number,
+    side: Side = "both",
+    edges: Edges | None = None,
+    missing: Missing | None = None,
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    rows: int | None = None,
+    where: str | None = None,
+    derive: Mapping[str, str] | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """Bounds between which about a share of the records lies, for columns whose range nobody knows.
+
+    They are two quantiles on a coarse grid: preferred numbers about a tenth apart, of either sign, over twelve powers
+    of ten, or the ``edges`` given. The release may stand where a statistic takes ``bounds``, as in
+    ``mean(x, bounds=bounds(x, within=(0, 1e9), epsilon=0.1), epsilon=0.9)``; both are charged. Records beyond the
+    bounds are then clipped, which is a bias that narrow bounds make larger, and noise smaller. The tails need records:
+    about 40/ε of them on each side.
+
+    >>> lower, upper = bounds([20.0, 31.5, 44.0, 52.5] * 500, within=(0, 1e6), epsilon=1).value
+    >>> 0 <= lower < upper <= 1e6
+    True
+    """
+    statistic = Found(
+        column_name(column, data),
+        within=within,
+        coverage=coverage,
+        side=side,
+        edges=edges,
+        missing=missing,
+    )
+    return release_one(
+        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
     )

@@ -30,6 +30,17 @@ class _Number:
         return made | {"integer": rule.integer or None}
 
 
+class _Free:
+    """One column, whose range is said in the release."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        yield from _one_column(item)
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        ((name, rule),) = rules.items()
+        return {"column": name, "missing": exact(rule.missing)}
+
+
 class _Numbers:
     """Several columns of numbers."""
 
@@ -134,6 +145,7 @@ class _LevelOrNone:
 
 WAYS: Mapping[str, Taking] = {
     "number": _Number(),
+    "free": _Free(),
     "numbers": _Numbers(),
     "ordered": _Ordered(),
     "cells": _Cells(),

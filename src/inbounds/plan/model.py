@@ -96,7 +96,9 @@ class Column(Part):
     """The public rule of a column, known without looking at the data."""
 
     bounds: tuple[End, End] | None = Field(
-        None, description="the smallest and largest value; values outside are clipped"
+        None,
+        description="the smallest and largest value; values outside are clipped. Or the file of a record in which the "
+        "bounds of this column were released",
     )
     edges: list[End] | None = Field(None, description="the ends of the intervals")
     levels: list[Level] | None = Field(None, description="the possible values")

@@ -26,6 +26,7 @@ from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
+from inbounds.plan.references import settle_references
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import Draft
@@ -111,7 +112,7 @@ class Plan(Part):
             raise PlanError(mistakes, str(path)) from None
         if 'statistic = "STATISTIC"' in text:
             raise PlanError(find_unfilled(text), str(path))
-        plan = cls._parse(content, str(path))
+        plan = cls._parse(settle_references(content, path.parent, str(path)), str(path))
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
@@ -143,7 +144,7 @@ class Plan(Part):
         PlanError
             If there are mistakes. It lists all of them.
         """
-        return cls._parse(content, name)._with_charged_name(name)
+        return cls._parse(settle_references(content, Path(), name), name)._with_charged_name(name)
 
     def _with_charged_name(self, name: str) -> "Plan":
         """The same plan, with the name under which its dataset is charged."""

@@ -12,6 +12,7 @@ from inbounds.record.statistic import Statistic as Statistic
 from inbounds.record.statistic import Traits as Traits
 from inbounds.record.statistic import register as register
 from inbounds.record.statistic import registered as registered
+from inbounds.statistics.bounds import Bounds
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.joint import draft_group as draft_group
 from inbounds.statistics.matrices import Correlation, Covariance
@@ -24,6 +25,7 @@ from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
 __all__ = [
+    "Bounds",
     "Correlation",
     "Count",
     "Covariance",

@@ -11,6 +11,8 @@ from inbounds import _check
 from inbounds._frozen import FrozenMap
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
+from inbounds.record.release import Release
+from inbounds.record.selection import plain_statistic
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import (
     ELSEWHERE,
@@ -43,7 +45,17 @@ def keep(statistic: Any, **values: Any) -> None:
 
 def numeric(name: str, bounds: Any, missing: Any, integer: Any) -> Numeric:
     """A column of numbers, from the arguments of a user."""
-    return Numeric.of(name, bounds, missing, integer=integer)
+    return Numeric.of(name, settle_bounds(bounds), missing, integer=integer)
+
+
+def settle_bounds(bounds: Any) -> Any:
+    """Bounds as they are, or those of a release of bounds, in exact numbers."""
+    if not isinstance(bounds, Release):
+        return bounds
+    found = getattr(plain_statistic(bounds.statistic), "ends_of", None)
+    if found is None:
+        raise TypeError("bounds must be a pair (lower, upper) or a release of inbounds.bounds, got another release")
+    return found(bounds)
 
 
 def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:

@@ -20,7 +20,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
-from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS, fields_of_key, keep, key_of, list_names
+from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS, fields_of_key, keep, key_of, list_names, settle_bounds
 from inbounds.statistics.drafts import law_of_number, make_draft
 from inbounds.statistics.matrices import choose_repair
 from inbounds.tables import coordinates
@@ -75,7 +75,9 @@ class Kendall:
                     f"other has the column {name!r}, which has no levels: numbers beyond its bounds are clipped"
                 )
         bins = _count_bins(self.bins, len(rules["bounds"]), [key.cells for key in cut.values()])
-        even = {n: Intervals.even(n, pair, bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()}
+        even = {
+            n: Intervals.even(n, settle_bounds(pair), bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()
+        }
         keys = (*even.values(), *cut.values())
         for key in keys:
             if key.cells < 2:

@@ -1,0 +1,184 @@
+"""Bounds that are released: where nearly all records of a column lie, on a coarse public grid."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from inbounds import _check
+from inbounds._keywords import explain_fields
+from inbounds._types import Edges as EdgeList
+from inbounds._types import Missing, Number, Side
+from inbounds.derivations import Chosen
+from inbounds.inference import intervals, quantiles
+from inbounds.inference.result import Interval
+from inbounds.privacy.certificate import Certificate, Composition, compose
+from inbounds.privacy.certified import choice_law
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft, Exact
+from inbounds.record.release import Release
+from inbounds.record.statistic import Traits, register
+from inbounds.statistics.base import keep
+from inbounds.statistics.drafts import make_draft
+from inbounds.tables.answers import Cells, counts_of
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Column, Edges, Numeric
+
+# Preferred numbers (IEC 60063, E24): about a tenth apart.
+_SERIES = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91)
+# Powers of ten below the larger end.
+_DECADES = 12
+SIDES = ("both", "upper", "lower")
+
+
+@register
+@explain_fields
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds between which a share of the records lies; see `inbounds.bounds`.
+
+    >>> Bounds("income", within=(0, 1e9)).title
+    'bounds of income'
+    """
+
+    column: str
+    within: Sequence[Number] | None = None
+    coverage: Number = Fraction(49, 50)
+    side: Side = "both"
+    edges: EdgeList | None = None
+    missing: Missing | None = None
+    _key: Edges = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "bounds"
+    traits: ClassVar[Traits] = Traits(columns="free", meaning="centre")
+    least_rows: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        _check.choice(self.side, "side", SIDES)
+        coverage = _check.fraction(self.coverage, "coverage")
+        if not Fraction(1, 2) <= coverage < 1:
+            raise ValueError(f"coverage must be at least 0.5 and below 1, got {_check.shown(self.coverage)}")
+        if (self.within is None) == (self.edges is None):
+            raise TypeError(
+                "bounds need within=(lowest, highest), the widest that is possible, or edges=[...] to choose from"
+            )
+        if self.edges is None:
+            wide = Numeric.of(self.column, self.within, None)
+            if wide.clock is not None:
+                raise ValueError("within= is for numbers; give dates and times to choose from as edges=[...]")
+            key = Edges.of(self.column, list_points(wide.lower, wide.upper), self.missing)
+            keep(self, within=wide.ends)
+        else:
+            key = Edges.of(self.column, self.edges, self.missing)
+            keep(self, edges=key.ends)
+        if self.missing == "level":
+            raise ValueError(
+                "missing = 'level' belongs to levels; say a number that missing values count as, or 'skip'"
+            )
+        keep(self, coverage=coverage, missing=key.spelled_missing, _key=key)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The shares of records below the bounds that are drawn."""
+        outside = 1 - Fraction(self.coverage)
+        return {"both": (outside / 2, 1 - outside / 2), "upper": (1 - outside,), "lower": (outside,)}[self.side]
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return (self._key,)
+
+    @property
+    def title(self) -> str:
+        return f"bounds of {self.column}" + ("" if self.side == "both" else f", {self.side} end")
+
+    @property
+    def axis_names(self) -> list[str]:
+        """The name of the axis of the value."""
+        return ["end"]
+
+    def present(self, table: Any) -> tuple[float, float]:
+        """The value as a pair (lower, upper)."""
+        drawn = [float(x) for x in np.ravel(table)]
+        ends = float(self._key.edges[0]), float(self._key.edges[-1])
+        return (
+            drawn[0] if self.side != "upper" else ends[0],
+            drawn[-1] if self.side != "lower" else ends[1],
+        )
+
+    def ends_of(self, release: Release) -> tuple[Any, Any]:
+        """The released bounds in exact numbers, or dates, for a statistic that they are bounds of."""
+        way = release.derivation
+        assert isinstance(way, Chosen)
+        drawn = way.ends_of(sorted(release.noisy))
+        first, last = (drawn[0], drawn[-1])
+        lower = first if self.side != "upper" else self._key.edges[0]
+        upper = last if self.side != "lower" else self._key.edges[-1]
+        texts = dict(zip(self._key.edges, self._key.ends, strict=True))
+        return texts[lower], texts[upper]
+
+    def numbers(self, terms: Terms) -> int:
+        return len(self.shares)
+
+    def draft(self, terms: Terms) -> Draft:
+        key, shares = self._key, self.shares
+        cells = len(key.edges) - 1
+        offsets = {"both": (0, 1), "upper": (1,), "lower": (0,)}[self.side]
+        way = Chosen(
+            shares,
+            tuple(range(len(shares))),
+            size=terms.rows,
+            points=key.edges,
+            apart=True,
+            offsets=offsets,
+        )
+
+        def exact(table: Cells) -> Exact:
+            return counts_of(table, (cells,)).reshape(1, -1)
+
+        draft = make_draft(
+            self,
+            terms,
+            way,
+            self._laws(terms, cells),
+            Request((key,)),
+            exact,
+            bounds=[(Fraction(0), Fraction(cells - 1))] * len(shares),
+            columns=[key],
+            units=[Fraction(1)] * len(shares),
+            axes=[["lower", "upper"] if self.side == "both" else [self.side]],
+        )
+        return replace(draft, nodes=way.nodes)
+
+    def _laws(self, terms: Terms, cells: int) -> Certificate | Composition:
+        """Each bound with an equal share of ε: a substituted record moves scores by 1, another by the larger share."""
+        grid = Fraction(0), Fraction(1), cells - 1
+        if cells < 2:
+            raise ValueError("bounds need three edges or more to choose from")
+        moved = Fraction(1) if terms.neighbours == "substitute" else max(self.shares[-1], 1 - self.shares[0])
+        part = Fraction(1, len(self.shares))
+        laws = [choice_law(self.name, terms, grid, moved * terms.contributions, 1, part) for _ in self.shares]
+        return laws[0] if len(laws) == 1 else compose(laws, terms.epsilon)
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+
+
+def list_points(lower: Fraction, upper: Fraction) -> list[Fraction]:
+    """The ends, zero if it lies between them, and preferred numbers of either sign, of twelve powers of ten.
+
+    >>> [str(x) for x in list_points(Fraction(0), Fraction(100))[-3:]]
+    ['82', '91', '100']
+    """
+    top, power = max(abs(lower), abs(upper)), Fraction(1)
+    while power < top:
+        power *= 10
+    while power >= 10 * top:
+        power /= 10
+    sizes = [power * digits / Fraction(10) ** (place + 1) for place in range(_DECADES + 1) for digits in _SERIES]
+    inside = [x for size in sizes for x in (-size, size) if lower < x < upper]
+    points = sorted({lower, upper, *inside, *([Fraction(0)] if lower < 0 < upper else [])})
+    # Two that no double tells apart would be one.
+    return [a for a, b in pairwise([*points, upper + 1]) if float(a) < float(b)]

@@ -1,0 +1,143 @@
+"""Bounds that are released, and stand where bounds do."""
+
+import datetime as dt
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import inbounds as ib
+from inbounds.errors import BudgetRefused
+from inbounds.ledger import Account
+from inbounds.statistics.bounds import list_points
+from tests.records import body_of
+
+RNG = np.random.default_rng(0)
+INCOME = RNG.lognormal(10, 0.6, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("x", "within"),
+    [
+        (INCOME, (0, 1e9)),
+        (-INCOME, (-1e9, 1e9)),
+        (RNG.normal(0, 1e-3, 20_000), (-1e3, 1e3)),
+        (np.full(20_000, 37.0), (0, 1e9)),
+        (np.zeros(20_000), (-1e6, 1e6)),
+    ],
+)
+def test_most_records_are_inside_and_bounds_are_not_far_off(x, within):
+    """At this ε each end is off by more than a hundred ranks less often than once in 1e9."""
+    release = ib.bounds(x, within=within, coverage=0.96, epsilon=5)
+    lower, upper = release.value
+    inside = ((x >= lower) & (x <= upper)).mean()
+    assert inside >= 0.95
+    # No end is further out than the next point of the grid: those are about a tenth apart.
+    low, high = np.quantile(x, [0.01, 0.99])
+    assert lower >= min(low * 1.3, low / 1.3) - 1e-3
+    assert upper <= max(high * 1.3, high / 1.3) + 1e-3
+    assert ib.Release.from_json(release.to_json()) == release
+
+
+def test_they_stand_where_bounds_do(tmp_path):
+    ledger = tmp_path / "x.ledger"
+    account = Account(ledger, "incomes", 1)
+    table = {"income": INCOME}
+    found = ib.bounds(table, "income", within=(0, 1e9), epsilon="0.1", ledger=account)
+    mean = ib.mean(table, "income", bounds=found, epsilon="0.9", ledger=account)
+    assert mean.statistic.bounds == found.statistic.ends_of(found)
+    assert tuple(map(float, mean.statistic.bounds)) == found.value
+    clipped = np.clip(INCOME, *found.value).mean()
+    assert abs(mean.value - clipped) < 30 * (found.value[1] - found.value[0]) / (0.9 * len(INCOME))
+    with pytest.raises(BudgetRefused):
+        ib.count(table, epsilon="0.1", where="income > 5", ledger=account)
+    both = ib.covariance({**table, "x": INCOME}, bounds={"income": found, "x": (0, 1e6)}, epsilon=1)
+    assert both.statistic.bounds["income"] == mean.statistic.bounds
+    assert ib.kendall({**table, "x": INCOME}, bounds={"income": found, "x": (0, 1e6)}, epsilon=1).value.shape == (2, 2)
+    with pytest.raises(TypeError, match=r"a release of inbounds\.bounds, got another release"):
+        ib.mean(INCOME, bounds=mean, epsilon=1)
+
+
+PLAN = """
+[data]
+rows = 20000
+[budget]
+epsilon = 0.9
+[columns]
+income = { bounds = "found.json" }
+[[release]]
+name = "mean"
+statistic = "mean"
+columns = ["income"]
+"""
+
+
+def test_a_plan_refers_to_their_record(tmp_path):
+    found = ib.bounds({"income": INCOME}, "income", within=(0, 1e9), epsilon="0.1")
+    (tmp_path / "found.json").write_text(found.to_json())
+    (tmp_path / "plan.toml").write_text(PLAN)
+    plan = ib.Plan.load(tmp_path / "plan.toml")
+    assert plan.drafts()["mean"].record.statistic.bounds == found.statistic.ends_of(found)
+    (tmp_path / "plan.toml").write_text(PLAN.replace("found.json", "lost.json"))
+    with pytest.raises(ib.errors.PlanError, match=r"columns.income.bounds: must be \[lower, upper\] or the file"):
+        ib.Plan.load(tmp_path / "plan.toml")
+    (tmp_path / "lost.json").write_text(found.to_json().replace('"within"', '"width"'))
+    with pytest.raises(ib.errors.PlanError, match=r"columns.income.bounds: release"):
+        ib.Plan.load(tmp_path / "plan.toml")
+    (tmp_path / "lost.json").write_text(ib.mean(INCOME, bounds=(0, 1e6), epsilon=1).to_json())
+    with pytest.raises(ib.errors.PlanError, match="the record has no released bounds of this column"):
+        ib.Plan.load(tmp_path / "plan.toml")
+
+
+def test_bounds_in_a_plan():
+    plan = ib.Plan.of(
+        {
+            "data": {"rows": 20_000},
+            "budget": {"epsilon": 1},
+            "columns": {"income": {"missing": "skip"}},
+            "release": [
+                {"name": "b", "statistic": "bounds", "columns": ["income"], "within": [0, 10**9], "coverage": 0.9}
+            ],
+        }
+    )
+    lower, upper = ib.release(plan, {"income": INCOME})["b"].value
+    assert 0 < lower < upper < 1e6
+    assert plan.preview()
+
+
+def test_edges_and_dates():
+    days = np.array(["2020-01-01"], dtype="datetime64[D]") + RNG.integers(0, 300, 5000)
+    edges = [dt.date(2019, 1, 1), dt.date(2020, 1, 1), dt.date(2020, 6, 1), dt.date(2021, 1, 1), dt.date(2022, 1, 1)]
+    release = ib.bounds({"day": days}, "day", edges=edges, epsilon=5)
+    assert [str(one) for one in release.value] == ["2020-01-01", "2021-01-01"]
+    assert str(ib.median({"day": days}, "day", bounds=release, epsilon=5).value).startswith("2020-05")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({}, "bounds need within="),
+        ({"within": (0, 9), "edges": [0, 1, 2]}, "bounds need within="),
+        ({"within": (0, 9), "coverage": 1}, "coverage must be at least 0.5 and below 1"),
+        ({"within": (0, 9), "side": "left"}, "side must be"),
+        ({"edges": [0, 1]}, "three edges or more"),
+        ({"within": ("2020-01-01", "2021-01-01")}, "give dates and times to choose from as edges"),
+        ({"within": (0, 9), "missing": "level"}, "missing = 'level' belongs to levels"),
+    ],
+)
+def test_mistakes(keywords, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        ib.bounds([1.0, 2.0], epsilon=1, **keywords)
+
+
+def test_the_grid():
+    points = list_points(Fraction(-1000), Fraction(1000))
+    assert points == sorted(points)
+    assert points == [-point for point in reversed(points)]
+    assert {Fraction(-1000), Fraction(0), Fraction(91), Fraction("0.1"), Fraction(1000)} <= set(points)
+    sizes = [point for point in points if point > 0]
+    assert all(b <= a * Fraction(6, 5) for a, b in pairwise(sizes))
+    assert len(points) < 700
+    body = body_of(ib.bounds([1.0], within=(0, 5), epsilon=1))
+    assert body["statistic"]["within"] == ["0", "5"]
