@@ -28,7 +28,7 @@ from inbounds.record.numbers import clip
 from inbounds.record.numbers import for_each as for_each
 from inbounds.record.selection import is_selection, list_rules, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
-from inbounds.tables.schema import Numeric
+from inbounds.tables.schema import Edges, Numeric
 from inbounds.tables.times import Clock
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Release:
         """Whether the value is a date or a time; None for numbers."""
         if self.statistic.traits.meaning != "centre":
             return None
-        numeric = [rule for rule in list_rules(self.statistic) if isinstance(rule, Numeric)]
+        numeric = [rule for rule in list_rules(self.statistic) if isinstance(rule, Numeric | Edges)]
         return numeric[0].clock if numeric else None
 
     @property
