@@ -16,8 +16,9 @@ RELIABLE = 0.1
 NOTHING = 0.8
 QUALITY_RULE = (
     "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its "
-    "possible values (for a small count or share, a tenth of itself). It tells nothing if the interval covers four "
-    "fifths or more of all possible values. Between the two it is rough."
+    "possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
+    "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values. Between the "
+    "two it is rough."
 )
 # With an end nearer to the value than this share of the other end's distance, an interval is not written with ±.
 _EVEN = 0.75
@@ -39,6 +40,8 @@ class Estimate:
         Its expected error; None if that is not known.
     possible
         The smallest and the largest possible value. They may be infinite.
+    from_zero
+        Whether the number is also measured from 0, where that lies between them.
     """
 
     value: float | None
@@ -46,6 +49,7 @@ class Estimate:
     upper: float | None = None
     rmse: float | None = None
     possible: tuple[float, float] = (-math.inf, math.inf)
+    from_zero: bool = False
 
     @property
     def margin(self) -> float | None:
@@ -61,6 +65,9 @@ class Estimate:
         """Whether both ends of the interval are about as far from the value, so that ± says where it lies."""
         if self.value is None or self.lower is None or self.upper is None:
             return True
+        if self.margin != 0 and (self.lower <= self.possible[0] or self.upper >= self.possible[1]):
+            # It was cut there, and ± would go beyond what is possible.
+            return False
         below, above = self.value - self.lower, self.upper - self.value
         return min(below, above) >= _EVEN * max(below, above)
 
@@ -76,7 +83,8 @@ class Estimate:
         width = last - first
         if math.isfinite(width) and 0 < width * NOTHING <= min(upper, last) - max(lower, first):
             return "tells nothing"
-        ends = [end for end in self.possible if math.isfinite(end)] or [0.0]
+        ends = [end for end in self.possible if math.isfinite(end)]
+        ends += [0.0] if not ends or (self.from_zero and first < 0 < last) else []
         return "reliable" if self.margin <= RELIABLE * min(abs(self.value - end) for end in ends) else "rough"
 
     def write(self, *, percent: bool = False) -> str:
@@ -96,8 +104,7 @@ class Estimate:
         """The number alone, rounded to its error, with a sign of percent if it is one."""
         if self.value is None:
             return "not available"
-        scale = 100 if percent else 1
-        return write_rounded(self.value * scale, self._places(scale)) + " %" * percent
+        return self._write(self.value, 100 if percent else 1, round) + " %" * percent
 
     def write_margin(self, *, percent: bool = False) -> str:
         """The margin, rounded as the number is. Empty if it is not known."""
@@ -109,11 +116,16 @@ class Estimate:
         if self.lower is None or self.upper is None:
             return None
         scale = 100 if percent else 1
-        places = self._places(scale)
-        return (
-            write_rounded(self.lower * scale, places, math.floor),
-            write_rounded(self.upper * scale, places, math.ceil),
-        )
+        return self._write(self.lower, scale, math.floor), self._write(self.upper, scale, math.ceil)
+
+    def _write(self, x: float, scale: float, way: object) -> str:
+        """Round a number, unless that would make an impossible one of it."""
+        text = write_rounded(x * scale, self._places(scale), way)
+        first, last = (end * scale for end in self.possible)
+        slack = 1e-9 * abs(x * scale)
+        if first - slack <= float(text.replace(",", "")) <= last + slack:
+            return text
+        return f"{min(max(x * scale, first), last):,.6g}"
 
     def _places(self, scale: float) -> int | None:
         margin = self.margin

@@ -121,7 +121,7 @@ def draw(made, name):
         ("groups", "circles, largest first"),
         ("levels", "bars, largest first"),
         ("histogram", "counts as bars"),
-        ("uneven", "bars, largest first"),
+        ("uneven", "bars, in their order"),
         (EVIL, None),
         ("matrix", None),
     ],

@@ -35,7 +35,7 @@ def list_possible(release: "Release") -> list[Range]:
         return [(0.0, most)] * count
     ends = [(float(low), float(high)) for low, high in release.numeric_ends()]
     if traits.columns == "numbers":
-        return _list_moments(ends, release.shape, rows)
+        return _list_moments(release, ends, rows)
     if not ends:
         return [_OPEN] * count
     low, high = ends[0]
@@ -50,18 +50,24 @@ def list_possible(release: "Release") -> list[Range]:
     return [ranges.get(traits.meaning, _OPEN)] * count
 
 
-def _list_moments(ends: list[Range], shape: tuple[int, ...], rows: int | None) -> list[Range]:
-    """The ranges of a covariance matrix, with those of the means in a row above it if the table has one row more."""
-    size, factor = len(ends), _correction(rows)
+def _list_moments(release: "Release", ends: list[Range], rows: int | None) -> list[Range]:
+    """The ranges of a covariance matrix, with those of the means in a row above it if the table has one row more.
+
+    A covariance is at most the root of the product of both variances: of those that were released, or, before a
+    release, of the largest that the bounds allow.
+    """
+    shape, size = release.shape, len(ends)
     if len(shape) != 2 or shape[1] != size or shape[0] - size not in (0, 1):
         return [_OPEN] * math.prod(shape)
-    halves = [(high - low) / 2 for low, high in ends]
-    matrix = [
-        (0.0 if i == j else -one * other * factor, one * other * factor)
-        for i, one in enumerate(halves)
-        for j, other in enumerate(halves)
-    ]
-    return [*ends[: (shape[0] - size) * size], *matrix]
+    above = (shape[0] - size) * size
+    largest = [((high - low) / 2) ** 2 * _correction(rows) for low, high in ends]
+    variances = largest
+    if release.released:
+        flat = release.flat_values()[above :: size + 1]
+        variances = [most if x is None else min(max(x, 0.0), most) for x, most in zip(flat, largest, strict=True)]
+    reach = [[math.sqrt(one * other) for other in variances] for one in variances]
+    matrix = [(0.0, largest[i]) if i == j else (-reach[i][j], reach[i][j]) for i in range(size) for j in range(size)]
+    return [*ends[:above], *matrix]
 
 
 def _range_of_sum(low: float, high: float, rows: int | None, *, whole_table: bool) -> Range:

@@ -82,12 +82,10 @@ def _shares_of(section: Section) -> list[float] | None:
     (labels,) = section.release.axes
     if key_names(section.release) or len(labels) < 2:
         return None
-    try:
-        shares = [float(label) for label in labels]
-    except ValueError:
+    if not _are_rising(list(labels)):
         return None
-    rising = all(a < b for a, b in pairwise(shares))
-    return shares if rising and shares[0] >= 0 and shares[-1] <= 1 else None
+    shares = [float(label) for label in labels]
+    return shares if shares[0] >= 0 and shares[-1] <= 1 else None
 
 
 def _number(section: Section, row: Row) -> tuple[dict[str, Any], str] | None:
@@ -101,9 +99,10 @@ def _number(section: Section, row: Row) -> tuple[dict[str, Any], str] | None:
 
 
 def _groups(section: Section, rows: list[Row]) -> tuple[dict[str, Any], str]:
-    """Groups or levels, sorted by their numbers, with intervals on a common axis."""
+    """Groups or levels with intervals on a common axis: sorted by their numbers, or in an order of their own."""
     counted = section.release.statistic.traits.counted
-    ordered = sorted(rows, key=lambda row: -(row.value or 0.0))
+    own = any(isinstance(rule, Edges) for rule in list_rules(section.release.statistic)) or _are_rising(section.cells)
+    ordered = rows if own else sorted(rows, key=lambda row: -(row.value or 0.0))
     data = [_datum(section, row) | {"cell": _shorten(row.cell), "place": i} for i, row in enumerate(ordered)]
     # Labels need not differ once they are cut, so that places are the axis and labels are text beside it.
     y = {"field": "place", "type": "ordinal", "axis": None}
@@ -122,7 +121,16 @@ def _groups(section: Section, rows: list[Row]) -> tuple[dict[str, Any], str]:
     layers = [*(bars if counted else []), _interval("x", x), *([] if counted else [_point("x", x)]), label]
     spec = _spec(data, layers, height={"step": 24}, width=_WIDTH - _LABELS - 20, encoding={"y": y})
     shape = "bars" if counted else "circles"
-    return spec, f"released numbers as {shape}, largest first, with their intervals as lines"
+    order = "in their order" if own else "largest first"
+    return spec, f"released numbers as {shape}, {order}, with their intervals as lines"
+
+
+def _are_rising(labels: list[str]) -> bool:
+    """Whether labels are numbers that rise, such as months or years, which nobody wants sorted by what they have."""
+    try:
+        return all(float(a) < float(b) for a, b in pairwise(labels))
+    except ValueError:
+        return False
 
 
 def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[dict[str, Any], str]:
@@ -142,7 +150,12 @@ def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[d
     x = {"type": kind, "scale": {"nice": False, "zero": False} | ({"type": "utc"} if clock else {}), "title": None}
     bar = {
         "mark": {"type": "bar", "fill": "var(--mark)", "opacity": 0.35, "stroke": "var(--page)", "strokeWidth": 1},
-        "encoding": {"x": x | {"field": "from"}, "x2": {"field": "to"}, "y": y | {"field": "value"}},
+        "encoding": {
+            "x": x | {"field": "from"},
+            "x2": {"field": "to"},
+            "y": y | {"field": "value"},
+            "y2": {"datum": 0},
+        },
     }
     middle = {"x": x | {"field": "middle"}}
     layers = [bar, _interval("y", y, middle)]

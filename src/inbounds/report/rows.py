@@ -43,11 +43,12 @@ class Row(NamedTuple):
     rmse: float | None
     bias: float | None
     possible: tuple[float, float]
+    from_zero: bool
 
     @property
     def estimate(self) -> Estimate:
         """The number with its error, to write and judge it."""
-        return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible)
+        return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible, self.from_zero)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +75,10 @@ class Section:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
         possible = list_possible(self.release)
-        return [Row(*fields) for fields in zip(self.cells, values, lower, upper, rmse, bias, possible, strict=True)]
+        # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
+        from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
+        columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size)
+        return [Row(*fields) for fields in zip(*columns, strict=True)]
 
     def write(self, row: Row) -> str:
         """A number rounded to its error, with its margin or limits."""

@@ -18,7 +18,7 @@ _MOST_COLUMNS = 12
 # The shades of a table, from none to the darkest.
 _SHADES = 8
 # The most numbers that the summary names as not reliable.
-_MOST_NAMED = 6
+_MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +107,28 @@ def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
     if len(found) == 1:
         (only,) = found
         return (only if len(rows) == 1 else f"all {'tell nothing' if only == QUALITIES[-1] else only}"), worst
-    parts = [f"{found[one]} of {len(rows)} {one.replace('tells', 'tell')}" for one in QUALITIES[1:] if found[one]]
+    parts = [
+        f"{found[one]} of {len(rows)} {one if found[one] == 1 else one.replace('tells', 'tell')}"
+        for one in QUALITIES[1:]
+        if found[one]
+    ]
     parts += [f"{found[NOT_AVAILABLE]} {NOT_AVAILABLE}"] if found[NOT_AVAILABLE] else []
     return ", ".join(parts), worst
 
 
 def list_doubtful(sections: list[Section]) -> list[tuple[str, str, list[str], int, Quality]]:
-    """The numbers that are not reliable, by release and verdict: place, name, some cells, how many more, verdict."""
+    """The numbers that are not reliable, the worst first: place of the release, name, some cells, how many more, verdict."""
     found = []
-    for number, section in enumerate(sections, 1):
-        rows = section.distinct_rows()
-        for quality in QUALITIES[1:]:
+    for quality in reversed(QUALITIES[1:]):
+        for number, section in enumerate(sections, 1):
+            rows = section.distinct_rows()
             cells = [row.cell for row in rows if row.estimate.quality == quality]
-            if cells:
-                named = [cell for cell in cells[:_MOST_NAMED] if cell]
-                found.append((f"release-{number}", section.name, named, len(cells) - _MOST_NAMED, quality))
+            if not cells:
+                continue
+            every = len(cells) == len(rows) > 1
+            named = [f"all {len(rows):,}"] if every else [cell for cell in cells[:_MOST_NAMED] if cell]
+            more = 0 if every else len(cells) - _MOST_NAMED
+            found.append((f"release-{number}", section.name, named, more, quality))
     return found
 
 

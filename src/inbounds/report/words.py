@@ -73,8 +73,9 @@ def describe_left(releases: Releases) -> tuple[str, str]:
 
 def name_cells(section: Section) -> str:
     """The head of the column that names the numbers of a release."""
-    keys = key_names(section.release)
-    return ", ".join(keys) if section.release.axes and keys else "statistic"
+    # A level that is counted has a column as well, after those of the groups.
+    keys = key_names(section.release)[: len(section.release.axes)]
+    return ", ".join(keys) or "statistic"
 
 
 def describe_rest(section: Section) -> str:
