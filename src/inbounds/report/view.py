@@ -117,7 +117,10 @@ def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
 
 
 def list_doubtful(sections: list[Section]) -> list[tuple[str, str, list[str], int, Quality]]:
-    """The numbers that are not reliable, the worst first: place of the release, name, some cells, how many more, verdict."""
+    """The numbers that are not reliable, the worst first.
+
+    For each release and verdict: the place of the release, its name, some cells, how many more there are, the verdict.
+    """
     found = []
     for quality in reversed(QUALITIES[1:]):
         for number, section in enumerate(sections, 1):
