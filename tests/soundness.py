@@ -23,7 +23,8 @@ from tests import moments
 
 DIRECT, ROOT, MATRIX, PAIRS = "direct", "root of a released variance", "matrix", "matrix of pairs"
 CORRELATION = "correlation from released covariances"
-MEAN_OF_SUMS = "noisy sum over noisy count"
+MEAN_OF_SUMS, MEAN_WITH_SQUARES = "noisy sum over noisy count", "noisy sum over noisy count, drawn with squares"
+MEAN_OF_MOMENTS = "mean from noisy moments"
 VARIANCE_OF_SUMS, ROOT_OF_SUMS = "variance from noisy sums and count", "standard deviation from noisy sums and count"
 MATRIX_OF_SUMS = "covariances from noisy sums and count"
 CORRELATION_OF_SUMS = "correlations from noisy sums and count"
@@ -43,11 +44,12 @@ CHOSEN, APART, HALVED = (
 )
 CHOICES = (CHOSEN, APART, HALVED)
 OF_SUMS = (
-    *(MEAN_OF_SUMS, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
+    *(MEAN_OF_SUMS, MEAN_WITH_SQUARES, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
-METHODS = (*CHOICES, DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
+NUMBERS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, MEAN_OF_MOMENTS)
+METHODS = (*CHOICES, *NUMBERS, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -57,7 +59,7 @@ _METHODS = {
     "proportion": (DIRECT, MEAN_OF_SUMS),
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
     "sum": (DIRECT, NOISY_SUMS),
-    "mean": (DIRECT, MEAN_OF_SUMS),
+    "mean": (DIRECT, MEAN_OF_SUMS, MEAN_WITH_SQUARES, MEAN_OF_MOMENTS),
     "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS),
     "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS),
     "covariance": (MATRIX, MATRIX_OF_SUMS, MATRIX_OF_MOMENTS),
@@ -249,6 +251,11 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         return False
     if facts.method in CHOICES:
         return _chosen(facts, units, parts)
+    if facts.method == MEAN_OF_MOMENTS:
+        # |Δ(2u ± u²)| ≤ 4: the changes of Σu/2 and Σ(2u² - 1)/8 are at most 1 in |s| + |q|.
+        moved, narrow = [Fraction(facts.contributions)], parts[0].blocks == ("mean moments 1",)
+        known = parts[0].noise == "polyhedral" and bool(parts[0].ranges) and all(map(_holds, parts[0].ranges))
+        return list(units) == [2, 8] and _agrees(parts, moved, 2, 1) and narrow and known and facts.rows is not None
     if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
         dimension = 1 + len(facts.ends) + products

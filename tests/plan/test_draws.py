@@ -38,8 +38,9 @@ def variances_of(plan):
     rng, found = np.random.default_rng(7), {}
     for name, draft in plan.drafts().items():
         if draft.record.group is not None:
-            own = noise_of(draft, rng, DRAWS).var(axis=0) * worth(draft) ** 2
-            found[name] = own / noise_of(separate[name], rng, DRAWS).var(axis=0)
+            own, alone = (noise_of(one, rng, DRAWS).var(axis=0) * worth(one) ** 2 for one in (draft, separate[name]))
+            # A mean may come with the square of its column, whose noise is not of interest here.
+            found[name] = (own / alone[: len(own)])[:1] if draft.record.statistic.traits.mean else own / alone
     return found
 
 

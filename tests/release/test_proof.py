@@ -32,7 +32,7 @@ def cheap(release, step=None, ends=(0, 1)):
 @pytest.mark.parametrize(
     "call",
     [
-        partial(ib.mean, column="income", bounds=(0, 200)),
+        partial(ib.mean, column="income", bounds=(0, 200), method="direct"),
         partial(ib.sum, column="income", bounds=(0, 200)),
         partial(ib.variance, column="income", bounds=(0, 200), method="direct"),
         partial(ib.count, column="smoker", level="yes"),
@@ -63,7 +63,7 @@ def test_bounds_are_those_of_the_statistic():
 @pytest.mark.claim("proof")
 @pytest.mark.parametrize("field", ["step", "origin", "first", "last", "scale", "epsilon"])
 def test_every_number_of_the_law_is_compared(field):
-    made = ib.mean(T, "income", bounds=(0, 200), epsilon=1)
+    made = ib.mean(T, "income", bounds=(0, 200), epsilon=1, method="direct")
     own = made.certificate
     law, epsilon = own.mechanism, own.epsilon
     changes = {
@@ -228,7 +228,7 @@ def test_intervals_come_after_levels():
 
 def test_what_could_not_have_been_released():
     """A draft that cannot be made is a refusal that says so."""
-    made = body_of(ib.mean(T, "income", bounds=(0, 200), epsilon=1))
+    made = body_of(ib.mean(T, "income", bounds=(0, 200), epsilon=1, method="direct"))
     for edit, said in (
         ({"missing": "300"}, "must lie within the bounds"),
         ({"missing": "x"}, "must be a finite number"),

@@ -111,6 +111,10 @@ class Derivation(Protocol):
         """Values from coordinates (units applied), flat: cells one after another, matrices row by row."""
         ...
 
+    def knows_error(self, certificate: Certificate | Composition) -> bool:
+        """Whether `error` is a formula under this law, so that it takes no time."""
+        ...
+
     def error(self, given: Coordinates) -> Error:
         """How far off values are expected to be, at worst and where they were released."""
         ...
@@ -153,6 +157,10 @@ class Simulated(ABC):
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
         """See `Derivation.undetermined`."""
         return None
+
+    def knows_error(self, certificate: Certificate | Composition) -> bool:
+        """See `Derivation.knows_error`."""
+        return False
 
     def error(self, given: Coordinates) -> Error:
         """See `Derivation.error`."""

@@ -12,7 +12,7 @@ from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Situation, Tail
 from inbounds.expected import Error, continuous, exact_error, exact_errors, root_error, simulate, worst_root_error
-from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.certificate import Certificate, Composition
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,9 @@ class Direct:
     def values(self, noisy: Array, limits: Limits) -> Array:
         clipped = np.clip(noisy, limits.lower, limits.upper)
         return np.asarray(np.sqrt(clipped) if self.root else clipped)
+
+    def knows_error(self, certificate: Certificate | Composition) -> bool:
+        return True
 
     def error(self, given: Coordinates) -> Error:
         part = given.parts[0]

@@ -17,10 +17,14 @@ from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import matrix_room, zero_variances
 from inbounds.derivations.truths import Truths, find_truths, of_one_number
-from inbounds.expected import affordable_matrices, draw_noise, simulate
+from inbounds.expected import Error, affordable_matrices, draw_noise, simulate, simulated_error
+from inbounds.laws import Laplace, Mechanism
+from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.repairs.moments import possible, scatter, symmetric
 
 _DRAWS = 4000
+# The norm of a mean and its square by themselves; see `inbounds.privacy.norms`.
+_OF_MEAN = "mean moments 1"
 
 
 def _covariances(noisy: Array, limits: Limits, rows: int) -> Array:
@@ -215,7 +219,7 @@ class TableOfMoments(Simulated):
 
 @dataclass(frozen=True, slots=True)
 class MeanOfMoments(Simulated):
-    """The mean of a column whose sum was drawn together with other numbers, of a public number of records."""
+    """The mean of a column whose sum was drawn with that of its squares, of a public number of records."""
 
     rows: int
 
@@ -227,6 +231,25 @@ class MeanOfMoments(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return _means(noisy, limits, self.rows)
 
+    def error(self, given: Coordinates) -> Error:
+        """See `Derivation.error`. Drawn with its square alone, the sum has Laplace noise, so that errors are exact."""
+        if not self.knows_error(given.certificate):
+            return simulated_error(*self.simulate(given))
+        law = self.law(given)
+        at = float(self.values(given.worth, given.limits)[0])
+        worst = float(law.worst_mse()) ** 0.5, float(law.worst_bias())
+        return Error(float(law.mse(at)) ** 0.5, float(law.bias(at)), *worst)
+
+    def knows_error(self, certificate: Certificate | Composition) -> bool:
+        """See `Derivation.knows_error`."""
+        return isinstance(certificate, Certificate) and certificate.blocks == (_OF_MEAN,)
+
+    def law(self, given: Coordinates) -> Mechanism:
+        """The law of a mean that was drawn with its square alone: Laplace noise, clamped to the bounds."""
+        ((low, high),) = given.limits.columns.tolist()
+        scale = float(given.parts[0].spread * given.units[0]) * (high - low) / 2 / self.rows
+        return Mechanism(Laplace(scale), "bit", bounds=(low, high))
+
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
         half = float(given.limits.columns[0, 1] - given.limits.columns[0, 0]) / 2
@@ -236,9 +259,8 @@ class MeanOfMoments(Simulated):
         return np.asarray(1e-9 * np.abs(values))
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        ((lower, upper),) = seen.columns.tolist()
-        share = (float(self._truths(seen).typical.means[0]) - (lower + upper) / 2) / ((upper - lower) / 2)
-        return (Fraction(share * self.rows) / seen.units[0],)
+        truth = self._truths(seen).typical
+        return plausible.moments(seen, truth.means, truth.matrix, float(self.rows))
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
         return self._truths(seen).assume()

@@ -31,15 +31,20 @@ def _cells(noisy: Array, columns: int, *, products: bool) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class MeanOfSums(Simulated):
-    """The mean of each cell: its noisy sum over its noisy count."""
+    """The mean of each cell: its noisy sum over its noisy count. With ``square``, squares were drawn with them."""
 
-    text = "noisy sum over noisy count"
+    square: bool = False
+
     plain = False
     of_sums = True
     tail: ClassVar[Tail] = "bounds"
 
+    @property
+    def text(self) -> str:
+        return "noisy sum over noisy count" + (", drawn with squares" if self.square else "")
+
     def values(self, noisy: Array, limits: Limits) -> Array:
-        cells = _cells(noisy, len(limits.columns), products=False)
+        cells = _cells(noisy, len(limits.columns), products=self.square)
         # An empty group has no mean; one record is the least that a count stands for.
         means = limits.columns.mean(axis=1) + _halves(limits) * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
         return np.asarray(np.clip(means, limits.lower, limits.upper))
@@ -54,7 +59,7 @@ class MeanOfSums(Simulated):
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         truth = self._truths(seen).typical
-        return plausible.sums(seen, truth.means, None, truth.sizes)
+        return plausible.sums(seen, truth.means, truth.matrix if self.square else None, truth.sizes)
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
         return self._truths(seen).assume()

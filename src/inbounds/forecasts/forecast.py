@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen, Direct, Matrix, plausible
+from inbounds.derivations import Chosen, Direct, Matrix, MeanOfMoments, plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
 from inbounds.forecasts.choices import forecast_choices
@@ -17,6 +17,7 @@ from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
+from inbounds.inference.laws import Laplace as LaplaceNoise
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.laws.noise import unit_legendre
 from inbounds.privacy.certificate import Certificate
@@ -32,6 +33,8 @@ def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     record = wanted.draft().record if record is None else record
     if isinstance(record.derivation, Chosen):
         return forecast_choices(record, record.situation(wanted.plausible, wanted.size), wanted.confidence)
+    if isinstance(record.derivation, MeanOfMoments) and record.derivation.knows_error(record.certificate):
+        return _mean_with_square(wanted, record, record.derivation)
     if not isinstance(record.derivation, Direct):
         return _several(wanted, record)
     return _many_alike(wanted, record) if record.axes else _one_number(wanted, record, record.derivation)
@@ -64,7 +67,7 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Chosen):
+    if isinstance(way, Chosen) or (isinstance(way, MeanOfMoments) and way.knows_error(record.certificate)):
         return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
@@ -85,6 +88,21 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
     points, weights = _spread_out(*_span(wanted, record, way), scale)
     found = _of_roots if way.root else _of_points
     rmse, bias, half = found(part, points, wanted.confidence)
+    return _average(weights, rmse, bias, half, wanted.confidence)
+
+
+def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
+    """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
+    law = way.law(replace(record, noisy=record.units).coordinates())
+    stated = of_one_number(wanted.plausible, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
+    points, weights = _spread_out(*plausible.span(stated, *law.bounds), law.noise.scale)
+    found = law.moments(points)
+    half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
+    return _average(weights, np.sqrt(found.mse), found.bias, half, wanted.confidence)
+
+
+def _average(weights: Array, rmse: Array, bias: Array, half: Array, confidence: float) -> Forecast:
+    """The forecast of one number from its figures at several true values, and their weights."""
     return Forecast(
         rmse=float(np.sqrt(weights @ rmse**2)),
         bias=float(weights @ np.abs(bias)),
@@ -92,7 +110,7 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
         worst_rmse=float(rmse.max()),
         worst_bias=float(np.abs(bias).max()),
         worst_half_width=float(half.max()),
-        confidence=wanted.confidence,
+        confidence=confidence,
         simulated=False,
         rmse_range=(float(rmse.min()), float(rmse.max())),
         half_width_range=(float(half.min()), float(half.max())),

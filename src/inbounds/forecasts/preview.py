@@ -172,8 +172,8 @@ class Preview:
 
 
 def _has_methods(record: Release) -> bool:
-    """Whether the statistic has several methods."""
-    return hasattr(record.statistic, "method")
+    """Whether the statistic has several methods with different errors, which those of a mean hardly have."""
+    return hasattr(record.statistic, "method") and not record.statistic.traits.mean
 
 
 def _line(cells: list[str], wide: list[int]) -> str:

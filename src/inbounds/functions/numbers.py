@@ -40,6 +40,7 @@ def mean(
     *,
     bounds: Bounds,
     epsilon: Number,
+    method: SpreadMethod | None = None,
     missing: Missing | None = None,
     integer: bool = False,
     by: By | None = None,
@@ -58,6 +59,11 @@ def mean(
 ) -> Release:
     """The mean of a column, within the bounds of the column.
 
+    ``method="moments"`` draws the sum of the column together with the sum of its squares, for an interval that is
+    hardly wider than that of a mean without noise. The mean has the same Laplace noise as by ``method="direct"``, which
+    has somewhat less for an ``epsilon`` above 1. Of groups, and where the number of rows is protected, its noise is 8
+    to 17% larger. By default ``"moments"`` is used unless there are so few rows that the squares would tell little.
+
     With ``neighbours="add-remove"`` it is a noisy sum divided by a noisy count, both from one draw. With a fixed public
     ``denominator`` N it is c + Σ(x - c)/N, where c is the middle of the bounds (the mean if the table has N rows).
 
@@ -72,6 +78,7 @@ def mean(
     statistic = Mean(
         column_name(column, data),
         bounds=bounds,
+        method=method,
         missing=missing,
         integer=integer,
         by=by,

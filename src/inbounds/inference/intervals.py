@@ -39,7 +39,12 @@ _SUMS = ("sums of records are near to normal", _AT_THE_BOUNDS)
 
 
 def interval(
-    release: Release, level: float = 0.95, *, kind: Kind = "population", variance: Release | None = None
+    release: Release,
+    level: float = 0.95,
+    *,
+    kind: Kind = "population",
+    variance: Release | None = None,
+    method: str | None = None,
 ) -> Interval:
     """The confidence interval of a release; see `inbounds.Release.interval`.
 
@@ -53,6 +58,8 @@ def interval(
         ``"population"`` for the population, ``"noise"`` for the table itself.
     variance
         A released variance of the same column, for a shorter interval of a mean.
+    method
+        How to make the interval, where a statistic has several ways.
 
     Returns
     -------
@@ -71,7 +78,7 @@ def interval(
     >>> release.value in interval(release)
     True
     """
-    return require_release(release, "release").interval(level, kind=kind, variance=variance)
+    return require_release(release, "release").interval(level, kind=kind, variance=variance, method=method)
 
 
 def interval_by(
@@ -193,7 +200,7 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     part = release.parts[0]
     released, unit, place = _number_in_draw(release)
     if not population:
-        law = law_of(part, bound) if release.group is None else Law(noise_of(part, unit, place=place), *bound)
+        law = law_of(part, bound) if part.dimension == 1 else Law(noise_of(part, unit, place=place), *bound)
         return *inverted(noise_only(law, released, *bound), released, alpha), INVERTED, ()
     size = release.size
     if size is None:
@@ -230,15 +237,15 @@ def summed(release: Release, alpha: float, population: bool) -> Made:
 
 def _number_in_draw(release: Release) -> tuple[float, float, int]:
     """The released number, the value of one unit of its coordinate, and the index of the coordinate in its vector."""
-    if release.group is None:
+    way, middle, unit = release.derivation, 0.0, float(release.units[0])
+    if not isinstance(way, MeanOfMoments) and release.group is None:
         return float(release.noisy[0]), 1.0, 0
-    unit, (place, *_), middle = float(release.units[0]), release.places, 0.0
-    way = release.derivation
     if isinstance(way, MeanOfMoments):
         ((low, high),) = release.numeric_ends().tolist()
         unit, middle = unit * (high - low) / 2 / way.rows, (low + high) / 2
     # A number that was drawn together with others is clamped afterwards.
     ((lowest, highest),) = release.limits_of_coordinates()
+    place = release.places[0] if release.places else 0
     return min(max(middle + float(release.noisy[0]) * unit, lowest), highest), unit, place
 
 
@@ -259,7 +266,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
     noise = _law_of_variance(variance, reach)
     released, unit, place = _number_in_draw(release)
     law = law_of(release.parts[0], bound)
-    law = law if release.group is None else Law(noise_of(release.parts[0], unit, place=place), *bound)
+    law = law if release.parts[0].dimension == 1 else Law(noise_of(release.parts[0], unit, place=place), *bound)
     deviations, weights = standard_errors(noise, float(variance.value), release.rows, law.noise.scale)
     family = Integrated(NormalMixture(deviations, weights), law, *bound)
     ends = inverted(family, released, alpha)
@@ -319,7 +326,8 @@ def mean_of_sums(release: Release, alpha: float, population: bool) -> Made:
     noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)
-    cells = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]).reshape(-1, 2)
+    cells = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)])
+    cells = cells.reshape(-1, release.parts[0].dimension)[:, :2]
     worth = float(release.units[1])
     ends = np.array([simulated.mean_limits(n, s, noise, alpha, sampled=population, worth=worth) for n, s in cells])
     limits = (low + high) / 2 + (high - low) / 2 * ends.T

@@ -18,6 +18,8 @@ from inbounds.laws import Staircase
 from inbounds.laws.vectors import Part, combination_sizes
 from inbounds.privacy.certificate import Certificate
 
+# The norm of a mean and its square by themselves; see `inbounds.privacy.norms`.
+OF_MEAN = ("mean moments 1",)
 # The tail beyond the reach of a noise is smaller than this.
 _NEGLIGIBLE = 1e-17
 # A discrete noise that is wider than this many steps is tabulated on a coarser lattice.
@@ -296,6 +298,9 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, plac
     scale = float(part.spread / part.step) if counts else float(part.spread) * unit
     if part.noise == "zero-sum":
         return ZeroSum(scale, part.dimension)
+    if part.noise == "polyhedral" and part.blocks == OF_MEAN:
+        # The norm is |s| + |q|, so that the sum and the square have independent Laplace noise.
+        return Laplace(scale)
     if part.noise == "polyhedral":
         return InNorm(scale, part.dimension, norm_parts(part), ((place, 1.0),))
     if part.noise == "sup-norm":

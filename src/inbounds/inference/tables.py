@@ -2,28 +2,80 @@
 
 import numpy as np
 
-from inbounds.expected import norm_parts
-from inbounds.inference import simulated, spreads
-from inbounds.inference.intervals import standard_errors
+from inbounds._check import Array
+from inbounds.inference import bounded, score, simulated, spreads
 from inbounds.inference.inversion import interval as inverted
-from inbounds.inference.laws import InNorm, Law, noise_of
-from inbounds.inference.numbers import Integrated, NormalMixture, noise_only
+from inbounds.inference.laws import Law, noise_of
+from inbounds.inference.means import of_noisy_number, of_public_number
+from inbounds.inference.numbers import noise_only
+from inbounds.inference.score import Noisy
 from inbounds.inference.spreads import SIMULATED, Made
 from inbounds.record.release import Release
+from inbounds.repairs.moments import symmetric
+
+_ANYTHING = "without a public number of records, those of covariances are anything that is possible"
 
 
 def moments_table(release: Release, alpha: float, population: bool) -> Made:
-    """Limits of means from the law of their noise and the released variances, and of the matrix by simulation."""
+    """Limits of means by their scores, and of covariances by pairs of records; of the table itself by the noise."""
+    columns = range(len(release.axes[1]))
+    clauses: tuple[str, ...]
+    if population:
+        means = np.array([_scored(release, column, alpha) for column in columns]).T
+        lower, upper = _of_covariances(release, alpha)
+        rest = bounded.METHOD if release.rows is not None else _ANYTHING
+        method, clauses = f"of means {score.METHOD}; of covariances {rest}", (score.ASSUMPTION,)
+    else:
+        lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
+        find = _mean_over_count if release.rows is None else _mean
+        means = np.array([find(release, column, alpha) for column in columns]).T
+        method = SIMULATED
+        if release.rows is None:
+            method = f"of means Fieller's method, with simulated noise; of covariances {SIMULATED}"
+    return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, clauses
+
+
+def normal_table(release: Release, alpha: float, population: bool) -> Made:
+    """The same, with limits of covariances for normal records."""
+    if not population:
+        return moments_table(release, alpha, population)
     lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
-    find = _mean_over_count if release.rows is None else _mean
-    means = np.array([find(release, column, alpha, population) for column in range(len(release.axes[1]))]).T
-    how = "Fieller's method, with simulated noise" if release.rows is None else "normal law with a released variance"
-    method = f"of means {how}; of covariances {SIMULATED}" if population or release.rows is None else SIMULATED
-    near = ("means are near to normal",) if population else ()
-    return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, (*clauses, *near)
+    means = np.array([_scored(release, column, alpha) for column in range(len(release.axes[1]))]).T
+    method = f"of means {score.METHOD}; of covariances {SIMULATED}"
+    return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, clauses
 
 
-def _mean(release: Release, column: int, alpha: float, population: bool) -> tuple[float, float]:
+def noisy_column(release: Release, column: int) -> Noisy:
+    """The noisy sums of one column of a table of moments."""
+    size, counted = len(release.axes[1]), release.rows is None
+    worth = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)])
+    units = np.array([float(unit) for unit in release.units])
+    # The index of the diagonal element: after the columns, and the rows of the matrix above it.
+    own = [counted + column, counted + size + sum(size - i for i in range(column))]
+    drawn = release.places or tuple(range(len(release.noisy)))
+    if release.rows is None:
+        own = [0, *own]
+        return of_noisy_number(release, worth[own], units[own], (0, own[1], own[2]))
+    pair = float(worth[own[0]]), float(worth[own[1]])
+    return of_public_number(release, release.rows, pair, units[own], (drawn[own[0]], drawn[own[1]]))
+
+
+def _scored(release: Release, column: int, alpha: float) -> tuple[float, float]:
+    low, high = release.numeric_ends()[column]
+    ends = score.limits(noisy_column(release, column), alpha)
+    return (low + high) / 2 + (high - low) / 2 * ends[0], (low + high) / 2 + (high - low) / 2 * ends[1]
+
+
+def _of_covariances(release: Release, alpha: float) -> tuple[Array, Array]:
+    if release.rows is None:
+        limits = release.limits()
+        size = len(release.axes[1])
+        return limits.lower[size:], limits.upper[size:]
+    lower, upper = symmetric(np.array(bounded.element_limits(release, alpha)).T)
+    return lower, upper
+
+
+def _mean(release: Release, column: int, alpha: float) -> tuple[float, float]:
     assert release.rows is not None
     part, rows = release.parts[column], release.rows
     low, high = release.numeric_ends()[column]
@@ -31,24 +83,12 @@ def _mean(release: Release, column: int, alpha: float, population: bool) -> tupl
     places = release.places or tuple(range(len(release.noisy)))
     law = Law(noise_of(part, worth, place=places[column]), low, high)
     released = float(np.clip((low + high) / 2 + float(release.noisy[column]) * worth, low, high))
-    if not population:
-        return inverted(noise_only(law, released, low, high), released, alpha)
-    size, half = len(release.axes[1]), (high - low) / 2
-    share = float(np.clip((released - (low + high) / 2) / half, -1, 1))
-    # The index of the diagonal element: after the columns, and the rows of the matrix above it.
-    place = size + sum(size - i for i in range(column))
-    weights = ((places[column], -2 * share), (places[place], 0.5))
-    scale = float(part.spread) * float(release.units[column]) * half**2 / (rows - 1)
-    top = float(release.bounds[size + column * (size + 1)][1] or 0)
-    noise = InNorm(scale, part.dimension, norm_parts(part), weights)
-    variance = float(release.table[1 + column, column])
-    deviations = standard_errors(Law(noise, 0.0, top), variance, rows, law.noise.scale)
-    return inverted(Integrated(NormalMixture(*deviations), law, low, high), released, alpha)
+    return inverted(noise_only(law, released, low, high), released, alpha)
 
 
-def _mean_over_count(release: Release, column: int, alpha: float, population: bool) -> tuple[float, float]:
+def _mean_over_count(release: Release, column: int, alpha: float) -> tuple[float, float]:
     low, high = release.numeric_ends()[column]
     count, total = (float(release.noisy[place] * release.units[place]) for place in (0, 1 + column))
     noise, unit = noise_of(release.parts[0]), float(release.units[1 + column])
-    ends = simulated.mean_limits(count, total, noise, alpha, sampled=population, place=1 + column, worth=unit)
+    ends = simulated.mean_limits(count, total, noise, alpha, sampled=False, place=1 + column, worth=unit)
     return (low + high) / 2 + (high - low) / 2 * ends[0], (low + high) / 2 + (high - low) / 2 * ends[1]

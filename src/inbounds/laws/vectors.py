@@ -38,11 +38,19 @@ def ball_points(rows: Rows) -> Array:
 
 
 def vector_noise(
-    dimension: int, parts: Sequence[Part], rng: np.random.Generator, shape: tuple[int, ...], places: Sequence[int]
+    dimension: int,
+    parts: Sequence[Part],
+    rng: np.random.Generator,
+    shape: tuple[int, ...],
+    places: Sequence[int],
+    radius: Array | None = None,
 ) -> Array:
-    """Draws of noise of scale 1 for some of the coordinates of a vector, along the last axis."""
-    radius = rng.gamma(dimension + 1, 1.0, (*shape, 1))
-    return np.asarray(radius * vector_points(parts, rng, shape, places))
+    """Draws of noise of scale 1 for some of the coordinates of a vector, along the last axis.
+
+    ``radius`` has draws of its radii, in the given shape, where these are not to be independent.
+    """
+    drawn = rng.gamma(dimension + 1, 1.0, shape) if radius is None else radius
+    return np.asarray(drawn[..., None] * vector_points(parts, rng, shape, places))
 
 
 def vector_points(

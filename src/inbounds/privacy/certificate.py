@@ -139,7 +139,7 @@ def certify(
         raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
     if blocks and count_coordinates(blocks) != dimension:
         raise CertificateError("the blocks of the norm do not have as many coordinates as the vector")
-    if neighbours == "add-remove" and any(text.startswith(("moments", "selected")) for text in blocks):
+    if neighbours == "add-remove" and any(text.startswith(("moments", "mean", "selected")) for text in blocks):
         raise CertificateError("moments without a count, and those of a selection, are for substituted records")
     if (noise in ("laplace", "staircase")) != (dimension == 1):
         raise CertificateError(f"{noise} noise does not have {dimension} dimensions")

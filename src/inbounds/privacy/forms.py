@@ -24,10 +24,18 @@ from math import gcd, lcm
 from typing import Literal, TypeAlias
 
 # How records can move moments; see above.
-Moves: TypeAlias = Literal["moments", "counted moments", "selected moments", "selected sums"]
+Moves: TypeAlias = Literal["moments", "mean moments", "counted moments", "selected moments", "selected sums"]
 # Columns up to which forms are used: beyond, hardly a proposal would be kept.
 MOST_COLUMNS = 6
-_MOST: dict[Moves, int] = {"moments": MOST_COLUMNS, "counted moments": 5, "selected moments": 4, "selected sums": 12}
+_MOST: dict[Moves, int] = {
+    "moments": MOST_COLUMNS,
+    "mean moments": 1,
+    "counted moments": 5,
+    "selected moments": 4,
+    "selected sums": 12,
+}
+# What the square of a mean's column is divided by, in a draw that leaves the noise of the mean as it is alone.
+SQUARE_OF_MEAN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,10 @@ def _value(form: Form, point: Sequence[Fraction]) -> Fraction:
     return linear + sum(c * point[j] * point[k] for (j, k), c in zip(form.pairs, form.products, strict=True))
 
 
+# The form of a mean and its square, with the range 4: |Δ(2u + u²)| and |Δ(2u - u²)| are at most 4. So the changes s of
+# Σu/2 and q of Σ(2u² - 1)/8 have |s + q| ≤ 1 and |s - q| ≤ 1, which is |s| + |q| ≤ 1.
+_OF_MEAN = Form((2,), (1,))
+
 # |weights · z| ≤ limit, all of them whole numbers.
 Row: TypeAlias = tuple[tuple[int, ...], int]
 
@@ -156,8 +168,13 @@ def moment_rows(columns: int, moves: Moves) -> tuple[Row, ...]:
 
     Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal (but for
     sums alone); with a count, if there is one, before them. Where a record is substituted all but the count are in
-    halves. Each coordinate by itself is at most 1, which needs no row.
+    halves. Each coordinate by itself is at most 1, which needs no row. Beside a mean the square is in eighths: the norm
+    is then |s| + |q|, and both have independent Laplace noise, the sum as much as if it were drawn alone.
     """
+    if moves == "mean moments":
+        low, high = find_range(_OF_MEAN)
+        # With s in halves and q in eighths, 2Δu ± Δu² is 4s ± 4q.
+        return tuple(_whole_row(None, (4, sign), high - low) for sign in (4, -4))
     rows: list[Row] = []
     for form in list_forms(columns, moves):
         # The limits of one moment by itself go together with the count's where that is a move of its own.
@@ -190,6 +207,8 @@ def _whole_row(count: Fraction | None, image: tuple[int, ...], limit: Fraction) 
 
 def list_forms(columns: int, moves: Moves) -> list[Form]:
     """The kinds of forms that are used for so many columns: all of them, or each moment by itself."""
+    if moves == "mean moments":
+        return [_OF_MEAN]
     every = columns <= _MOST[moves]
     found = [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
     return [form for form in found if not any(form.products)] if moves == "selected sums" else found

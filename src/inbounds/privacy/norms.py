@@ -1,7 +1,8 @@
 """Norms of vectors that are drawn together, as certificates name them: blocks of coordinates, each with its own bounds.
 
 ``"box 3"`` are three numbers in units of what one record moves them by. ``"moments 2"`` are the sums of two columns
-and of their products, in halves, of which one record is substituted; ``"counted moments 2"`` the same with a count,
+and of their products, in halves, of which one record is substituted; ``"mean moments 1"`` those of one column with the
+square in eighths, such that the noise of the sum is what it is alone; ``"counted moments 2"`` the same with a count,
 where one comes or goes; ``"selected moments 2"`` with a count where one is substituted and only some records are
 selected, and ``"selected sums 2"`` the same without products. Their bounds are those of `inbounds.privacy.forms`. One
 record moves each block by at most 1 in its norm, so that it moves all of them by at most 1 in the largest.
@@ -19,7 +20,7 @@ from inbounds.privacy.forms import Moves, Row, find_range, list_forms, moment_ro
 
 # Coordinates of one draw.
 MOST_COORDINATES = 25_000
-_TEXT = re.compile(r"(box|moments|counted moments|selected moments|selected sums) ([1-9][0-9]{0,4})")
+_TEXT = re.compile(r"(box|moments|mean moments|counted moments|selected moments|selected sums) ([1-9][0-9]{0,4})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Block:
         if found is None:
             raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'selected moments 2'")
         kind, size = found.groups()
+        if kind == "mean moments" and size != "1":
+            raise ValueError("a block of mean moments is of one column")
         return cls(kind, int(size))
 
     def __str__(self) -> str:
@@ -44,7 +47,7 @@ class Block:
     @property
     def counted(self) -> bool:
         """Whether a count is among its coordinates."""
-        return self.kind not in ("box", "moments")
+        return self.kind not in ("box", "moments", "mean moments")
 
     @property
     def dimension(self) -> int:

@@ -2,9 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from inbounds._check import Array
 from inbounds.privacy.certified import Bound
+
+if TYPE_CHECKING:
+    from inbounds.record.release import Release
 
 
 def clip(x: Fraction, bound: Bound) -> Fraction:
@@ -25,3 +31,30 @@ def for_each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
             made[same] = make(*row)
         result.append(made[same])
     return result
+
+
+def find_ends(bounds: Sequence[Bound]) -> tuple[Array, Array]:
+    """Lower and upper bounds in double precision, infinite on an open side."""
+    lower = np.array(for_each(lambda bound: -np.inf if bound[0] is None else float(bound[0]), bounds))
+    return lower, np.array(for_each(lambda bound: np.inf if bound[1] is None else float(bound[1]), bounds))
+
+
+def derive_values(release: "Release") -> Sequence[float | None]:
+    """The numbers that are published, from those that were drawn; None for those that are not available."""
+    if not release.released:
+        raise ValueError("nothing has been released yet: this is the record of a preview")
+    whole = release.statistic.traits.whole
+    if release.derivation.single and release.derivation.plain:
+        # Each number is rounded correctly.
+        kind = int if whole else float
+        return for_each(
+            lambda x, unit, bound: kind(clip(x * unit, bound)), release.noisy, release.units, release.bounds
+        )
+    values = release.derivation.values(release.worth(), release.limits())
+    if whole:
+        return [round(x) for x in values.tolist()]
+    hidden = release.unavailable()
+    if not any(hidden):
+        found: list[float] = values.tolist()
+        return found
+    return [None if gone else x for x, gone in zip(values.tolist(), hidden, strict=True)]

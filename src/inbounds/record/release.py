@@ -4,7 +4,7 @@ Everything in it is public. The value is computed from the noisy coordinates by 
 is in the certificate. `Release.from_json` drafts the statistic again and refuses a record that differs.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -21,10 +21,11 @@ from inbounds.privacy.certified import Bound as Bound
 from inbounds.privacy.guarantee import Guarantee, Neighbours
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
+from inbounds.record.asked import interval_with
 from inbounds.record.column import ColumnRule as ColumnRule
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
-from inbounds.record.numbers import clip
+from inbounds.record.numbers import derive_values, find_ends
 from inbounds.record.numbers import for_each as for_each
 from inbounds.record.selection import is_selection, list_rules, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
@@ -191,35 +192,17 @@ class Release:
     def flat_values(self) -> tuple[float | None, ...]:
         """The numbers of `value` as a flat tuple, with None for those that are not available."""
         if self._values is None:
-            object.__setattr__(self, "_values", tuple(self._derive()))
+            object.__setattr__(self, "_values", tuple(derive_values(self)))
         assert self._values is not None
         return self._values
 
-    def _derive(self) -> Sequence[float | None]:
-        if not self.released:
-            raise ValueError("nothing has been released yet: this is the record of a preview")
-        whole = self.statistic.traits.whole
-        if self.derivation.single and self.derivation.plain:
-            # Each number is rounded correctly.
-            kind = int if whole else float
-            return for_each(lambda x, unit, bound: kind(clip(x * unit, bound)), self.noisy, self.units, self.bounds)
-        values = self.derivation.values(self._worth(), self.limits())
-        if whole:
-            return [round(x) for x in values.tolist()]
-        hidden = self.unavailable()
-        return (
-            [None if gone else x for x, gone in zip(values.tolist(), hidden, strict=True)]
-            if any(hidden)
-            else values.tolist()
-        )
-
-    def _worth(self) -> Array:
+    def worth(self) -> Array:
         """The noisy coordinates times their units, in double precision."""
         return np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
 
     def undetermined(self) -> list[bool] | None:
         """Which columns of a matrix have no correlations; None if all have."""
-        return self.derivation.undetermined(self._worth(), self.limits()) if self.released else None
+        return self.derivation.undetermined(self.worth(), self.limits()) if self.released else None
 
     def unavailable(self) -> list[bool]:
         """Which numbers of `value`, as a flat list, are not available. Empty if all are.
@@ -231,8 +214,7 @@ class Release:
 
     def limits(self) -> Limits:
         """Bounds of coordinates and of numeric columns, in double precision."""
-        lower = np.array(for_each(lambda bound: -np.inf if bound[0] is None else float(bound[0]), self.bounds))
-        upper = np.array(for_each(lambda bound: np.inf if bound[1] is None else float(bound[1]), self.bounds))
+        lower, upper = find_ends(self.bounds)
         return Limits(lower, upper, self.numeric_ends())
 
     def numeric_ends(self) -> Array:
@@ -305,7 +287,12 @@ class Release:
         return any(rule.sizes for rule in self.columns)
 
     def interval(
-        self, level: float = 0.95, *, kind: Kind = "population", variance: "Release | None" = None
+        self,
+        level: float = 0.95,
+        *,
+        kind: Kind = "population",
+        variance: "Release | None" = None,
+        method: str | None = None,
     ) -> "Interval":
         """The confidence interval of the value, which takes the noise into account. It costs nothing.
 
@@ -318,6 +305,10 @@ class Release:
             the statistic of the table itself: noise only.
         variance
             A released variance of the same column and table, for a shorter interval of a mean.
+        method
+            How to make the interval, where a statistic has several ways: ``"score"``, ``"proved"`` or ``"worst-case"``
+            of a mean, ``"robust"``, ``"bound"`` or ``"normal"`` of a spread; see the page on intervals. By default the
+            shortest that holds without an assumption on the law of the records.
 
         Returns
         -------
@@ -329,7 +320,9 @@ class Release:
         ValueError
             If there is no such interval. The message says what to use instead.
         """
-        return self.statistic.interval(self, level, kind, variance)
+        if method is None:
+            return self.statistic.interval(self, level, kind, variance)
+        return interval_with(self, level, kind, variance, method)
 
     def plot(self, level: float = 0.95, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
         """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""
@@ -371,7 +364,7 @@ class Release:
     @property
     def has_error(self) -> bool:
         """Whether the error is known without a simulation, or was computed before."""
-        return self.derivation.single or self._error is not None
+        return self._error is not None or self.derivation.knows_error(self.certificate)
 
     def to_json(self) -> str:
         """The record as text, in the format ``inbounds-record/1``. Numbers are exact fractions."""

@@ -171,7 +171,7 @@ def to_html(release: "Release") -> str:
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
     caption = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
-    if release.derivation.single:
+    if release.derivation.knows_error(release.certificate):
         caption += f"; {release.error}"
     if len(release.axes) > 1:
         return _write_two_way(release, caption)

@@ -30,6 +30,8 @@ from inbounds.tables.schema import (
 UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
 # The most columns of a matrix, and the most digits of the numerator and denominator of a bound.
 MOST_COLUMNS, _MOST_DIGITS = 200, 100
+# Where the noise of a mean or a spread is added.
+METHODS = ("moments", "direct")
 # The most cells of a table.
 MOST_CELLS = 10**7
 
@@ -196,6 +198,12 @@ def refuse_with(what: str, **given: Any) -> None:
     """Refuse arguments that would be ignored."""
     if names := [name for name, value in given.items() if value is not None]:
         raise TypeError(f"{', '.join(names)} cannot be combined with {what}")
+
+
+def check_method(method: Any) -> None:
+    """Refuse an unknown method of a mean or a spread."""
+    if method is not None:
+        _check.choice(method, "method", METHODS)
 
 
 def fixed_denominator(denominator: Any) -> int | None:

@@ -170,12 +170,14 @@ def draft_moments(
     bounds: Sequence[Bound],
     *,
     axes: Sequence[Sequence[str]] = (),
+    of_mean: bool = False,
 ) -> Draft:
     """Draft a release of the sums of columns and of their products, in one draw, for a public number of rows.
 
-    Numbers are in halves, so that one unit is worth 2.
+    Numbers are in halves, so that one unit is worth 2. With ``of_mean`` the square of the one column has more noise,
+    and its sum no more than alone.
     """
-    moments = MomentSums(tuple(columns), products=True, counted=False)
+    moments = MomentSums(tuple(columns), products=True, counted=False, of_mean=of_mean)
     moved = terms.unit.contributions * moments.sensitivity
     return make_draft(
         statistic,
@@ -186,7 +188,7 @@ def draft_moments(
         lambda cells: [moments(cells[()])],
         bounds=bounds,
         columns=moments.columns,
-        units=[Fraction(2)] * moments.dimension,
+        units=moments.units,
         axes=axes,
     )
 

@@ -69,8 +69,6 @@ class _Block:
         columns = [quantised.column for quantised in self.sums.columns]
         own, size = [columns.index(column) for column in share.columns], len(columns)
         singles = [self.start + i for i in own]
-        if share.number is not None:
-            return tuple(singles)
         pairs = [(min(i, j), max(i, j)) for k, i in enumerate(own) for j in own[k:]]
         # Row by row from the diagonal, after the sums of all columns.
         return (*singles, *(self.start + size + i * size - i * (i - 1) // 2 + j - i for i, j in pairs))

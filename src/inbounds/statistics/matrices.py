@@ -10,7 +10,7 @@ from inbounds import _check
 from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, MatrixRepair, Method, Number
 from inbounds.derivations import Derivation, Matrix, MatrixOfMoments, MatrixOfSums
-from inbounds.inference import intervals, spreads
+from inbounds.inference import bounded
 from inbounds.inference.result import Interval
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
@@ -47,6 +47,7 @@ class Covariance:
     name: ClassVar[str] = "covariance"
     traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
     least_rows: ClassVar[int] = 2
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
@@ -88,7 +89,11 @@ class Covariance:
         return OfMoments(self._columns, MatrixOfMoments(terms.rows, self.repair), bounds, (names, names))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return matrix_interval(release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 @register
@@ -111,6 +116,7 @@ class Correlation:
     name: ClassVar[str] = "correlation"
     traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True, unit_diagonal=True, needs_truth=True)
     least_rows: ClassVar[int] = 2
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
@@ -151,7 +157,11 @@ class Correlation:
         return OfMoments(self._columns, MatrixOfMoments(terms.rows, self.repair, unit=True), bounds, (names, names))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return matrix_interval(release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 METHODS = ("joint", "elements", "split")
@@ -196,12 +206,6 @@ def draft_matrix_of_moments(
     """Draft a matrix from the sums of its columns and of their products."""
     axes = [[column.name for column in columns]] * 2
     return draft_moments(statistic, terms, way, [quantise(column, terms) for column in columns], limits, axes=axes)
-
-
-def matrix_interval(release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-    """The interval of each element of a matrix."""
-    maker = spreads.of_sums if release.derivation.of_sums else spreads.matrix
-    return intervals.interval_by(maker, release, level, kind, variance)
 
 
 def _draft_sums(

@@ -6,16 +6,18 @@ from itertools import product
 from typing import ClassVar
 
 from inbounds._keywords import explain_fields
-from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, SpreadMethod
 from inbounds.derivations import MeanOfMoments, MeanOfSums, SumOfGroup
-from inbounds.inference import intervals
+from inbounds.inference import intervals, means
 from inbounds.inference.result import Interval
+from inbounds.laws import least_variance
 from inbounds.privacy.certified import Bound, joint_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
+    check_method,
     count_groups,
     fields_of_groups,
     fixed_denominator,
@@ -28,7 +30,7 @@ from inbounds.statistics.base import (
     refuse_with,
     title_of,
 )
-from inbounds.statistics.drafts import draft_of_sums, draft_single, make_draft
+from inbounds.statistics.drafts import draft_moments, draft_of_sums, draft_single, make_draft
 from inbounds.statistics.share import Number as OneNumber
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
@@ -36,6 +38,9 @@ from inbounds.tables.answers import Cells
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
+
+# The product of rows and ε from which on a second moment tells enough, and what it may add to the error of a mean.
+_ENOUGH, _DEARER = 100, 1.05
 
 
 @register
@@ -48,12 +53,16 @@ class Mean:
     protected, and for groups, it is a noisy sum divided by a noisy count. With a fixed public ``denominator`` N it is
     c + Σ(x - c)/N, where c is the middle of the bounds.
 
+    ``method="moments"`` draws Σu and Σu² together, where u = (x - c)/(W/2) and W is the width of the bounds, for a
+    shorter interval.
+
     >>> Mean("age", bounds=(0, 100)).title
     'mean of age'
     """
 
     column: str
     bounds: Bounds
+    method: SpreadMethod | None = None
     missing: Missing | None = None
     integer: bool = False
     by: By | None = None
@@ -67,9 +76,11 @@ class Mean:
     name: ClassVar[str] = "mean"
     traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
     least_rows: ClassVar[int] = 1
+    interval_methods: ClassVar[tuple[str, ...]] = ("score", "proved", "worst-case")
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
+        check_method(self.method)
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         if keys:
             refuse_with("by=", denominator=self.denominator)
@@ -92,18 +103,28 @@ class Mean:
         return title_of(f"mean of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
-        if self._keys:
-            return 2 * count_groups(self._keys)
-        return 2 if terms.rows is None and self.denominator is None else 1
+        of_sums = bool(self._keys) or (terms.rows is None and self.denominator is None)
+        return (1 + of_sums + self._has_square(terms)) * count_groups(self._keys)
+
+    def _has_square(self, terms: Terms) -> bool:
+        """Whether the mean is drawn with its second moment."""
+        if self.denominator is not None:
+            if self.method == "moments":
+                raise ValueError("method='moments' cannot be combined with denominator=")
+            return False
+        return find_method(self.method, terms, count_groups(self._keys) if self._keys else 0) == "moments"
 
     def draft(self, terms: Terms) -> Draft:
         refuse_denominator(self.denominator, terms)
         column, bound = quantise(self._column, terms), _bound(self._column)
-        if self._keys:
-            moments, way, bounds = MomentSums((column,)), MeanOfSums(), [bound] * count_groups(self._keys)
-            return draft_of_sums(self, terms, way, moments, bounds, by=self._keys, axes=labels_of(self._keys))
-        if terms.rows is None and self.denominator is None:
-            return draft_of_sums(self, terms, MeanOfSums(), MomentSums((column,)), [bound])
+        square = self._has_square(terms)
+        if self._keys or (terms.rows is None and self.denominator is None):
+            moments, bounds = MomentSums((column,), products=square), [bound] * count_groups(self._keys)
+            way, axes = MeanOfSums(square), labels_of(self._keys)
+            return draft_of_sums(self, terms, way, moments, bounds, by=self._keys, axes=axes)
+        if square:
+            assert terms.rows is not None
+            return draft_moments(self, terms, MeanOfMoments(terms.rows), [column], [bound], of_mean=True)
         if terms.rows is None:
             assert self.denominator is not None
             number = coordinates.centred_mean(column, terms.unit, self.denominator)
@@ -119,13 +140,18 @@ class Mean:
         assert terms.rows is not None
         column = quantise(self._column, terms)
         number = OneNumber(coordinates.mean(column, terms.unit, terms.rows), Request((), (column,)), (column,))
-        return OfMoments((self._column,), MeanOfMoments(terms.rows), (_bound(self._column),), number=number)
+        needs_square = self.method == "moments"
+        way, bound = MeanOfMoments(terms.rows), _bound(self._column)
+        return OfMoments((self._column,), way, (bound,), number=None if needs_square else number)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         if variance is not None:
             return intervals.interval_with_variance(release, level, kind, variance)
-        maker = intervals.mean_of_sums if release.derivation.of_sums else intervals.averaged
-        return intervals.interval_by(maker, release, level, kind)
+        return intervals.interval_by(means.find_maker(release), release, level, kind)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return intervals.interval_by(means.find_maker(release, method), release, level, kind)
 
 
 @register
@@ -211,6 +237,32 @@ class Sum:
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         maker = intervals.summed if self._keys else intervals.averaged
         return intervals.interval_by(maker, release, level, kind, variance)
+
+
+def find_method(method: SpreadMethod | None, terms: Terms, groups: int = 0) -> SpreadMethod:
+    """claim:mean-method. The method that was asked for, or the one that serves both the mean and its interval.
+
+    With a public number of records the sum has Laplace noise by both methods; by the direct one it may have a staircase
+    instead, which has less variance for large ε. The second moment is worth that where its own noise (4/ε) is small
+    beside n/3, the sum of squares of values that are spread evenly over the bounds, and where the error of the mean of
+    such values, with that of the sample, grows by at most a twentieth. Of noisy sums and counts, and of ``groups``, it
+    adds 8 to 17% to the noise. It is drawn with them unless groups of an even size would be too small.
+    """
+    if terms.bounding == "truncated":
+        if method == "moments":
+            raise ValueError(
+                "bounding='truncated' needs method='direct', since noise of a joint draw cannot be truncated"
+            )
+        return "direct"
+    if method is not None:
+        return method
+    spent, rows = float(terms.epsilon / terms.contributions), terms.rows
+    if rows is None or groups:
+        return "moments" if rows is None or rows * spent >= _ENOUGH * groups else "direct"
+    if rows * spent < _ENOUGH:
+        return "direct"
+    even, most, least = rows / 3, 8 / spent**2, 4 * least_variance(spent)
+    return "moments" if most + even <= _DEARER**2 * (least + even) else "direct"
 
 
 def _bound(column: Numeric) -> Bound:

@@ -10,9 +10,9 @@ from inbounds._check import Array
 from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, MatrixRepair, Number
 from inbounds.derivations import TableOfMoments
-from inbounds.inference import intervals
+from inbounds.inference import bounded, intervals
 from inbounds.inference.result import Interval
-from inbounds.inference.tables import moments_table
+from inbounds.inference.tables import moments_table, normal_table
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
@@ -80,6 +80,7 @@ class Moments:
     name: ClassVar[str] = "moments"
     traits: ClassVar[Traits] = Traits(columns="numbers", needs_truth=True)
     least_rows: ClassVar[int] = 2
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
@@ -124,3 +125,8 @@ class Moments:
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(moments_table, release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        maker = normal_table if method == "normal" else moments_table
+        return intervals.interval_by(maker, release, level, kind)

@@ -9,7 +9,7 @@ from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, Level, MatrixRepair, Number, PooledMethod
 from inbounds._types import Levels as LevelList
 from inbounds.derivations import Matrix, MatrixOfSums
-from inbounds.inference import intervals, spreads
+from inbounds.inference import bounded
 from inbounds.inference.result import Interval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
@@ -17,7 +17,7 @@ from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import fields_of_several, groups_of, keep, list_names, numeric, quantise, several
 from inbounds.statistics.drafts import draft_elements, draft_of_sums, draft_single, limits_of_sums, triangle
-from inbounds.statistics.matrices import check_method, choose_repair, matrix_interval
+from inbounds.statistics.matrices import check_method, choose_repair
 from inbounds.tables import coordinates
 from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
@@ -48,6 +48,7 @@ class PooledVariance:
 
     name: ClassVar[str] = "pooled_variance"
     traits: ClassVar[Traits] = Traits(meaning="squared spread")
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
@@ -88,8 +89,11 @@ class PooledVariance:
         return draft_single(self, terms, number, request, [column, self._key], sizes=sizes)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = spreads.of_sums if release.derivation.of_sums else spreads.one_variance
-        return intervals.interval_by(maker, release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 @register
@@ -117,6 +121,7 @@ class PooledCovariance:
 
     name: ClassVar[str] = "pooled_covariance"
     traits: ClassVar[Traits] = Traits(columns="numbers", matrix=True)
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
@@ -169,7 +174,11 @@ class PooledCovariance:
         )
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return matrix_interval(release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 def _public_sizes(sizes: Any, key: Levels) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, PlausibleSpread, SpreadMethod
 from inbounds.derivations import Direct, SpreadOfMoments, SpreadOfSums
 from inbounds.expected import continuous, deviation_is_better
-from inbounds.inference import intervals, spreads
+from inbounds.inference import bounded
 from inbounds.inference.result import Interval
 from inbounds.laws import Laplace, Staircase, least_variance
 from inbounds.privacy.certificate import Certificate
@@ -20,6 +20,7 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
+    check_method,
     count_groups,
     fields_of_groups,
     keep,
@@ -36,7 +37,6 @@ from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
-METHODS = ("moments", "direct")
 # The variances of the noise of Σu² and Σu at ε = 1 in a joint draw: (d+1)(d+2) times the second moments of the unit
 # ball of their norm. Noise on the variance itself, in the same units, has the variance 2 · 4².
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
@@ -70,6 +70,7 @@ class Variance:
     name: ClassVar[str] = "variance"
     traits: ClassVar[Traits] = Traits(variance=True, meaning="squared spread")
     least_rows: ClassVar[int] = 2
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
@@ -109,8 +110,11 @@ class Variance:
         return OfMoments((self._column,), SpreadOfMoments(terms.rows), ((number.lower, number.upper),))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = spreads.of_sums if release.derivation.of_sums else spreads.one_variance
-        return intervals.interval_by(maker, release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 @register
@@ -138,6 +142,7 @@ class StandardDeviation:
     name: ClassVar[str] = "standard_deviation"
     traits: ClassVar[Traits] = Traits(needs_truth=True, meaning="spread")
     least_rows: ClassVar[int] = 2
+    interval_methods: ClassVar[tuple[str, ...]] = bounded.METHODS
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
@@ -206,10 +211,11 @@ class StandardDeviation:
         return OfMoments((self._column,), way, ((itself.lower, itself.upper),), root=True)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        if release.derivation.of_sums:
-            return intervals.interval_by(spreads.of_sums, release, level, kind, variance)
-        maker = spreads.one_deviation if release.derivation.plain else spreads.root_of_variance
-        return intervals.interval_by(maker, release, level, kind, variance)
+        return bounded.interval_of_spread(release, level, kind, variance)
+
+    def interval_with(self, release: Release, level: float, kind: str, method: str) -> Interval:
+        """The interval by a method of its own name."""
+        return bounded.interval_of_spread(release, level, kind, None, method)
 
 
 def _draft_groups(
@@ -228,12 +234,6 @@ def _in_bounds(part: Certificate) -> Laplace | Staircase:
     shape = {one.name: getattr(noise, one.name) for one in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
     made: Laplace | Staircase = replace(noise, **{name: float(f"{value:.9g}") for name, value in shape.items()})
     return made
-
-
-def check_method(method: Any) -> None:
-    """Refuse an unknown method."""
-    if method is not None:
-        _check.choice(method, "method", METHODS)
 
 
 def find_method(method: SpreadMethod | None, terms: Terms, *, grouped: bool = False) -> SpreadMethod:

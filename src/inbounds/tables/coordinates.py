@@ -23,6 +23,7 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
+from inbounds.privacy.forms import SQUARE_OF_MEAN
 from inbounds.privacy.norms import Block, norm_rounding
 from inbounds.privacy.terms import Unit
 from inbounds.tables.answers import Cell, Cells, counts_of
@@ -242,13 +243,15 @@ class MomentSums:
     claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
     asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small, and no
     size needs to be public. Where it is, and a record is substituted (not ``counted``), there is no count among them,
-    and the others are in halves. So are they where a record is substituted of which only some are ``selected``.
+    and the others are in halves. So are they where a record is substituted of which only some are ``selected``. Beside
+    a mean (``of_mean``) the square is in eighths, which leaves the noise of the sum as it is alone.
     """
 
     columns: tuple[Quantised, ...]
     products: bool = False
     counted: bool = True
     selected: bool = False
+    of_mean: bool = False
 
     @property
     def request(self) -> Request:
@@ -265,6 +268,8 @@ class MomentSums:
         """What bounds the move of all of them; see `inbounds.privacy.norms`."""
         if self.selected:
             kind = "selected moments" if self.products else "selected sums"
+        elif self.of_mean:
+            kind = "mean moments"
         else:
             kind = "counted moments" if self.counted else "moments"
         return str(Block(kind, len(self.columns)))
@@ -272,6 +277,8 @@ class MomentSums:
     @property
     def units(self) -> list[Fraction]:
         """What one of each coordinate is worth."""
+        if self.of_mean:
+            return [Fraction(2), Fraction(SQUARE_OF_MEAN)]
         whole = self.counted and not self.selected
         return [Fraction(1)] * self.counted + [Fraction(1 if whole else 2)] * (self.dimension - self.counted)
 
@@ -296,8 +303,9 @@ class MomentSums:
             u = 4 * Fraction(product * pair.unit, pair.first.count * pair.second.count) + count
             u -= 2 * (Fraction(sums[i], pair.first.count) + Fraction(sums[j], pair.second.count))
             result.append(2 * u - count if i == j else u)
-        unit = self.units[-1]
-        return [*([Fraction(count)] if self.counted else []), *(x / unit for x in result)]
+        units = self.units[self.counted :]
+        scaled = (x / unit for x, unit in zip(result, units, strict=True))
+        return [*([Fraction(count)] if self.counted else []), *scaled]
 
 
 def _empty(sums: int, products: int = 0) -> Cell:

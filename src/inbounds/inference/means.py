@@ -1,0 +1,83 @@
+"""Intervals of means that were drawn with their second moments, of all records or of groups."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.derivations import MeanOfMoments, MeanOfSums
+from inbounds.inference import intervals, score
+from inbounds.inference.laws import OF_MEAN, Laplace
+from inbounds.inference.score import Noisy
+from inbounds.inference.spreads import Made
+from inbounds.record.release import Release
+
+SCORE, PROVED, WORST = "score", "proved", "worst-case"
+
+
+def find_maker(release: Release, method: str | None = None) -> Callable[[Release, float, bool], Made]:
+    """What makes the interval of a mean: by its noisy moments where it has them, and as the worst case otherwise."""
+    way = release.derivation
+    plain = intervals.mean_of_sums if way.of_sums else intervals.averaged
+    has_squares = isinstance(way, MeanOfMoments) or (isinstance(way, MeanOfSums) and way.square)
+    if method in (SCORE, PROVED) and not has_squares:
+        raise ValueError(
+            f"interval_method={method!r} needs the second moment of the column, which was not drawn with this mean; "
+            "release it with method='moments'"
+        )
+    if method == WORST or not has_squares:
+        return plain
+    return partial(_scored, plain)
+
+
+def _scored(
+    noise_only: Callable[[Release, float, bool], Made], release: Release, alpha: float, population: bool
+) -> Made:
+    """Limits of each mean, from its noisy sum and sum of squares."""
+    if not population:
+        return noise_only(release, alpha, population)
+    ((low, high),) = release.numeric_ends().tolist()
+    ends = np.array([score.limits(cell, alpha) for cell in list_noisy(release)]).T
+    lower, upper = (low + high) / 2 + (high - low) / 2 * ends
+    return lower, upper, score.METHOD, (score.ASSUMPTION,)
+
+
+def list_noisy(release: Release) -> list[Noisy]:
+    """The noisy sums of each group of a mean that was drawn with its squares; of all records one."""
+    way = release.derivation
+    worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
+    units = np.array([float(unit) for unit in release.units])
+    if isinstance(way, MeanOfMoments):
+        places = release.places or (0, 1)
+        return [of_public_number(release, way.rows, (worth[0], worth[1]), units[:2], (places[0], places[1]))]
+    return [of_noisy_number(release, cell, units[:3], (0, 1, 2)) for cell in np.reshape(worth, (-1, 3))]
+
+
+def of_public_number(
+    release: Release,
+    rows: int,
+    worth: tuple[float, float],
+    units: Array,
+    places: tuple[int, int],
+) -> Noisy:
+    """The noisy sums of a column of a public number of records: of Σu, and of Σ(2u² - 1)."""
+    part, squares = release.parts[0], (worth[1] + rows) / 2
+    if part.blocks == OF_MEAN:
+        scales = float(part.spread) * units
+        return Noisy(float(rows), worth[0], squares, Laplace(float(scales[0])), float(scales[1]) / 2**0.5)
+    noise = score.draw_joint(part, places) * units
+    total = np.stack([np.zeros(len(noise)), noise[:, 0]], axis=1)
+    return Noisy(float(rows), worth[0], squares, total, float(noise[:, 1].std()) / 2)
+
+
+def of_noisy_number(
+    release: Release,
+    worth: Array,
+    units: Array,
+    places: tuple[int, int, int],
+) -> Noisy:
+    """The same with a noisy number of records before them."""
+    count, total, squares = worth.tolist()
+    noise = score.draw_joint(release.parts[0], places) * units
+    return Noisy(count, total, (squares + count) / 2, noise[:, :2], float((noise[:, 2] + noise[:, 0]).std()) / 2)
