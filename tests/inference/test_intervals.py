@@ -125,7 +125,7 @@ def test_without_noise_a_variance_has_the_chi_squared_interval():
         root = call is ib.standard_deviation
         square = release.value**2 if root else release.value
         ends = [freedom * square / stats.chi2.ppf(level, freedom) for level in (0.975, 0.025)]
-        assert tuple(release.interval()) == pytest.approx(np.sqrt(ends) if root else ends, rel=1e-3)
+        assert tuple(release.interval(method="normal")) == pytest.approx(np.sqrt(ends) if root else ends, rel=1e-3)
 
 
 def test_simulated_intervals_go_as_far_as_their_draws():
@@ -303,7 +303,7 @@ def test_variances_of_normal_records_are_covered(call, bounding):
     covered = 0
     for _ in range(runs):
         x = np.clip(rng.normal(0.5, 0.125, rows), 0, 1)
-        lower, upper = seeded(template, x.std(ddof=1) if root else x.var(ddof=1), rng).interval()
+        lower, upper = seeded(template, x.std(ddof=1) if root else x.var(ddof=1), rng).interval(method="normal")
         covered += lower <= truth <= upper
     assert covered / runs >= below(0.95, runs)
 
@@ -321,14 +321,15 @@ def test_correlations_of_normal_records_are_covered(call, rho):
         z = rng.standard_normal((2, rows))
         x = np.clip(0.5 + 0.125 * np.array([z[0], rho * z[0] + math.sqrt(1 - rho**2) * z[1]]), 0, 1)
         s = np.cov(x)
-        made = seeded_matrix(template, [s[0, 0], s[0, 1], s[1, 1]], rng).interval()
+        made = seeded_matrix(template, [s[0, 0], s[0, 1], s[1, 1]], rng).interval(method="normal")
         covered += made.lower[0, 1] <= truth <= made.upper[0, 1]
     assert covered / runs >= below(0.95, runs)
 
 
 def test_a_correlation_next_to_a_variance_that_noise_hides_is_anything():
     x = [0.5, 0.500001] * 50
-    made = ib.correlation({"x": x, "y": x[::-1]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.01).interval()
+    release = ib.correlation({"x": x, "y": x[::-1]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.01)
+    made = release.interval(method="normal")
     assert made.lower[0, 1] < -0.95
     assert made.upper[0, 1] > 0.95
     assert made.lower[0, 0] == made.upper[0, 0] == 1

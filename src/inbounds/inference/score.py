@@ -25,6 +25,7 @@ import scipy
 from inbounds._check import Array
 from inbounds.expected import norm_parts
 from inbounds.inference.laws import Laplace
+from inbounds.inference.simulated import enough_draws
 from inbounds.laws.vectors import vector_noise
 from inbounds.privacy.certificate import Certificate
 
@@ -62,6 +63,8 @@ def rare(alpha: float) -> float:
 def limits(given: Noisy, alpha: float) -> tuple[float, float]:
     """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
     count, total = given.count, given.total
+    if not isinstance(given.noise, Laplace):
+        enough_draws(alpha)
     centre = float(np.clip(total / count, -1.0, 1.0)) if count > 0 else 0.0
 
     def kept(mean: float) -> bool:

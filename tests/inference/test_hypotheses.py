@@ -1,0 +1,99 @@
+"""Tests from records: their sizes hold under the noise, and a test that ignores it is too large."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import inbounds as ib
+from inbounds.inference import chi_square, compare_shares, t_test
+from inbounds.inference.hypotheses import draw_counts
+
+RUNS = 300
+# At 5%, more than so many of 300 are rejected by chance less than once in a million.
+MOST = 37
+assert stats.binom.sf(MOST - 1, RUNS, 0.05) < 1e-6
+
+
+@pytest.mark.claim("chi-square")
+def test_tables_of_independent_columns():
+    levels = {"a": ["x", "y", "z"], "b": ["u", "v"]}
+    template = ib.crosstab({"a": ["x"] * 300, "b": ["u"] * 300}, levels=levels, epsilon=0.2)
+    rng = np.random.default_rng(1)
+    chances = np.outer([0.6, 0.3, 0.1], [0.8, 0.2]).ravel()
+    found, ignored = 0, 0
+    for noise in draw_counts(template.parts[0], 6, rng, RUNS):
+        counts = rng.multinomial(300, chances) + noise
+        made = replace(template, noisy=tuple(Fraction(int(x)) for x in counts))
+        found += chi_square(made).p_value <= 0.05
+        ignored += stats.chi2.sf(chi_square(made).statistic, 2) <= 0.05
+    assert found < MOST
+    # The control: the law of χ² without noise rejects most tables.
+    assert ignored > 3 * MOST
+
+
+@pytest.mark.claim("compare-shares")
+def test_equal_shares():
+    first, second = (ib.proportion([1, 0] * half, epsilon=0.2) for half in (100, 300))
+    rng = np.random.default_rng(2)
+    found = 0
+    for _ in range(RUNS):
+        pair = []
+        for one in (first, second):
+            count = int(rng.binomial(one.size, 0.1) + draw_counts(one.parts[0], 1, rng, 1)[0, 0])
+            pair.append(replace(one, noisy=(Fraction(min(max(count, 0), one.size), one.size),)))
+        found += compare_shares(*pair).p_value <= 0.05
+    assert found < MOST
+    more = ib.proportion([1, 1, 1, 0] * 150, epsilon=1)
+    assert compare_shares(more, ib.proportion([1, 0, 0, 0] * 150, epsilon=1)).p_value < 0.001
+
+
+@pytest.mark.claim("t-test")
+def test_equal_means():
+    table = {"x": [0.5] * 400, "g": ["a", "b"] * 200}
+    template = ib.mean(table, "x", bounds=(0, 1), by="g", levels=["a", "b"], epsilon=2)
+    rng, found = np.random.default_rng(3), 0
+    for _ in range(100):
+        cells = []
+        for _ in range(2):
+            u = np.minimum(rng.exponential(0.2, 200), 2) - 1
+            # Independent noise of the largest variance that a coordinate has.
+            noise = rng.laplace(0, float(template.parts[0].spread) * 2, 3) * [1, 0.7, 1]
+            cells += [200 + noise[0], u.sum() + noise[1], (2 * u**2 - 1).sum() + noise[2]]
+        made = replace(template, noisy=tuple(Fraction(float(x)) for x in cells))
+        found += t_test(made, groups=("a", "b")).p_value <= 0.05
+    assert found <= 22
+    assert stats.binom.sf(22, 100, 0.05) < 1e-6
+
+
+def test_what_differs_is_found():
+    rng = np.random.default_rng(4)
+    table = {"x": np.concatenate([rng.normal(40, 8, 2000), rng.normal(43, 8, 2000)]), "g": ["a"] * 2000 + ["b"] * 2000}
+    options = {"bounds": (0, 100), "epsilon": 1}
+    made = ib.mean(table, "x", by="g", levels=["a", "b"], **options)
+    assert t_test(made, groups=("a", "b")).p_value < 0.001
+    one, two = (ib.mean(table["x"][half], **options) for half in (slice(0, 2000), slice(2000, 4000)))
+    assert t_test(one, two).p_value < 0.001
+    assert t_test(one, 40).p_value > 1e-4 > t_test(one, 50).p_value
+    assert "both have the same mean" in str(t_test(one, two))
+    crossed = ib.crosstab(
+        {"a": ["x", "y"] * 500, "b": ["u", "v"] * 500}, levels={"a": ["x", "y"], "b": ["u", "v"]}, epsilon=1
+    )
+    assert chi_square(crossed).p_value < 0.001
+
+
+def test_tests_that_cannot_be_made():
+    x = [0.2, 0.7] * 200
+    direct = ib.mean(x, bounds=(0, 1), epsilon=1, method="direct")
+    good = ib.mean(x, bounds=(0, 1), epsilon=1)
+    for call, said in (
+        (lambda: t_test(direct, 0.5), "drawn with its second moment"),
+        (lambda: t_test(good, 2), "within the bounds"),
+        (lambda: t_test(good, groups=("a", "b")), "two different groups"),
+        (lambda: chi_square(good), "a released crosstab of two columns"),
+        (lambda: compare_shares(good, good), "a share or a count"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
