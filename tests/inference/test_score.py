@@ -176,3 +176,20 @@ def test_what_holds_for_no_law_is_not_available():
     assert (covariance.interval().width > covariance.interval(method="normal").width).all()
     with pytest.raises(ValueError, match="method must be one of"):
         covariance.interval(method="score")
+
+
+def test_simultaneous_intervals_share_what_may_be_missed():
+    made = ib.mean(
+        {"x": [0.2, 0.7] * 300, "g": ["a", "b", "c"] * 200},
+        "x",
+        bounds=(0, 1),
+        by="g",
+        levels=["a", "b", "c"],
+        epsilon=1,
+    )
+    each, together = made.interval(0.9), made.interval(0.9, simultaneous=True)
+    assert together.lower == pytest.approx(made.interval(1 - 0.1 / 3).lower)
+    assert (together.width > each.width).all()
+    assert (together.level, together.simultaneous) == (0.9, True)
+    assert "all together" in str(together)
+    assert "not all together" in str(each)

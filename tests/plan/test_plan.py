@@ -13,6 +13,7 @@ from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.codec import total
 from inbounds.record.spelling import describe, parse_statistic
+from inbounds.report.rows import collect_sections
 
 GOOD = example.PLAN
 
@@ -277,3 +278,22 @@ def test_the_schema_for_editors():
     schema = Plan.model_json_schema()
     assert set(schema["properties"]) == {"data", "budget", "derive", "columns", "release"}
     assert "mean" in json.dumps(schema)
+
+
+def test_a_plan_says_which_intervals_it_wants():
+    item = {"name": "age", "statistic": "mean", "columns": ["age"]}
+    content = {"data": {"rows": 400}, "budget": {"epsilon": 1}, "columns": {"age": {"bounds": [0, 100]}}}
+    wanted = {"interval": "noise", "confidence": 0.9, "interval_method": "score", "simultaneous": True}
+    made = ib.release(Plan.of(content | {"release": [item | wanted]}), {"age": [20.0, 60.0] * 200})
+    (section,) = collect_sections(made)
+    assert (section.interval.kind, section.interval.level) == ("noise", 0.9)
+    assert tuple(section.interval) == tuple(made["age"].interval(0.9, kind="noise"))
+    (plain,) = collect_sections(ib.release(Plan.of(content | {"release": [item]}), {"age": [20.0, 60.0] * 200}))
+    assert (plain.interval.kind, plain.interval.level) == ("population", 0.95)
+    for edit, said in (
+        ({"interval": "both"}, "interval: must be"),
+        ({"confidence": 1}, "confidence"),
+        ({"interval_method": "magic"}, "interval_method: must be one of 'score', 'worst-case'"),
+    ):
+        with pytest.raises(PlanError, match=said):
+            Plan.of(content | {"release": [item | edit]})

@@ -13,7 +13,7 @@ from inbounds.inference.score import Noisy
 from inbounds.inference.spreads import Made
 from inbounds.record.release import Release
 
-SCORE, PROVED, WORST = "score", "proved", "worst-case"
+SCORE, WORST = "score", "worst-case"
 
 
 def find_maker(release: Release, method: str | None = None) -> Callable[[Release, float, bool], Made]:
@@ -21,9 +21,9 @@ def find_maker(release: Release, method: str | None = None) -> Callable[[Release
     way = release.derivation
     plain = intervals.mean_of_sums if way.of_sums else intervals.averaged
     has_squares = isinstance(way, MeanOfMoments) or (isinstance(way, MeanOfSums) and way.square)
-    if method in (SCORE, PROVED) and not has_squares:
+    if method == SCORE and not has_squares:
         raise ValueError(
-            f"interval_method={method!r} needs the second moment of the column, which was not drawn with this mean; "
+            "the score interval needs the second moment of the column, which was not drawn with this mean; "
             "release it with method='moments'"
         )
     if method == WORST or not has_squares:

@@ -48,6 +48,8 @@ class Interval:
         The statistic.
     axes
         The labels of the cells, along each axis.
+    simultaneous
+        Whether all intervals hold together at ``level``.
     clock
         ``"date"`` or ``"datetime"`` where limits are days or seconds since 1970; `ends` has them as dates and times.
     """
@@ -61,6 +63,7 @@ class Interval:
     what: str = "value"
     axes: tuple[tuple[str, ...], ...] = ()
     clock: Clock | None = None
+    simultaneous: bool = False
 
     @property
     def ends(self) -> tuple[Any, Any]:
@@ -89,9 +92,10 @@ class Interval:
     def __str__(self) -> str:
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
         texts = [f"{self._write(low)} to {self._write(high)}" for low, high in ends]
-        each = "each " if self.axes else ""
+        each = "each " if self.axes and not self.simultaneous else ""
         head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
-        head += ", each by itself, not all together" if self.axes else ""
+        if self.axes:
+            head += ", all together" if self.simultaneous else ", each by itself, not all together"
         head, notes = visible(head), visible(f"  {self.method}; assumes {self.assumption}")
         if not self.axes:
             return f"{texts[0]}: {head}\n{notes}"

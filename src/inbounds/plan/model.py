@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, field_validator
 from pydantic_core import PydanticCustomError
 
+from inbounds.record.asked import Asked
 from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import registered
 from inbounds.tables.formats import ENCODINGS, PLAIN, Format
@@ -143,12 +144,27 @@ class Item(Part):
     denominator: StrictInt | None = Field(
         None, ge=1, le=_MOST, description="a fixed public number to divide by, under 'add-remove'"
     )
+    interval: Literal["noise", "population"] | None = Field(
+        None,
+        description="whether the interval is for the table itself (noise) or for the population that it is a sample "
+        "of; by default for the population where there is one",
+    )
+    confidence: Number = Field(Decimal("0.95"), gt=0, lt=1, description="the confidence level of the interval")
+    interval_method: StrictStr | None = Field(
+        None, description="how the interval is made, as in method of Release.interval: score, bound, normal, ..."
+    )
+    simultaneous: StrictBool = Field(False, description="whether the intervals of all numbers hold together")
     joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")
     plausible: Any = Field(
         None,
         description="a guess of where the true value lies, for previews: a number, a range, shares, a matrix, or "
         "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } for columns and groups",
     )
+
+    @property
+    def asked(self) -> Asked:
+        """The interval that it asks for."""
+        return Asked(self.interval, float(self.confidence), self.interval_method, self.simultaneous)
 
     @property
     def groups(self) -> list[str]:

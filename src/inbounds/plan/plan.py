@@ -229,6 +229,10 @@ class Plan(Part):
                 yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
             elif item.statistic not in others:
                 yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
+        offered = getattr(made, "interval_methods", ())
+        if item.interval_method is not None and item.interval_method not in offered:
+            there = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
+            yield f"{where}.interval_method: must be {there}"
         yield from self._problems_of_level(item, levels)
         yield from WAYS[made.traits.columns].problems(item, rules)
         for group in item.groups:

@@ -79,7 +79,8 @@ def release(
     # A ledger that is given here may have another name for the dataset.
     dataset = plan.budget.dataset if account is None else account.dataset
     handed = None if data is None else "the plan"
-    return walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
+    made = walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
+    return replace(made, asked={item.name: item.asked for item in plan.release})
 
 
 def find_place(plan: Plan, data: Any) -> Any:

@@ -12,6 +12,7 @@ from inbounds.ledger import Entry
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
+from inbounds.record.asked import Asked
 from inbounds.record.release import Release
 
 
@@ -31,6 +32,8 @@ class Releases(Mapping[str, Release]):
         What was left of the dataset's limit after the charge, as text.
     stored
         Whether this is the stored result of an earlier release.
+    asked
+        The intervals that the plan asks for, by name; not part of the record.
     """
 
     records: Mapping[str, Release]
@@ -38,6 +41,7 @@ class Releases(Mapping[str, Release]):
     entry: Entry | None = None
     left: str | None = None
     stored: bool = False
+    asked: Mapping[str, Asked] = field(default_factory=dict, compare=False, repr=False)
     # What a report is made of: its intervals take time. Computed on first use, by `inbounds.report.rows`.
     _sections: Any = field(default=None, init=False, repr=False)
 

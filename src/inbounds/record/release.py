@@ -21,7 +21,7 @@ from inbounds.privacy.certified import Bound as Bound
 from inbounds.privacy.guarantee import Guarantee, Neighbours
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
-from inbounds.record.asked import interval_with
+from inbounds.record.asked import find_interval
 from inbounds.record.column import ColumnRule as ColumnRule
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
@@ -293,6 +293,7 @@ class Release:
         kind: Kind = "population",
         variance: "Release | None" = None,
         method: str | None = None,
+        simultaneous: bool = False,
     ) -> "Interval":
         """The confidence interval of the value, which takes the noise into account. It costs nothing.
 
@@ -306,9 +307,11 @@ class Release:
         variance
             A released variance of the same column and table, for a shorter interval of a mean.
         method
-            How to make the interval, where a statistic has several ways: ``"score"``, ``"proved"`` or ``"worst-case"``
-            of a mean, ``"robust"``, ``"bound"`` or ``"normal"`` of a spread; see the page on intervals. By default the
+            How to make the interval, where a statistic has several ways: ``"score"`` or ``"worst-case"`` of a
+            mean, ``"bound"`` or ``"normal"`` of a spread; see the page on intervals. By default the
             shortest that holds without an assumption on the law of the records.
+        simultaneous
+            Whether all intervals of a release of several numbers hold together, and not each by itself.
 
         Returns
         -------
@@ -320,9 +323,7 @@ class Release:
         ValueError
             If there is no such interval. The message says what to use instead.
         """
-        if method is None:
-            return self.statistic.interval(self, level, kind, variance)
-        return interval_with(self, level, kind, variance, method)
+        return find_interval(self, level, kind, variance, method, simultaneous=simultaneous)
 
     def plot(self, level: float = 0.95, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
         """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""

@@ -14,6 +14,7 @@ from inbounds._text import csv_cell
 from inbounds.expected import Error
 from inbounds.inference.result import Interval
 from inbounds.record import Release, Releases
+from inbounds.record.asked import Asked
 from inbounds.record.possible import list_possible
 from inbounds.record.show import write_estimate
 from inbounds.tables.times import write_time
@@ -105,7 +106,7 @@ def _repeat(figure: Any, size: int) -> list[float | None]:
 def collect_sections(releases: Releases) -> list[Section]:
     """Compute the error and the interval of every release of a plan. They are kept for the next call.
 
-    If the plan also releases the variance of a column, it is used for a shorter interval of the mean.
+    Intervals are those that the plan asks for, and otherwise for the population at 95% where there are such.
 
     Parameters
     ----------
@@ -120,30 +121,13 @@ def collect_sections(releases: Releases) -> list[Section]:
     if releases._sections is not None:
         kept: list[Section] = releases._sections
         return kept
-    variances = {one.columns[0].name: one for one in releases.values() if one.statistic.traits.variance}
     sections = []
     for name, release in releases.items():
-        column = release.columns[0].name if release.columns else ""
-        sections.append(Section(name, release, release.error, _find_interval(release, variances.get(column))))
+        asked = releases.asked.get(name, Asked(level=LEVEL))
+        interval = None if len(release.noisy) > MOST_CELLS else asked.find(release)
+        sections.append(Section(name, release, release.error, interval))
     object.__setattr__(releases, "_sections", sections)
     return sections
-
-
-def _find_interval(release: Release, variance: Release | None) -> Interval | None:
-    """The interval for the population if there is one, else the one for the table, else None."""
-    if len(release.noisy) > MOST_CELLS:
-        return None
-    if release.statistic.traits.mean and not release.axes and variance is not None:
-        try:
-            return release.interval(LEVEL, variance=variance)
-        except ValueError:
-            pass
-    for kind in ("population", "noise"):
-        try:
-            return release.interval(LEVEL, kind=kind)
-        except ValueError:
-            continue
-    return None
 
 
 def to_csv(sections: list[Section]) -> Iterator[str]:
