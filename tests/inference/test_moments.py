@@ -121,8 +121,9 @@ UNIT = [(0, 1), (0, 1)]
 @pytest.mark.parametrize("kind", ["noise", "population"])
 @pytest.mark.parametrize(("rows", "epsilon"), [(500, 0.5), (5000, 1.0)])
 def test_means_of_moments_are_covered(rows, epsilon, kind):
-    from inbounds.inference.tables import _mean
+    from inbounds.inference.tables import _mean, _scored
 
+    find = _mean if kind == "noise" else _scored
     rng, runs = np.random.default_rng(rows), 200 if kind == "noise" else 60
     template = ib.moments({"x": [0.5] * rows, "y": [0.5] * rows}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=epsilon)
     noise, covered, widths = moments.noise(2, 1.0, rng, runs), np.zeros(2), np.zeros(2)
@@ -130,7 +131,7 @@ def test_means_of_moments_are_covered(rows, epsilon, kind):
         x = normal(rng, rows, 0.6)
         made = released(template, x, UNIT, z)
         truth = x.mean(axis=1) if kind == "noise" else np.array([0.5, 0.4])
-        ends = np.array([_mean(made, column, 0.05, kind == "population") for column in range(2)])
+        ends = np.array([find(made, column, 0.05) for column in range(2)])
         covered += (ends[:, 0] <= truth) & (truth <= ends[:, 1])
         widths += ends[:, 1] - ends[:, 0]
     assert (covered / runs >= below(0.95, runs, errors=2)).all()
