@@ -233,7 +233,7 @@ def test_what_could_not_have_been_released():
         ({"missing": "300"}, "must lie within the bounds"),
         ({"missing": "x"}, "must be a finite number"),
         ({"column": "*"}, "is a pattern to some engines"),
-        ({"name": "median"}, "statistic must be one of"),
+        ({"name": "mode"}, "statistic must be one of"),
         ({"colour": "red"}, "colour"),
         ({"bounds": [0, 200]}, "not written the way inbounds writes it"),
     ):
