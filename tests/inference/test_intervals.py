@@ -23,6 +23,17 @@ from tests.release import cases
 TABLE = cases.table(400, seed=3)
 
 
+def normal_if_needed(release, kind):
+    """The method of spreads that have no interval for every law: the one for normal records, which says so."""
+    try:
+        release.interval(kind=kind)
+    except ValueError as error:
+        assert "that holds for every law of the records; method='normal' assumes normal" in str(error)
+        assert "records are normal" in release.interval(kind=kind, method="normal").assumption
+        return "normal"
+    return None
+
+
 @pytest.mark.claim("interval-record")
 @pytest.mark.parametrize("name", cases.every_call())
 def test_every_release_has_intervals_that_hold_its_value(name):
@@ -33,7 +44,8 @@ def test_every_release_has_intervals_that_hold_its_value(name):
             with pytest.raises(ValueError, match="kind='noise', or release the mean"):
                 release.interval(kind=kind)
             continue
-        made, narrow = release.interval(kind=kind), release.interval(0.5, kind=kind)
+        asked = {"kind": kind, "method": normal_if_needed(release, kind)}
+        made, narrow = release.interval(**asked), release.interval(0.5, **asked)
         assert np.shape(made.lower) == np.shape(release.table)
         assert np.isfinite(made.lower).all()
         assert np.isfinite(made.upper).all()
@@ -43,7 +55,7 @@ def test_every_release_has_intervals_that_hold_its_value(name):
         assert (made.kind, made.level) == (kind, 0.95)
         assert made.assumption
         assert made.method
-        same = again.interval(kind=kind)
+        same = again.interval(**asked)
         assert json.dumps(same.to_dict()) == json.dumps(made.to_dict())
         lower, upper = made
         assert lower is made.lower
