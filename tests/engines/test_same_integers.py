@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -11,8 +12,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import inbounds as ib
+from inbounds.errors import DataError
 from inbounds.privacy.terms import Terms
 from inbounds.record.selection import draft_statistic, select
+from inbounds.tables import rules
 from inbounds.tables.engine import Request, count_rows, tally
 from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
@@ -298,3 +301,18 @@ def test_the_same_selections_on_every_engine(engine):
     mean = drafts["where, skipping"].exact(found[1])
     values = [min(max(row["x"], 0), 10) for row in table.iter_rows(named=True) if is_selected("where, skipping", row)]
     assert [float(x) for x in mean[0]] == pytest.approx([len(values), sum(x / 5 - 1 for x in values) / 2], abs=1e-6)
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", ["Polars, streaming from files", "DuckDB"])
+def test_more_texts_than_are_compared_one_by_one(engine):
+    """Levels that are joined: quotes, cases, other values and missing ones."""
+    levels = [f"l{i}" for i in range(rules.MANY_TEXTS)] + ["L1", "it's", 'a "b"', "é", "e\u0301", ""]
+    values = [*levels[-6:], "L1", "l1", "l999", "nobody", "l1 ", None, None]
+    key = Levels("g", tuple(levels), other="l0", missing="skip")
+    request = Request((key,))
+    (cells,) = tally(read(made(engine, pl.DataFrame({"g": values}), 3), [key]), [request])
+    expected = Counter(levels.index(one) if one in levels else 0 for one in values if one is not None)
+    assert {place: cell[0] for (place,), cell in cells.items()} == {**expected, key.places[1]: 2}
+    with pytest.raises(DataError, match="none of its levels"):
+        tally(read(made(engine, pl.DataFrame({"g": values}), 3), [key]), [Request((replace(key, other=None),))])

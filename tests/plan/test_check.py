@@ -94,7 +94,7 @@ def test_what_it_says(plan, monkeypatch, capsys):
         "  2 are missing and count as 'north'.",
         "  2 are no level and count as 'south'.",
         "smoker (1 level; for smokers)",
-        "  5 are no level and are not counted.",
+        "  5 are not the level that is counted.",
         "A release would go through, as far as the table is concerned.",
     ]
     assert unwrap(said) == unwrap(" ".join(expected))

@@ -237,8 +237,10 @@ def _of_others(strays: Strays) -> Iterator[str]:
         way = f"declare other = ... for {column.name!r} under [columns], or add levels"
         way = "name the one to count with level = ..." if column.keywords[0] == "level" else way
         yield f"{count} {verb} no level and {_AFTER}: {way}."
-    elif column.other in (ELSEWHERE, SKIP):
-        yield f"{count} {verb} no level and {verb} {'left out' if column.other is SKIP else 'not counted'}."
+    elif column.other is ELSEWHERE:
+        yield f"{count} {verb} not the level that is counted."
+    elif column.other is SKIP:
+        yield f"{count} {verb} no level and {verb} left out."
     else:
         yield f"{count} {verb} no level and count{'' if count > 1 else 's'} as {_show(column.other)}."
 

@@ -161,9 +161,10 @@ class Plan:
         frame = frame.group_by(*groups).agg(*counts, *(nw.col(name).sum() for name in terms))
         if not levels:
             return frame
+        joins = polars or frame.implementation.is_duckdb()
         for name, key, dtype in levels:
-            if polars and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
-                frame = rules.place_levels(frame, name, key)
+            if joins and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
+                frame = rules.place_levels(frame, name, key, values.write)
                 continue
             hexadecimal = text == "hexadecimal" and _is_text(dtype) and key.formula is None
             named = name.replace("g", "h") if hexadecimal else name

@@ -293,8 +293,9 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
 MANY_TEXTS = 1000
 
 
-def place_levels(frame: Any, name: str, key: Levels) -> Any:
-    """Groups by text in Polars, with the number of its level for each text; -2 for other values, -1 for missing ones.
+def place_levels(frame: Any, name: str, key: Levels, write: Callable[[str], str] = str) -> Any:
+    """Groups by text in Polars or DuckDB, with the number of its level for each text; -2 for other values, -1 for
+    missing ones. ``write`` is how text is written there.
 
     A join: as a list to compare with, a million levels take several times their memory.
     """
@@ -302,10 +303,29 @@ def place_levels(frame: Any, name: str, key: Levels) -> Any:
     import polars as pl
 
     number = f"{name}_number"
-    levels = pl.LazyFrame([pl.Series(name, key.texts), pl.Series(number, np.arange(len(key.texts)))])
-    frame = frame.join(nw.from_native(levels), on=name, how="left")
+    levels = pl.DataFrame([pl.Series(name, list(map(write, key.texts))), pl.Series(number, np.arange(len(key.texts)))])
+    if frame.implementation.is_duckdb():
+        frame = _join_duckdb(frame, name, levels.to_arrow())
+    else:
+        frame = frame.join(nw.from_native(levels.lazy()), on=name, how="left")
     found = nw.col(number).fill_null(OTHER)
     return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(found)})
+
+
+def _join_duckdb(frame: Any, name: str, inbounds_levels_by_text: Any) -> Any:
+    """A relation of DuckDB with a table of this process, which it knows by the name of the variable.
+
+    Both names of columns are ours, and have no quotes in them.
+    """
+    import narwhals as nw
+
+    found = frame.to_native().query(
+        "inbounds_groups_by_text",
+        f"SELECT * FROM inbounds_groups_by_text LEFT JOIN inbounds_levels_by_text USING ({name})",
+    )
+    # The relation reads the table when it is run.
+    assert inbounds_levels_by_text is not None
+    return nw.from_native(found)
 
 
 # Runs of integers are compared with their ends rather than with each of them.
