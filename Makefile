@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup environments demo examples dist docs pages test coverage check format bench compare mutants lock clean
+.PHONY: help setup environments demo examples dist docs pages screenshots test coverage check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -54,6 +54,9 @@ examples: $(READY)  ## draw the two laws of a proportion, release, preview and c
 	$(BIN)/python examples/survey.py --out build/examples
 	$(BIN)/python examples/intervals.py --out build/examples
 	$(BIN)/inbounds study covariance --reps 500 --out build/examples/study
+
+screenshots: $(RUN)  ## the pictures of the report in the documentation (needs Chromium)
+	$(BIN)/python docs/screenshots.py
 
 dist: $(READY)  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m hatchling build
