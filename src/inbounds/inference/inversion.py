@@ -194,10 +194,10 @@ def _last_not_above(family: Family, theta: float, tail: float) -> float | None:
 
 def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
     """A point just below where a function becomes positive: ``low`` if it always is, ``high`` if it never is."""
-    if function(low) > 0:
+    if (at_low := function(low)) > 0:
         return low
-    if function(high) <= 0:
+    if (at_high := function(high)) <= 0:
         return high
     hair = 1e-12 * max(high - low, 1e-12 * abs(high))
-    below, _ = bracket_root(function, low, high, hair)
+    below, _ = bracket_root(function, low, high, hair, ends=(at_low, at_high))
     return max(low, below - hair)

@@ -4,20 +4,26 @@ from collections.abc import Callable
 
 
 def bracket_root(
-    function: Callable[[float], float], low: float, high: float, width: float, *, relative: float = 1e-15
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    width: float,
+    *,
+    relative: float = 1e-15,
+    ends: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     """Bracket a root in an interval no wider than ``width``, or than ``relative`` of the root (Chandrupatla 1997).
 
     The method uses inverse quadratic interpolation where it is reliable, and bisection elsewhere. It needs about as
     many evaluations as Brent's method, and never more than a few times those of bisection. The function must have
-    different signs at both ends.
+    different signs at both ends. Whoever has computed it there hands the two numbers over as ``ends``.
 
     >>> low, high = bracket_root(lambda x: x**3 - 2, 0.0, 2.0, 1e-12)
     >>> low <= 2 ** (1 / 3) <= high, high - low <= 2e-12
     (True, True)
     """
     x1, x2 = high, low
-    f1, f2 = function(x1), function(x2)
+    f2, f1 = (function(low), function(high)) if ends is None else ends
     if f1 == 0 or f2 == 0:
         root = x1 if f1 == 0 else x2
         return root, root

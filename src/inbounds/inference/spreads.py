@@ -172,11 +172,14 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
 def _limits_of(model: "_SumsModel", size: int, alpha: float) -> Array:
     """Limits of the elements of one matrix, row by row: a row of lower ones, and one of upper ones."""
     limits = np.ones((2, size, size))
+    # These are needed for every pair, so they are computed once.
+    spans = [model.plausible(i) for i in range(size) if size > 1]
     for i in range(size):
         for j in range(i, size):
             if i == j and model.correlation:
                 continue
-            limits[:, i, j] = limits[:, j, i] = model.variance(i, alpha) if i == j else model.pair(i, j, alpha)
+            ends = model.variance(i, alpha) if i == j else model.pair(i, j, (spans[i], spans[j]), alpha)
+            limits[:, i, j] = limits[:, j, i] = ends
     return limits.reshape(2, -1)
 
 
@@ -240,14 +243,14 @@ class _SumsModel:
         largest = float(self.halves[column] ** 2) * (1 if self.population else 2)
         return simulated.limits(lambda v: model.figure((v,)), observed, 0.0, largest, alpha)
 
-    def pair(self, i: int, j: int, alpha: float) -> tuple[float, float]:
-        """Limits of one covariance or correlation, over plausible variances."""
+    def plausible(self, column: int) -> list[float]:
+        """Variances that are plausible: the ends and the middle of their interval, none of them 0."""
+        low, high = self.variance(column, 1 - _PLAUSIBLE)
+        least = 1e-6 * float(self.halves[column] ** 2)
+        return sorted({max(x, least) for x in (low, (low + high) / 2, high)})
+
+    def pair(self, i: int, j: int, plausible: tuple[list[float], list[float]], alpha: float) -> tuple[float, float]:
+        """Limits of one covariance or correlation. ``plausible`` has the variances of both columns to try."""
         model, chosen = self._sums([i, j])
         observed = float(self.figure(chosen, self.halves[[i, j]]))
-        plausible = []
-        for column in (i, j):
-            low, high = self.variance(column, 1 - _PLAUSIBLE)
-            least = 1e-6 * float(self.halves[column] ** 2)
-            plausible.append(sorted({max(x, least) for x in (low, (low + high) / 2, high)}))
-        both = plausible[0], plausible[1]
-        return simulated.pair_limits(model.figure, observed, both, alpha, covariance=not self.correlation)
+        return simulated.pair_limits(model.figure, observed, plausible, alpha, covariance=not self.correlation)
