@@ -26,6 +26,7 @@ LIBRARIES = {
     "rich": "only a terminal needs it",
     "scipy": "takes long to load",
     "xlsxwriter": "an optional extra",
+    "tomlkit": "an optional extra",
     "vl_convert": "only a picture needs it, and it takes long to load",
 }
 # Module -> what else it imports late.

@@ -121,11 +121,12 @@ def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_HEADS)
-    writer.writerows(map(_to_cells, entries))
+    writer.writerows(map(to_cells, entries))
     return text.getvalue()
 
 
-def _to_cells(entry: Entry) -> list[Any]:
+def to_cells(entry: Entry) -> list[Any]:
+    """The cells of an entry under `CSV_HEADS`."""
     body = entry.body
     cost, limit = (_spell(body[name]) if name in body else "" for name in ("cost", "limit"))
     what = "; ".join(body["what"]) if "what" in body else body.get("why", "")

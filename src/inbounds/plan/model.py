@@ -112,6 +112,11 @@ class Column(Part):
         None, description="the level of values that are none of the levels; 'skip' leaves the record out"
     )
     integer: StrictBool = Field(False, description="whether the values are whole numbers, counted in steps of one")
+    known_from: StrictStr | None = Field(
+        None,
+        max_length=500,
+        description="where the rule is known from without looking at the data, such as a questionnaire; for readers",
+    )
 
 
 class Item(Part):

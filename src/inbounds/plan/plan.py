@@ -37,7 +37,7 @@ from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 from inbounds.tables.zones import check_zone
 
 # Keywords of statistics that a plan has in the rules of its columns, not in its releases.
-_NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
+NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
 # Keys of a release that are keywords of its statistic.
 _OWN = ("level", "repair", "method", "derived", "tree", "level_shares", "denominator")
 # If all levels of a column are among these, a count needs no level.
@@ -225,7 +225,7 @@ class Plan(Part):
         extra = item.model_extra or {}
         for key in (*(key for key in (*_OWN, "sizes", "by") if getattr(item, key) is not None), *extra):
             others = [name for name, one in registered().items() if key in _keys(one)]
-            if not others or key in _NOT_KEYS:
+            if not others or key in NOT_KEYS:
                 yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
             elif item.statistic not in others:
                 yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
@@ -311,6 +311,12 @@ class Plan(Part):
         """The ε of each release: its share of the budget. The shares add up to the budget exactly."""
         total = sum(Fraction(item.share) for item in self.release)
         return {item.name: Fraction(self.budget.epsilon) * Fraction(item.share) / total for item in self.release}
+
+    def with_epsilon(self, epsilon: Decimal) -> "Plan":
+        """The same plan with another budget, and drafts of its own."""
+        made = self.model_copy(update={"budget": self.budget.model_copy(update={"epsilon": epsilon})})
+        made._drafts = dict(self._drafts)
+        return made
 
     def wanted(self) -> dict[str, Wanted]:
         """The statistic and keywords of each release, by name."""

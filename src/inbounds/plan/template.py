@@ -23,11 +23,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
 
     They must be public, that is known without the data, so a person has to fill them in.
     """
-    if "://" in source and _holds_secrets(source):
-        raise ValueError(
-            "the address has a password or options, which should not be in a plan; put the address into an environment "
-            "variable and write env:NAME"
-        )
+    _refuse_secrets(source)
     if Path(source).is_file() and not Path(source).stat().st_size:
         raise ValueError(f"the file {source!r} is empty: its first line must have the names of the columns")
     columns = columns_of(Place(source, table, engine, written))
@@ -43,10 +39,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
     where = [f"source = {_quote(source)}"]
     where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
     where += [f"{name} = {_write(value)}" for name, value in written.declared.items()]
-    # Records and reports show this name, so it holds nothing of an address or of a variable.
-    elsewhere = "://" in source or source.startswith("env:")
-    plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
-    name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-") or "data"
+    name = _name_dataset(source, table)
     first = next(iter(columns), "column")
     lines = [
         "# A plan: what to release from a table. Fill in what is in CAPITALS, from what is known without looking at",
@@ -82,6 +75,46 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "",
     ]
     return "\n".join(lines)
+
+
+def begin(source: str, *, table: str | None = None) -> str:
+    """Write the beginning of a plan: valid TOML without columns and releases, for a form that adds them."""
+    _refuse_secrets(source)
+    name = _name_dataset(source, table)
+    lines = [
+        "# A plan: what to release from a table. Bounds, levels and the number of rows must be known without",
+        "# looking at the data: from a questionnaire, a code book, a law.",
+        "",
+        "[data]",
+        f"source = {_quote(source)}",
+        *([f"table = {_quote(table)}"] if table else []),
+        'neighbours = "substitute"',
+        "contributions = 1",
+        "",
+        "[budget]",
+        "epsilon = 1.0",
+        f"ledger = {_quote(f'{name}.ledger')}",
+        f"dataset = {_quote(name)}",
+        "",
+        "[columns]",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _refuse_secrets(source: str) -> None:
+    if "://" in source and _holds_secrets(source):
+        raise ValueError(
+            "the address has a password or options, which should not be in a plan; put the address into an environment "
+            "variable and write env:NAME"
+        )
+
+
+def _name_dataset(source: str, table: str | None) -> str:
+    """A name for the dataset. Records and reports show it, so it holds nothing of an address or of a variable."""
+    elsewhere = "://" in source or source.startswith("env:")
+    plain = (table or "").split(".")[-1] if elsewhere else Path(source).name.split(".")[0]
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-") or "data"
 
 
 def _holds_secrets(address: str) -> bool:

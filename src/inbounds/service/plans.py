@@ -1,8 +1,4 @@
-"""The functions behind the command line: they take paths and plain values, and return records and plain values.
-
-Nothing is printed here. Long work calls a callback at each step; a callback that raises an exception cancels the work.
-Nothing is spent if that happens before the ledger is charged. A charge that was made stands.
-"""
+"""The main job: preview, check, release and verify a plan."""
 
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -13,7 +9,8 @@ from inbounds import ledger as ledgers
 from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.plan.check import check
 from inbounds.plan.plan import Plan
-from inbounds.plan.release import Releases, release
+from inbounds.plan.release import Releases as Releases
+from inbounds.plan.release import release
 from inbounds.record import RecordError
 from inbounds.report.exports import FORMS as FORMS
 from inbounds.report.exports import export
@@ -24,6 +21,14 @@ from inbounds.road.run import open_source, request_of
 
 # A callback that is told the current step.
 Say = Callable[[str], None]
+# What it is told, in this order. The data are read, and the charge stands, after the second.
+STAGES = (
+    "looking at the table",
+    "charging the ledger",
+    "reading the data, once",
+    "keeping the result",
+    "writing the report",
+)
 # A callback that is told how many steps are done, and how many there are.
 Progress = Callable[[int, int], None]
 

@@ -1,0 +1,57 @@
+"""The functions behind the command line and the page: they take paths and plain values, and return plain values.
+
+Nothing is printed here. Long work calls a callback at each step; a callback that raises an exception cancels the work.
+Nothing is spent if that happens before the ledger is charged. A charge that was made stands.
+"""
+
+from inbounds.service.ahead import Ahead, make_ahead
+from inbounds.service.budget import imagine_charge, offer_release, show_ledger
+from inbounds.service.editing import edit_text
+from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
+from inbounds.service.learn import compare_laws, compare_over_truths
+from inbounds.service.plans import (
+    STAGES,
+    Progress,
+    Releases,
+    Say,
+    check_plan,
+    preview_plan,
+    rehearse_plan,
+    release_plan,
+    summarize,
+    verify_record,
+)
+from inbounds.service.reading import Reading, read_plan
+from inbounds.service.results import choose_folder, find_result, list_results, pack_result
+
+__all__ = [
+    "STAGES",
+    "Ahead",
+    "Progress",
+    "Reading",
+    "Releases",
+    "Say",
+    "check_plan",
+    "choose_folder",
+    "compare_laws",
+    "compare_over_truths",
+    "edit_text",
+    "find_result",
+    "imagine_charge",
+    "list_columns",
+    "list_files",
+    "list_results",
+    "list_statistics",
+    "make_ahead",
+    "offer_release",
+    "pack_result",
+    "preview_plan",
+    "read_plan",
+    "rehearse_plan",
+    "release_plan",
+    "require_inside",
+    "show_ledger",
+    "start_plan",
+    "summarize",
+    "verify_record",
+]

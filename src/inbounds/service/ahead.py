@@ -1,0 +1,166 @@
+"""What a plan would give at other budgets: expected errors over ε, each computed once and kept."""
+
+import threading
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from inbounds.forecasts.forecast import Forecast, forecast_errors
+from inbounds.forecasts.worth import judge
+from inbounds.plan.plan import Plan
+
+# Twelve values in a decade, each about a fifth larger than the one before: the E12 series.
+_SERIES = ("1", "1.2", "1.5", "1.8", "2.2", "2.7", "3.3", "3.9", "4.7", "5.6", "6.8", "8.2")
+_SMALLEST, _LARGEST = Decimal("0.05"), Decimal(10)
+_MOST, _LONGEST = 1000, 30
+
+
+class Ahead:
+    """The expected errors of a plan's releases at several budgets. Reads no data and spends nothing.
+
+    What was computed is kept, so that moving ε back and forth costs nothing. It may be used by several threads.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._found: dict[Decimal, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+        self._own = Decimal(plan.budget.epsilon)
+
+    @property
+    def grid(self) -> list[str]:
+        """The budgets that are looked at: the plan's own, and twelve in a decade."""
+        steps = {
+            Decimal(step).scaleb(power).normalize()
+            for power in range(-2, 2)
+            for step in _SERIES
+            if _SMALLEST <= Decimal(step).scaleb(power) <= _LARGEST
+        }
+        return [f"{step:f}" for step in sorted(steps | {self._own.normalize()})]
+
+    def at(self, epsilon: str) -> dict[str, Any]:
+        """The expected errors of all releases if the plan had this ε.
+
+        Parameters
+        ----------
+        epsilon
+            The ε of the whole plan, as it is written.
+
+        Returns
+        -------
+        dict
+            With ``epsilon`` and ``items``, one for each release.
+
+        Raises
+        ------
+        ValueError
+            If it is not a number greater than zero.
+        """
+        exact = _parse(epsilon)
+        if exact not in self._found:
+            with self._lock:
+                if exact not in self._found:
+                    self._found[exact] = self._look(exact)
+        return self._found[exact]
+
+    def known(self) -> list[dict[str, Any]]:
+        """What has been computed so far, in the order of ε."""
+        return [self._found[epsilon] for epsilon in sorted(self._found.copy())]
+
+    def fill(self, tell: Callable[[], bool]) -> None:
+        """Compute the whole grid, the nearest to the plan's own ε first, until ``tell`` says that it is not wanted."""
+        for epsilon in sorted(self.grid, key=lambda one: abs(Decimal(one).ln() - self._own.ln())):
+            if not tell():
+                return
+            self.at(epsilon)
+
+    def least_epsilon(self, name: str, error: float) -> str:
+        """The smallest ε of the grid at which 95% of releases of one item are off by at most ``error``.
+
+        Parameters
+        ----------
+        name
+            The name of the release.
+        error
+            The error that is wanted.
+
+        Returns
+        -------
+        str
+            The ε of the whole plan.
+
+        Raises
+        ------
+        ValueError
+            If there is no such release, the error is not greater than zero, or no ε of the grid is enough.
+        """
+        if name not in self._plan.epsilons:
+            raise ValueError(f"the plan has no release {name[:80]!r}")
+        if not error > 0:
+            raise ValueError("the error must be greater than zero")
+        # The last one first: if it is not enough, none is.
+        grid = self.grid
+        low, high = 0, len(grid) - 1
+        if self._error(name, grid[high]) > error:
+            raise ValueError(
+                f"even epsilon {grid[high]} is not enough for {name[:80]!r}; fewer releases or cells would be"
+            )
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._error(name, grid[middle]) <= error else (middle + 1, high)
+        return grid[high]
+
+    def _error(self, name: str, epsilon: str) -> float:
+        return next(float(item["half_width"]) for item in self.at(epsilon)["items"] if item["name"] == name)
+
+    def _look(self, exact: Decimal) -> dict[str, Any]:
+        plan = self._plan.with_epsilon(exact)
+        drafts = plan.drafts()
+        items = []
+        for name, wanted in plan.wanted().items():
+            record = drafts[name].record
+            forecast = forecast_errors(wanted, record)
+            alone = None if record.group is None else forecast_errors(wanted)
+            items.append(
+                {
+                    "name": name,
+                    "title": record.title,
+                    "share": _spell(float(wanted.keywords["epsilon"])),
+                    **_figures(forecast),
+                    "alone": None if alone is None else _figures(alone),
+                    "worth": judge(wanted, record, forecast),
+                    "assumed": forecast.assumed if forecast.depends else "",
+                }
+            )
+        return {"epsilon": f"{exact:f}", "at": float(exact), "items": items}
+
+
+def _parse(epsilon: str) -> Decimal:
+    try:
+        exact = Decimal(epsilon) if len(epsilon) <= _LONGEST else Decimal("nan")
+    except ArithmeticError:
+        exact = Decimal("nan")
+    if exact.is_nan() or not 0 < exact <= _MOST:
+        raise ValueError(f"epsilon must be a number > 0 and at most {_MOST}")
+    return exact.normalize()
+
+
+def _figures(forecast: Forecast) -> dict[str, Any]:
+    low, high = forecast.reach_range
+    said = f"{_spell(low)} to {_spell(high)}" if forecast.depends else _spell(forecast.reach)
+    return {"rmse": forecast.typical, "half_width": forecast.reach, "half_widths": [low, high], "said": said}
+
+
+def _spell(x: float) -> str:
+    return f"{x:.3g}" if x < 100 else f"{x:,.0f}"
+
+
+def make_ahead(path: Path) -> Ahead:
+    """The expected errors of the plan in a file. Raises a `PlanError` if it has mistakes."""
+    return Ahead(Plan.load(path))

@@ -1,0 +1,148 @@
+"""What is spent and left, and what a release would cost."""
+
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from inbounds import ledger as ledgers
+from inbounds._text import visible
+from inbounds.ledger.reports import CSV_HEADS, to_cells
+from inbounds.plan.plan import Plan
+from inbounds.road.run import request_of
+
+
+def show_ledger(path: Path | str) -> dict[str, Any]:
+    """A ledger with amounts in words: its datasets, and its entries from the first to the last. It is verified first.
+
+    Parameters
+    ----------
+    path
+        The file of the ledger.
+
+    Returns
+    -------
+    dict
+        With ``datasets``, ``entries`` and ``warnings``; empty lists if there is no ledger yet.
+
+    Raises
+    ------
+    LedgerError
+        If it was changed.
+    """
+    if not Path(path).exists():
+        return {"datasets": [], "entries": [], "warnings": []}
+    entries = ledgers.verify(path)
+    return {
+        "datasets": [_describe_dataset(one) for one in ledgers.standings(entries)],
+        "entries": [_describe_entry(one) for one in entries],
+        "warnings": ledgers.similar(entries),
+    }
+
+
+def _describe_dataset(one: ledgers.Standing) -> dict[str, Any]:
+    amounts = {"limit": one.limit, "spent": one.spent, "left": one.left}
+    whole, spent = (_size(amount) for amount in (one.limit, one.spent))
+    return {
+        "dataset": one.dataset,
+        **{name: ledgers.spell_amount(amount) for name, amount in amounts.items()},
+        "part": float(spent / whole) if whole else 1.0,
+        "neighbours": one.neighbours,
+        "contributions": one.contributions,
+        "charges": one.charges,
+    }
+
+
+def _size(amount: ledgers.Guarantee | None) -> Fraction:
+    return amount.epsilon if isinstance(amount, ledgers.Pure) else Fraction(0)
+
+
+def _describe_entry(entry: ledgers.Entry) -> dict[str, Any]:
+    row = dict(zip(CSV_HEADS, to_cells(entry), strict=True))
+    return {name: visible(str(value)) for name, value in row.items()}
+
+
+def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
+    """What the ledger would say to a plan with this ε. Nothing is written, and no table is looked at.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    epsilon
+        The ε of the whole plan; its own if None.
+
+    Returns
+    -------
+    dict
+        ``fits``, ``cost``, ``left`` before and ``after``, and ``said``, one sentence. Amounts are None without a
+        ledger.
+    """
+    cost = _parse(epsilon) if epsilon is not None else Fraction(plan.budget.epsilon)
+    account = plan.account
+    spelled = ledgers.spell_amount(ledgers.Pure(cost).round_up())
+    if account is None:
+        said = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
+        return {"fits": True, "cost": spelled, "left": None, "after": None, "said": said}
+    drafts = plan.drafts()
+    asked = request_of(drafts, account.dataset)
+    imagined = ledgers.Request("imagined", ledgers.Pure(cost), asked.neighbours, asked.contributions)
+    left = _left(account)
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ledgers.LookAlike)
+            after = ledgers.spell_amount(ledgers.affordable(account, imagined))
+    except ledgers.LedgerError as error:
+        return {"fits": False, "cost": spelled, "left": left, "after": None, "said": visible(str(error))}
+    said = f"It would cost {spelled} of the {left} that are left; {after} would be left."
+    said = " ".join([said, *(visible(str(one.message)) for one in told)])
+    return {"fits": True, "cost": spelled, "left": left, "after": after, "said": said}
+
+
+def _parse(epsilon: str) -> Fraction:
+    try:
+        cost = Fraction(epsilon) if len(epsilon) <= 30 else Fraction(0)
+    except (ValueError, ZeroDivisionError):
+        cost = Fraction(0)
+    if not 0 < cost <= 1000:
+        raise ValueError("epsilon must be a number > 0 and at most 1000")
+    return cost
+
+
+def _left(account: ledgers.Account) -> str:
+    """What is left of the limit of a dataset; the limit that it would have if it is new."""
+    if Path(account.ledger).exists():
+        for one in ledgers.standings(ledgers.read(account.ledger)):
+            if one.dataset == account.dataset:
+                return ledgers.spell_amount(one.left)
+    return ledgers.spell_amount(account.limit)
+
+
+def offer_release(plan: Plan) -> dict[str, Any]:
+    """What releasing a plan now would do. No table is looked at, and nothing is written.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+
+    Returns
+    -------
+    dict
+        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"refused"`` if the ledger would
+        refuse it, with the reason; ``"new"`` otherwise. The rest is that of `imagine_charge`.
+    """
+    account = plan.account
+    if account is not None:
+        try:
+            before = ledgers.find_stored(account, request_of(plan.drafts(), account.dataset))
+        except ledgers.LedgerError as error:
+            cost, left = ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up()), _left(account)
+            said = visible(str(error))
+            return {"kind": "unfinished", "fits": False, "cost": cost, "left": left, "after": None, "said": said}
+        if before is not None:
+            when, left = str(before.entry.body["when"]), _left(account)
+            said = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
+            return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": said}
+    imagined = imagine_charge(plan)
+    return {"kind": "new" if imagined["fits"] else "refused", **imagined}

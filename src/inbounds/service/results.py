@@ -1,0 +1,111 @@
+"""Results in the folder that was opened: where a release goes, and what was released before."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from inbounds.errors import RecordError
+from inbounds.plan.plan import Plan
+
+RESULTS = "results"
+# A record that is longer than this is not looked into for a list.
+_LONGEST = 50_000_000
+
+
+def choose_folder(plan: Plan, path: Path, *, new: bool = False) -> Path:
+    """The folder for the files of a release: ``results/PLAN-DIGEST`` beside the plan, the same for the same plan.
+
+    Parameters
+    ----------
+    plan, path
+        The plan and its file.
+    new
+        Whether it is drawn again: then the folder is one that does not exist yet.
+
+    Returns
+    -------
+    Path
+        The folder, which may not exist yet.
+    """
+    name = f"{path.stem}-{plan.digest[:8]}"
+    folder = path.parent / RESULTS / name
+    number = 2
+    while new and folder.exists():
+        folder, number = path.parent / RESULTS / f"{name}-{number}", number + 1
+    return folder
+
+
+def list_results(folder: Path) -> list[dict[str, Any]]:
+    """The results in ``results`` of a folder, the newest first. Records are not verified here.
+
+    Parameters
+    ----------
+    folder
+        The folder that was opened.
+
+    Returns
+    -------
+    list of dict
+        Each with ``id``, the name of its folder, ``files``, and the ``dataset`` and ``when`` that its record says.
+    """
+    try:
+        places = [one for one in (folder / RESULTS).iterdir() if (one / "release.json").is_file()]
+    except OSError:
+        return []
+    inside = [one for one in places if one.resolve().is_relative_to(folder.resolve())]
+    inside.sort(key=lambda one: ((one / "release.json").stat().st_mtime_ns, one.name), reverse=True)
+    return [_describe(one) for one in inside]
+
+
+def _describe(place: Path) -> dict[str, Any]:
+    said: dict[str, Any] = {}
+    record = place / "release.json"
+    if record.stat().st_size <= _LONGEST:
+        try:
+            read = json.loads(record.read_text("utf-8"))
+            body = json.loads((read.get("entry") or {}).get("text") or "{}")
+            said = {"dataset": read.get("dataset"), "when": body.get("when")}
+        except (ValueError, OSError, AttributeError, RecursionError):
+            said = {}
+    files = sorted(one.name for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
+    return {"id": place.name, "files": files, "dataset": said.get("dataset"), "when": said.get("when")}
+
+
+def find_result(folder: Path, name: str) -> Path:
+    """The folder of a result by the name that `list_results` gives.
+
+    Raises
+    ------
+    RecordError
+        If there is none.
+    """
+    if name not in [one["id"] for one in list_results(folder)]:
+        raise RecordError("there is no such result in the folder that was opened")
+    return folder / RESULTS / name
+
+
+def pack_result(place: Path, plan: Path | None = None) -> bytes:
+    """All files of a result in one ZIP archive, with the plan if it is given.
+
+    Parameters
+    ----------
+    place
+        The folder of the result.
+    plan
+        The plan's file.
+
+    Returns
+    -------
+    bytes
+        The archive.
+    """
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in sorted(place.iterdir()):
+            if one.is_file() and not one.name.startswith("."):
+                archive.write(one, one.name)
+        if plan is not None and plan.is_file():
+            archive.write(plan, plan.name)
+    return made.getvalue()
