@@ -45,6 +45,8 @@ OTHERS = {
     "cli.study": {"inbounds.studies", "inbounds.studies.covariance"},
     "cli.terminal": {"inbounds.ledger"},
     "studies.laboratory": {"inbounds.studies"},
+    # The page needs an optional extra.
+    "cli.studio": {"inbounds.studio"},
     # SQLite is loaded where there is a ledger, the report where one is written.
     "ledger.store": {"inbounds.ledger.sqlite"},
     "record.record": {"inbounds.report.files"},

@@ -23,6 +23,7 @@ BREACHES = {
     "theory": ("privacy/__init__.py", "import inbounds.record"),
     "simulations": ("studies/noise.py", "import inbounds.road.run"),
     "faces": ("cli/__init__.py", "import inbounds.road.run"),
+    "page": ("studio/__init__.py", "import inbounds.plan.plan"),
     "exact": ("grid/sampler.py", "import scipy.stats"),
     "importers-of-ledger": ("inference/__init__.py", "import inbounds.ledger"),
 }

@@ -211,7 +211,7 @@ def test_what_is_worth_publishing_follows_the_budget(made):
     ahead = service.make_ahead(made[1])
     order = ["tells nothing", "rough", "reliable"]
     few, many = ({x["name"]: x["worth"] for x in ahead.at(e)["items"]} for e in ("0.001", "1"))
-    assert few["correlations"] == "tells nothing"
+    assert few["blood pressure by region"] == "tells nothing"
     assert many["age"] == "reliable"
     assert all(order.index(few[name]) <= order.index(many[name]) for name in many)
 

@@ -1,9 +1,8 @@
 """The command ``inbounds``.
 
 Results are written to files and, with ``--json``, to standard output. Messages and progress are written to standard
-error, progress only on a terminal. Exit status: 0 success, 1 an audit found a fault in a mechanism or a check
-found that a release would be refused, 2 bad input (with
-one clear message), 3 refused by the budget, 130 or 143 interrupted.
+error, progress only on a terminal. Exit status: 0 success, 1 an audit found a fault in a mechanism or a check found
+that a release would be refused, 2 bad input (with one clear message), 3 refused by the budget, 130 or 143 interrupted.
 """
 
 import gc
@@ -22,6 +21,7 @@ from inbounds.audit.command import audit
 from inbounds.cli.check import check
 from inbounds.cli.export import export
 from inbounds.cli.study import study
+from inbounds.cli.studio import studio
 from inbounds.cli.terminal import (
     announce_look_alikes,
     progress_bar,
@@ -311,6 +311,7 @@ def demo(
 
 app.command(short_help="for the curator: what a plan's rules would do with its table")(check)
 app.command(short_help="numbers of a record for Excel, LaTeX and others")(export)
+app.command(short_help="a page to work with, on this machine only")(studio)
 app.command(short_help="test the library's own mechanisms")(audit)
 app.command(short_help="the paper's studies, or your own")(study)
 

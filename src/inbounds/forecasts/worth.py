@@ -20,7 +20,8 @@ def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Worth:
 
     The yardstick of a number is half the width of its bounds, or, for counts, shares, totals and spreads, what it is
     at a plausible true value if that is less. A release is reliable if 95% of releases are off by at most a tenth of
-    it, rough up to all of it, and tells nothing beyond. For several numbers it is the one in the middle that counts.
+    it, rough up to all of it, and tells nothing beyond. For several numbers it is the one in the middle that counts,
+    and where the error depends on the true value the largest plausible one.
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Worth:
     {"reliable", "rough", "tells nothing"}
         The judgement.
     """
-    ratio = float(np.median(np.ravel(forecast.half_width) / _find_yardsticks(wanted, record)))
+    ratio = float(np.median(np.ravel(forecast.half_width_range[1]) / _find_yardsticks(wanted, record)))
     if ratio <= RELIABLE:
         return "reliable"
     return "rough" if ratio <= 1 else "tells nothing"

@@ -1,0 +1,307 @@
+"""The pages and answers of the studio."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from inbounds import service
+from inbounds._text import visible
+from inbounds.errors import InboundsError
+from inbounds.studio.desk import Conflict, Desk
+from inbounds.studio.guard import REPORT_POLICY, Door, Guard
+
+STATIC = Path(__file__).parent / "static"
+# How often files are looked at for changes by others, in seconds, and how often a silent browser is greeted.
+_LOOK, _GREET = 0.5, 20
+_TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
+
+
+class Body:
+    """The JSON of a request, whose keys are checked when they are asked for."""
+
+    def __init__(self, content: Any) -> None:
+        if not isinstance(content, dict):
+            raise TypeError("the request must be an object of JSON")
+        self._content = content
+
+    def text(self, key: str) -> str:
+        """A text that must be given."""
+        value = self._content.get(key)
+        if not isinstance(value, str):
+            raise TypeError(f"{key} must be a text")
+        return value
+
+    def text_or_none(self, key: str) -> str | None:
+        """A text, or nothing."""
+        return None if self._content.get(key) in (None, "") else self.text(key)
+
+    def number(self, key: str) -> float:
+        """A number that must be given."""
+        value = self._content.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"{key} must be a number")
+        return value
+
+    def flag(self, key: str) -> bool:
+        """True or false; false if it is not given."""
+        value = self._content.get(key, False)
+        if not isinstance(value, bool):
+            raise TypeError(f"{key} must be true or false")
+        return value
+
+    def entries(self, key: str) -> list[Any]:
+        """A list of objects."""
+        value = self._content.get(key)
+        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+            raise TypeError(f"{key} must be a list of objects")
+        return value
+
+    def table(self, key: str) -> dict[str, Any]:
+        """An object; an empty one if it is not given."""
+        value = self._content.get(key, {})
+        if not isinstance(value, dict):
+            raise TypeError(f"{key} must be an object")
+        return value
+
+
+class Studio:
+    """The answers to requests, about one desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._waiting: set[asyncio.Event] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._closing = False
+        self._number = 0
+        desk.tell = self.notify
+
+    def notify(self) -> None:
+        """Tell every browser that something changed. May be called from any thread."""
+        self._number += 1
+        loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        for event in self._waiting:
+            event.set()
+
+    def close(self) -> None:
+        """Let every browser go."""
+        self._closing = True
+        self.notify()
+
+    async def look(self) -> None:
+        """Look for changes by others, as long as the server runs."""
+        before = self.desk.mark()
+        while True:
+            await asyncio.sleep(_LOOK)
+            now = await run_in_threadpool(self.desk.mark)
+            if now != before:
+                before = now
+                self.notify()
+
+    @contextlib.asynccontextmanager
+    async def live(self, _: Starlette) -> AsyncIterator[None]:
+        """The time in which the server runs."""
+        self._loop = asyncio.get_running_loop()
+        looking = asyncio.create_task(self.look())
+        yield
+        looking.cancel()
+        await run_in_threadpool(self.desk.wait)
+
+    async def events(self, _: Request) -> Response:
+        """A stream with a line whenever something changed."""
+
+        async def lines() -> AsyncIterator[str]:
+            event = asyncio.Event()
+            self._waiting.add(event)
+            try:
+                yield "retry: 1000\n\n"
+                while not self._closing:
+                    yield f"data: {self._number}\n\n"
+                    event.clear()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(event.wait(), _GREET)
+            finally:
+                self._waiting.discard(event)
+
+        return StreamingResponse(lines(), media_type="text/event-stream")
+
+    def state(self, _: Body) -> Any:
+        """Everything that every browser shows alike."""
+        return {**self.desk.state(), "version": version("inbounds")}
+
+    def statistics(self, _: Body) -> Any:
+        """All statistics, from the register."""
+        return service.list_statistics()
+
+    def columns(self, body: Body) -> Any:
+        """The columns of a table by name and declared type."""
+        source, table = body.text("source"), body.text_or_none("table")
+        return service.list_columns(self.desk.folder, source, table, body.table("written"))
+
+    def open(self, body: Body) -> Any:
+        """Open another plan."""
+        self.desk.open(body.text("name"))
+        return self.desk.state()
+
+    def start(self, body: Body) -> Any:
+        """Begin a new plan."""
+        self.desk.start(body.text("name"), body.text("source"), body.text_or_none("table"))
+        return self.desk.state()
+
+    def save(self, body: Body) -> Any:
+        """Write the plan's text."""
+        return self.desk.save(body.text("text"), body.text("base")).to_dict()
+
+    def edit(self, body: Body) -> Any:
+        """Change keys of the plan."""
+        return self.desk.edit(body.entries("edits"), body.text("base")).to_dict()
+
+    def preview(self, body: Body) -> Any:
+        """The expected errors at one ε, what the ledger would say to it, and the curves as far as they are known."""
+        ahead = self.desk.ahead()
+        epsilon = body.text("epsilon")
+        seen = {"now": ahead.at(epsilon), "ledger": self.desk.imagine(epsilon), "grid": ahead.grid}
+        return seen | ({"curves": ahead.known()} if body.flag("curves") else {})
+
+    def aim(self, body: Body) -> Any:
+        """The ε that a wanted error needs."""
+        return {"epsilon": self.desk.ahead().least_epsilon(body.text("name"), body.number("error"))}
+
+    def ledger(self, _: Body) -> Any:
+        """The ledger of the plan."""
+        return self.desk.show_ledger()
+
+    def imagine(self, body: Body) -> Any:
+        """What the ledger would say to an ε."""
+        return self.desk.imagine(body.text("epsilon"))
+
+    def offer(self, _: Body) -> Any:
+        """What a release would cost."""
+        return self.desk.offer()
+
+    def release(self, body: Body) -> Any:
+        """Begin a release."""
+        self.desk.release(body.text("base"), body.text("cost"), body.flag("new"))
+        return self.desk.state()
+
+    def cancel(self, _: Body) -> Any:
+        """Cancel a release before its charge."""
+        self.desk.cancel()
+        return self.desk.state()
+
+    def verify(self, body: Body) -> Any:
+        """Prove a result again, and that the ledger has it."""
+        place = service.find_result(self.desk.folder, body.text("id"))
+        shown = self.desk.show_ledger()["name"] if body.flag("ledger") else None
+        ledger = None if shown is None else self.desk.folder / shown
+        made = service.verify_record(place / "release.json", ledger)
+        epsilon, count = float(made.epsilon), len(made)
+        paid = "the ledger has the charge and the same result" if ledger else "no ledger was asked"
+        text = f"{count} release{'s hold' if count != 1 else ' holds'}: every value and certificate was computed again"
+        return {"said": f"{text}, epsilon {epsilon:g} in all; {paid}.", "left": made.left}
+
+    def laws(self, body: Body) -> Any:
+        """The two laws, for those who learn."""
+        epsilon, rows, lower, upper = (body.number(key) for key in ("epsilon", "rows", "lower", "upper"))
+        if not float(rows).is_integer():
+            raise ValueError("rows must be a whole number")
+        where = epsilon, int(rows), lower, upper
+        return service.compare_laws(*where, body.number("truth")) | {"over": service.compare_over_truths(*where)}
+
+    def file(self, request: Request) -> Response:
+        """A file of a result."""
+        place = service.find_result(self.desk.folder, request.path_params["id"])
+        name = request.path_params["file"]
+        if name not in [one.name for one in place.iterdir() if one.is_file() and not one.name.startswith(".")]:
+            raise InboundsError("the result has no such file")
+        if not (place / name).resolve().is_relative_to(place.resolve()):
+            raise InboundsError("the result has no such file")
+        kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
+        shown = request.query_params.get("show") == "1" and Path(name).suffix == ".html"
+        headers = {"content-security-policy": REPORT_POLICY}
+        return FileResponse(
+            place / name,
+            media_type=kind,
+            filename=name,
+            content_disposition_type="inline" if shown else "attachment",
+            headers=headers,
+        )
+
+    def archive(self, request: Request) -> Response:
+        """All files of a result."""
+        name = request.path_params["id"]
+        packed = service.pack_result(service.find_result(self.desk.folder, name), self.desk.path)
+        headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
+        return Response(packed, media_type="application/zip", headers=headers)
+
+
+def _answer(action: Callable[[Body], Any]) -> Callable[[Request], Any]:
+    """An endpoint: its body is JSON, its work is done beside the server's loop, its errors are one line."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            raw = await request.body()
+            body = Body(json.loads(raw) if raw else {})
+            return JSONResponse(await run_in_threadpool(action, body))
+        except Exception as error:
+            return _explain(error)
+
+    return endpoint
+
+
+def _give(action: Callable[[Request], Response]) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(action, request)
+        except Exception as error:
+            return _explain(error)
+
+    return endpoint
+
+
+def _explain(error: Exception) -> Response:
+    """An error in one line. Those that are not ours are named by their class alone."""
+    if isinstance(error, Conflict):
+        return JSONResponse({"error": visible(str(error))}, 409)
+    if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
+        return JSONResponse({"error": "the request is not JSON"}, 400)
+    if isinstance(error, OSError):
+        return JSONResponse({"error": visible(f"a file cannot be used: {error.strerror or 'it failed'}")}, 400)
+    if isinstance(error, ValueError | TypeError | ImportError):
+        return JSONResponse({"error": visible(str(error))[:2000]}, 400)
+    print(f"inbounds studio: {type(error).__name__}", flush=True)
+    return JSONResponse({"error": "something went wrong; nothing was changed by this request"}, 500)
+
+
+def make_app(desk: Desk, door: Door) -> tuple[ASGIApp, Studio]:
+    """The application for a desk, behind its door."""
+    studio = Studio(desk)
+    asked = ("state", "statistics", "ledger", "offer")
+    changes = ("columns", "open", "start", "save", "edit", "preview", "aim", "imagine", "release", "cancel", "verify")
+    routes = [
+        Route("/", lambda _: FileResponse(STATIC / "index.html"), methods=["GET"]),
+        Route("/api/events", studio.events, methods=["GET"]),
+        *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["GET"]) for name in asked),
+        *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["POST"]) for name in (*changes, "laws")),
+        Route("/results/{id}/{file}", _give(studio.file), methods=["GET"]),
+        Route("/results/{id}.zip", _give(studio.archive), methods=["GET"]),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    app = Starlette(routes=routes, lifespan=studio.live)
+    return Guard(app, door), studio

@@ -1,0 +1,114 @@
+// Plan: the releases as forms, and the text of the plan's file beside them. Both change the same file.
+
+import { calm, edit, page, refresh, trouble, warn, show } from "/static/app.js";
+import { post } from "/static/api.js";
+import { $, choose, field, h, note, say, slug, type } from "/static/dom.js";
+
+const typing = { text: null, base: null, timer: 0 };
+
+async function save() {
+  const { text, base } = typing;
+  if (text === null) return;
+  try {
+    const read = await post("save", { text, base });
+    if (typing.text === text) { typing.text = null; const area = $("toml"); if (area) area.defaultValue = text; } else { typing.base = read.revision; later(); }
+    calm();
+    await refresh();
+  } catch (error) {
+    if (error.status === 409) {
+      const mine = async () => { await refresh(); typing.base = page.state.read.revision; calm(); save(); };
+      const theirs = async () => { typing.text = null; calm(); const area = $("toml"); if (area) area.value = area.defaultValue; page.state = null; await refresh(); };
+      warn("The plan's file was changed by somebody else. What you typed is not saved yet.",
+        h("p", { class: "row" }, h("button", { onclick: theirs }, "Take the file's text"), h("button", { onclick: mine }, "Keep what I typed")));
+    } else trouble(error);
+  }
+}
+
+function later() { clearTimeout(typing.timer); typing.timer = setTimeout(save, 350); }
+
+function editor(read) {
+  const area = h("textarea", { id: "toml", spellcheck: "false", autocapitalize: "off", "aria-label": "Text of the plan, TOML", wrap: "off" });
+  area.value = area.defaultValue = read.text;
+  if (typing.text !== null) area.value = typing.text;
+  const gutter = h("div", { class: "gutter", "aria-hidden": "true" });
+  const wrong = new Set(read.mistakes.map((one) => one.line));
+  const number = () => gutter.replaceChildren(...area.value.split("\n").flatMap((_, i) => [wrong.has(i + 1) ? h("span", { class: "wrong" }, `▸ ${i + 1}`) : String(i + 1), "\n"]));
+  number();
+  area.addEventListener("scroll", () => { gutter.scrollTop = area.scrollTop; });
+  area.addEventListener("input", () => { typing.base ??= read.revision; if (typing.text === null) typing.base = read.revision; typing.text = area.value; $("saved").textContent = "not saved yet"; number(); later(); });
+  const go = (line) => () => {
+    const before = area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+    area.focus(); area.setSelectionRange(before, before + (area.value.split("\n")[line - 1] ?? "").length); area.scrollTop = (line - 4) * 19.5;
+  };
+  return h("section", { class: "card", "aria-labelledby": "text" }, h("h2", { id: "text" }, `The file ${page.state.plan}`),
+    h("div", { class: "editor" }, gutter, area),
+    read.mistakes.length ? h("ul", { class: "mistakes", id: "mistakes" }, read.mistakes.map((one) => h("li", {}, one.line ? h("button", { onclick: go(one.line), "aria-label": `Go to line ${one.line}` }, `line ${one.line}`) : null, one.text)))
+      : h("p", { class: "help", id: "fine" }, "No mistakes. It is saved as you type, and is the same file that the command line reads."));
+}
+
+const spell = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function columns(id, what, item, index, given) {
+  const names = Object.keys(given), chosen = item.columns ?? [];
+  const one = what === "number" || what === "cells" || what.startsWith("level");
+  if (one) return field(`${id}-column`, "Column", choose([["", "none"], ...new Set([...names, ...chosen])], chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })));
+  return h("fieldset", { class: "field" }, h("legend", {}, "Columns"), h("div", { class: "checks" }, names.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-has-${slug(name)}`, checked: chosen.includes(name), onchange: (event) => edit({ path: ["release", index, "columns"], value: event.target.checked ? [...chosen, name] : chosen.filter((other) => other !== name) }) }), name))));
+}
+
+function card(item, index, content, read) {
+  const made = page.statistics.find((one) => one.name === item.statistic);
+  const id = `item-${index}`, at = (key) => ["release", index, key];
+  const text = (key) => (value) => edit({ path: at(key), value: value || null });
+  const free = (key) => (value) => edit(value === "" ? { path: at(key), value: null } : /^[-0-9[{"'tf]/.test(value) && (/^[-0-9.]+$/.test(value) || /^[[{"']|^(true|false)$/.test(value)) ? { path: at(key), toml: value } : { path: at(key), value });
+  const groups = Object.entries(content.columns ?? {}).filter(([, rule]) => rule?.levels).map(([name]) => name);
+  const by = Array.isArray(item.by) ? item.by : item.by ? [item.by] : [];
+  const wrong = read.mistakes.filter((one) => one.text.startsWith(`release.${item.name}`) || one.text.startsWith(`release ${index + 1}`));
+  const share = Number(item.share ?? 1);
+  return h("details", { id, open: !item.statistic },
+    h("summary", {}, h("b", {}, item.name || `release ${index + 1}`), h("span", { class: "rule" }, [item.statistic, (item.columns ?? []).join(", "), by.length ? `by ${by.join(", ")}` : "", item.where ? `where ${item.where}` : ""].filter(Boolean).join(" · ")), wrong.length ? h("span", { class: "chip nothing" }, "mistake") : read.epsilons?.[item.name] ? h("span", { class: "chip" }, `ε ${read.epsilons[item.name]}`) : null),
+    h("div", { class: "inside" },
+      wrong.length ? h("ul", { class: "mistakes" }, wrong.map((one) => h("li", {}, one.text))) : null,
+      h("div", { class: "grid" },
+        field(`${id}-name`, "Name", type(item.name, text("name"))),
+        field(`${id}-statistic`, "Statistic", choose(page.statistics.map((one) => [one.name, one.name.replaceAll("_", " ")]), item.statistic, (value) => edit({ path: at("statistic"), value })), made?.help.replace(/; see `.*$/, ".")),
+        made ? columns(id, made.columns, item, index, content.columns ?? {}) : null,
+        made?.by ? h("fieldset", { class: "field" }, h("legend", {}, "For each group of"), h("div", { class: "checks" }, groups.length ? groups.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-by-${slug(name)}`, checked: by.includes(name), onchange: (event) => { const next = event.target.checked ? [...by, name] : by.filter((other) => other !== name); edit({ path: at("by"), value: next.length ? next : null }); } }), name)) : h("span", { class: "help" }, "columns with levels can be groups"))) : null,
+        field(`${id}-where`, "Only records where", type(item.where, text("where"), { placeholder: "age >= 18 and region <> 'north'" })),
+        field(`${id}-share`, `Share of the budget: ${share}`, h("input", { type: "range", min: 0.25, max: Math.max(5, share), step: 0.25, value: share, onchange: (event) => edit({ path: at("share"), value: Number(event.target.value) }) })),
+        field(`${id}-bounding`, "Kept in its bounds by", choose([["bit", "clamping (BIT)"], ["truncated", "truncation"]], item.bounding ?? "bit", (value) => edit({ path: at("bounding"), value }))),
+        (made?.keys ?? []).map((key) => field(`${id}-${key.name}`, key.name.replaceAll("_", " "), type(item[key.name] === undefined ? "" : spell(item[key.name]), free(key.name)), key.help))),
+      h("p", { class: "row" }, h("button", { id: `${id}-remove`, onclick: () => edit({ path: ["release", index], value: null }) }, `Remove ${item.name ?? ""}`))));
+}
+
+function add(content) {
+  const first = Object.entries(content.columns ?? {}).find(([, rule]) => rule?.bounds)?.[0];
+  const other = Object.keys(content.columns ?? {})[0];
+  const items = content.release ?? [];
+  const name = (word) => { let made = word, k = 2; while (items.some((one) => one.name === made)) made = `${word} ${k++}`; return made; };
+  const value = first ? { name: name(first), statistic: "mean", columns: [first] } : other ? { name: name(other), statistic: "proportions", columns: [other] } : { name: name("records"), statistic: "count" };
+  page.keep.open = `item-${items.length}`;
+  edit({ path: ["release", items.length], value }).then(() => { const one = $(page.keep.open); if (one) { one.open = true; $(`${page.keep.open}-name`)?.focus(); } });
+}
+
+export default function plan(page) {
+  const { read, said } = page.state, made = h("div", {}, h("h1", {}, "Plan"), h("p", { class: "lead" }, "What to release, and how the budget is shared. Forms and text change the same file."));
+  if (said) made.append(note(said, "bad"));
+  if (!read) { made.append(note("No plan is open. Start one under Data.")); return made; }
+  const content = read.content, left = h("div", {});
+  if (!content) left.append(note("The text is not valid TOML at the moment; the forms come back when it is.", "bad"));
+  else {
+    const budget = content.budget ?? {}, items = Array.isArray(content.release) ? content.release : [];
+    const set = (key, toml) => (value) => edit(value === "" ? { path: ["budget", key], value: null } : toml ? { path: ["budget", key], toml: value } : { path: ["budget", key], value });
+    left.append(h("section", { class: "card", "aria-labelledby": "budget" }, h("h2", { id: "budget" }, "Budget"), h("div", { class: "grid" },
+      field("budget-epsilon", "ε of the whole plan", type(budget.epsilon, set("epsilon", true), { inputmode: "decimal" })),
+      field("budget-limit", "Limit of the dataset", type(budget.limit, set("limit", true), { inputmode: "decimal" }), "Set by its first charge; the plan's ε by default."),
+      field("budget-ledger", "Ledger", type(budget.ledger, set("ledger"))),
+      field("budget-dataset", "Dataset", type(budget.dataset, set("dataset"))))));
+    const bar = h("div", { class: "bar", role: "img", "aria-label": "How the budget is shared" });
+    for (const item of items) { const part = h("span", { title: item.name }); part.style.flexGrow = String(Number(item.share ?? 1)); bar.append(part); }
+    left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help" }, items.length ? "Each part of the bar is the share of a release; open one to drag it." : "There is none yet."),
+      items.map((item, index) => card(item, index, content, read)), h("p", { class: "row" }, h("button", { class: "main", id: "add", onclick: () => add(content) }, "Add a release"))));
+  }
+  made.append(h("div", { class: "two" }, left, editor(read)));
+  return made;
+}

@@ -1,0 +1,75 @@
+// Preview: how far off each release would be, at any budget. Nothing is read and nothing is spent.
+
+import { edit, page, show, trouble } from "/static/app.js";
+import { post } from "/static/api.js";
+import { draw, sample } from "/static/chart.js";
+import { $, h, note, say, worth } from "/static/dom.js";
+
+const seen = { revision: null, epsilon: null, now: null, curves: [], grid: [], ledger: null, said: null, asking: false, next: null };
+
+async function ask(epsilon, curves) {
+  if (seen.asking) { seen.next = epsilon; return; }
+  seen.asking = true;
+  const revision = seen.revision;
+  try {
+    const got = await post("preview", { epsilon, curves });
+    if (revision === seen.revision) { Object.assign(seen, { now: got.now, ledger: got.ledger, grid: got.grid, said: null }); if (got.curves) seen.curves = got.curves; redraw(); }
+  } catch (error) { if (revision === seen.revision) { seen.said = error.message; if (error.status !== 400) trouble(error); redraw(); } }
+  seen.asking = false;
+  if (seen.next !== null) { const next = seen.next; seen.next = null; ask(next, false); }
+  else if (page.view === "preview" && !seen.said && seen.curves.length < seen.grid.length) { clearTimeout(seen.timer); seen.timer = setTimeout(() => { if (page.view === "preview") ask(seen.epsilon, true); }, 400); }
+}
+
+function move(epsilon) { seen.epsilon = epsilon; performance.mark("epsilon"); ask(epsilon, false); }
+
+async function aim(name, error) {
+  try { const { epsilon } = await post("aim", { name, error }); say(`epsilon ${epsilon} gives ${name} this error`); move(epsilon); } catch (refusal) { say(refusal.message); seen.ledger = { ...seen.ledger, said: refusal.message, fits: false }; redraw(); }
+}
+
+function redraw() {
+  const place = $("prospects");
+  if (!place || page.view !== "preview") return;
+  if (seen.said || !seen.now) { place.replaceChildren(seen.said ? note(seen.said, "bad") : h("p", {}, "Looking ahead …")); return; }
+  const { items, epsilon } = seen.now;
+  $("epsilon-now").textContent = epsilon;
+  const dial = $("epsilon"), where = seen.grid.indexOf(epsilon);
+  dial.max = seen.grid.length - 1;
+  if (where >= 0 && document.activeElement !== dial) dial.value = where;
+  dial.setAttribute("aria-valuetext", `epsilon ${epsilon}`);
+  $("cost").className = `note ${seen.ledger.fits ? "" : "bad"}`;
+  $("cost").textContent = seen.ledger.said;
+  const own = page.state.read.promise.epsilon;
+  $("take").disabled = epsilon === own;
+  $("take").textContent = epsilon === own ? "This is the plan's ε" : `Put ε = ${epsilon} into the plan`;
+  const counts = ["reliable", "rough", "tells nothing"].map((word) => [word, items.filter((one) => one.worth === word).length]);
+  $("counts").replaceChildren(...counts.filter(([, n]) => n).map(([word, n]) => { const one = worth(word); one.append(`: ${n}`); return one; }));
+  place.replaceChildren(...items.map((item, i) => {
+    const curve = seen.curves.map((one) => [one.at, one.items[i]?.half_width ?? 0]);
+    const alone = item.alone ? seen.curves.map((one) => [one.at, one.items[i]?.alone?.half_width ?? one.items[i]?.half_width ?? 0]) : null;
+    const series = [{ points: curve.length ? curve : [[seen.now.at, item.half_width]], mark: "line" }];
+    if (alone) series.push({ points: alone, mark: "two" });
+    const words = `${item.name}: 95% of releases are off by at most ${item.said} at epsilon ${epsilon}`;
+    return h("article", { class: "item" }, h("h3", {}, item.name), h("p", { class: "help" }, item.title),
+      h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), worth(item.worth)),
+      draw({ series, words, xLog: true, yLog: true, dot: [seen.now.at, item.half_width], aim: { y: item.half_width, drop: (y) => aim(item.name, y) }, xTitle: "ε of the plan" }),
+      h("p", { class: "help" }, `ε ${item.share} of it`, item.alone ? `; drawn alone ± ${item.alone.said}` : "", item.assumed ? `; ${item.assumed}` : ""));
+  }));
+  requestAnimationFrame(() => performance.mark("redrawn"));
+}
+
+export default function preview(page) {
+  const { read } = page.state;
+  const made = h("div", {}, h("h1", {}, "Preview"), h("p", { class: "lead" }, "How far off each number will be: 95% of releases stay within ±. Move ε, or drag the dashed line of a chart to the error you want. No data are read and nothing is spent."));
+  if (!read || read.mistakes.length) { made.append(note(read ? "The plan has mistakes; correct them under Plan." : "No plan is open. Start one under Data.", read ? "bad" : "")); return made; }
+  if (seen.revision !== read.revision) Object.assign(seen, { revision: read.revision, epsilon: read.promise.epsilon, now: null, curves: [], grid: [], ledger: null, said: null });
+  const dial = h("input", { id: "epsilon", type: "range", min: 0, max: Math.max(seen.grid.length - 1, 1), step: 1, "aria-label": "ε of the plan", oninput: (event) => { if (seen.grid.length) move(seen.grid[Number(event.target.value)]); } });
+  dial.value = String(Math.max(seen.grid.indexOf(seen.epsilon), 0));
+  made.append(h("section", { class: "card", "aria-label": "Budget" }, h("div", { class: "dial" }, h("span", { class: "row" }, h("span", { class: "name" }, "ε"), h("output", { id: "epsilon-now", for: "epsilon" }, seen.epsilon)), dial,
+    h("button", { id: "take", onclick: () => edit({ path: ["budget", "epsilon"], toml: seen.epsilon }) }, "Put it into the plan")),
+  h("p", { id: "cost", class: "note", role: "status" }, seen.ledger?.said ?? "…"), h("p", { id: "counts", class: "row" }),
+  h("ul", { class: "key" }, h("li", {}, sample("line"), "as the plan draws it"), h("li", {}, sample("two"), "each drawn alone")),
+  h("p", { class: "help" }, "Reliable: off by at most a tenth of its yardstick, which is half the width of its bounds or, for counts, shares and spreads, a plausible value. Rough: up to all of it. Tells nothing: beyond.")));
+  made.append(h("section", { id: "prospects", class: "charts", "aria-label": "Releases" }, h("p", {}, "Looking ahead …")));
+  queueMicrotask(() => { redraw(); if (!seen.now || seen.curves.length < seen.grid.length) ask(seen.epsilon, true); });
+  return made;
+}

@@ -1,0 +1,78 @@
+// Release: what it costs, one at a time, cancelled only before the charge; then the report, the proof, the files.
+
+import { calm, page, refresh, trouble, show } from "/static/app.js";
+import { get, post } from "/static/api.js";
+import { $, h, note, say } from "/static/dom.js";
+
+const seen = { key: null, offer: null, said: null, shown: null, proofs: {}, last: null };
+
+function load(read, job, results) {
+  const key = JSON.stringify([read.revision, job?.state, results.length]);
+  if (seen.key === key) return;
+  Object.assign(seen, { key, offer: null, said: null });
+  get("offer").then((offer) => { if (seen.key === key) seen.offer = offer; }).catch((error) => { if (seen.key === key) seen.said = error.message; })
+    .finally(() => { if (seen.key === key && page.view === "release") show(); });
+}
+
+async function begin(fresh) {
+  $("confirm")?.close();
+  try { await post("release", { base: page.state.read.revision, cost: seen.offer.cost, new: fresh }); calm(); seen.shown = null; } catch (error) { trouble(error); }
+  await refresh();
+}
+
+function dialog(offer, promise) {
+  const again = offer.kind === "stored";
+  return h("dialog", { id: "confirm", "aria-labelledby": "confirm-title" },
+    h("h2", { id: "confirm-title" }, again ? "Show the stored result?" : "Release and spend?"),
+    h("dl", { class: "facts" }, h("dt", {}, "It costs"), h("dd", { id: "confirm-cost" }, `ε ${offer.cost}`), h("dt", {}, "Left before"), h("dd", {}, offer.left === null ? "there is no ledger" : `ε ${offer.left}`), h("dt", {}, "Left after"), h("dd", { id: "confirm-after" }, offer.after === null ? "there is no ledger" : `ε ${offer.after}`), h("dt", {}, "Dataset"), h("dd", {}, promise.dataset)),
+    h("p", {}, again ? "The table is not read, and nothing is spent." : "The charge is made before the data are read, and stands whatever happens then."),
+    promise.unprovided.missing.length && !again ? note(`No rule for missing values in ${promise.unprovided.missing.join(", ")}: one that is found refuses the release after the charge.`, "bad") : null,
+    h("p", { class: "row" }, h("button", { class: "main", id: "confirm-go", onclick: () => begin(false) }, again ? "Show it" : `Spend ε ${offer.cost} and release`), h("button", { id: "confirm-no", onclick: () => $("confirm").close() }, "Not now")));
+}
+
+function progress(job) {
+  const running = job.state === "running";
+  const kind = job.state === "failed" ? "bad" : job.state === "done" ? "good" : "";
+  if (!running) return h("div", { id: "outcome" }, note(`${job.plan}: ${job.said}`, kind));
+  const cancel = async () => { try { await post("cancel"); say("cancelling"); } catch (error) { trouble(error); } refresh(); };
+  return h("section", { class: "card", "aria-label": "Release under way", id: "under-way" }, h("h2", {}, `Releasing ${job.plan}`),
+    h("progress", { max: job.stages.length, value: Math.max(job.stage, 0), "aria-label": "Stages done" }),
+    h("ol", { class: "stages" }, job.stages.map((one, i) => h("li", { class: i < job.stage ? "done" : i === job.stage ? "now" : "" }, one))),
+    h("p", { class: "row" }, h("button", { id: "cancel", onclick: cancel, disabled: job.charged }, job.charged ? "Charged: it will be finished" : "Cancel; nothing is spent yet")));
+}
+
+function result(one, first) {
+  const proof = seen.proofs[one.id];
+  const verify = async () => {
+    try { const got = await post("verify", { id: one.id, ledger: Boolean(page.state.read?.promise?.ledger) && one.when !== null }); seen.proofs[one.id] = { said: got.said, kind: "good" }; } catch (error) { seen.proofs[one.id] = { said: error.message, kind: "bad" }; }
+    say(seen.proofs[one.id].said); show();
+  };
+  const base = `/results/${encodeURIComponent(one.id)}`;
+  return h("li", { class: "card" }, h("div", { class: "row" }, h("h3", {}, one.id), first ? h("span", { class: "chip" }, "the newest") : null, one.when ? h("span", { class: "help" }, `${one.dataset}, ${one.when.slice(0, 16).replace("T", " ")}`) : h("span", { class: "help" }, one.dataset ?? "")),
+    h("p", { class: "row" }, h("button", { class: first ? "main" : "", "data-show": one.id, onclick: () => { seen.shown = one.id; show(); $("report")?.scrollIntoView(); } }, "Show the report"), h("button", { "data-verify": one.id, onclick: verify }, "Verify"), h("a", { href: `${base}.zip`, download: true }, "Download everything"), one.files.map((file) => h("a", { href: `${base}/${encodeURIComponent(file)}`, download: true }, file))),
+    proof ? h("div", { "data-proof": one.id }, note(proof.said, proof.kind)) : null);
+}
+
+export default function release(page) {
+  const { read, job, results } = page.state;
+  const made = h("div", {}, h("h1", {}, "Release"), h("p", { class: "lead" }, "Charge the ledger, read the data once, add the noise, keep the result. The same plan again shows what was kept and costs nothing."));
+  if (job && job.state === "done" && seen.last !== job.result) { seen.last = job.result; seen.shown = job.result; }
+  if (job && job.state === "running") seen.last = null;
+  if (job) made.append(progress(job));
+  if (!read || read.mistakes.length) made.append(note(read ? "The plan has mistakes; correct them under Plan." : "No plan is open. Start one under Data.", read ? "bad" : ""));
+  else if (job?.state !== "running") {
+    load(read, job, results);
+    const offer = seen.offer, promise = read.promise;
+    const unit = promise.contributions === 1 ? "each record" : `each person with up to ${promise.contributions} records`;
+    made.append(h("section", { class: "card", "aria-labelledby": "offer" }, h("h2", { id: "offer" }, "What it would cost"),
+      seen.said ? note(seen.said, "bad") : !offer ? h("p", {}, "Asking the ledger …") : [
+        h("div", { class: "row" }, h("p", { class: "big" }, `ε ${offer.cost}`), offer.left === null ? null : h("p", { class: "big help" }, `of ${offer.left} left`)),
+        h("p", { id: "offer-said", class: `note ${offer.fits ? "" : "bad"}` }, offer.said),
+        h("p", {}, `What is promised: whatever ${unit} says, every possible outcome of this release stays about as likely, up to a factor of e to the power ε = ${promise.epsilon}${promise.neighbours === "add-remove" ? ", also if it is left out altogether" : ""}.`),
+        h("p", { class: "row" }, h("button", { class: "main", id: "go", disabled: !offer.fits, onclick: () => $("confirm").showModal() }, offer.kind === "stored" ? "Show the stored result" : "Release …")), dialog(offer, promise)]));
+  }
+  if (results.length) made.append(h("section", { "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), h("ol", { class: "plain" }, results.map((one, i) => result(one, i === 0)))));
+  const shown = results.find((one) => one.id === seen.shown);
+  if (shown?.files.includes("report.html")) made.append(h("section", { id: "report", "aria-labelledby": "report-title" }, h("h2", { id: "report-title" }, `Report of ${shown.id}`), h("iframe", { title: `Report of ${shown.id}`, sandbox: "", src: `/results/${encodeURIComponent(shown.id)}/report.html?show=1` })));
+  return made;
+}
