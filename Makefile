@@ -9,6 +9,7 @@ SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
 .PHONY: help setup environments demo examples dist docs pages screenshots test coverage check format bench compare mutants lock clean
+.PHONY: help setup environments browser screens demo examples dist docs pages test coverage check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -73,7 +74,20 @@ pages: $(READY)  ## the pages that are made from the library itself, anew
 environments:
 	@$(MAKE) --no-print-directory $(SPARK4) & other=$$!; $(MAKE) --no-print-directory $(ENGINES) && wait $$other
 
-test: environments check  ## format, lint, types, the import rule, then every test
+# The studio is tested in Chromium. Where it is missing, root installs it; others are told what is not tested.
+browser:
+	@if ! command -v chromium chromium-browser google-chrome > /dev/null 2>&1; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+		else \
+			echo "*** NOT TESTED: the studio in a browser. It needs Chromium: apt-get install chromium ***" >&2; \
+		fi; \
+	fi
+
+screens: $(ENGINES) browser  ## the pictures of docs/studio.md, anew
+	$(BIN)/python docs/screens.py docs/studio
+
+test: environments browser check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto
 
 coverage: $(ENGINES) $(SPARK4)  ## every test, noting what of src it reaches and which take longest: at least 95%

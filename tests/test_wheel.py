@@ -18,8 +18,10 @@ def test_the_wheel_holds_everything_and_runs(tmp_path):
     source = HERE / "src"
     modules = {str(path.relative_to(source)) for path in source.rglob("*.py")}
     templates = {str(path.relative_to(source)) for path in source.rglob("*.jinja")}
+    page = {str(path.relative_to(source)) for path in source.rglob("static/**/*") if path.is_file()}
     assert templates
-    assert modules | templates <= names
+    assert page
+    assert modules | templates | page <= names
     assert any(name.endswith("entry_points.txt") for name in names)
     where = tmp_path / "installed"
     subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", where, wheel], **run)

@@ -1,27 +1,21 @@
-"""Say before a release whether its numbers will be worth publishing."""
+"""Say before a release how good its numbers will be, by the rule that judges them afterwards."""
 
 import math
-from typing import Literal, TypeAlias
 
 import numpy as np
 
-from inbounds._check import Array
+from inbounds._estimates import QUALITIES, Estimate, Quality
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.wanted import Wanted
 from inbounds.record.release import Release
 
-Worth: TypeAlias = Literal["reliable", "rough", "tells nothing"]
-# A number is reliable if 95% of releases are off by at most this part of its yardstick.
-RELIABLE = 0.1
 
+def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Quality:
+    """Judge the expected error of a release by `inbounds._estimates.QUALITY_RULE`.
 
-def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Worth:
-    """Judge the expected error of a release.
-
-    The yardstick of a number is half the width of its bounds, or, for counts, shares, totals and spreads, what it is
-    at a plausible true value if that is less. A release is reliable if 95% of releases are off by at most a tenth of
-    it, rough up to all of it, and tells nothing beyond. For several numbers it is the one in the middle that counts,
-    and where the error depends on the true value the largest plausible one.
+    Each number is judged at a plausible true value, with what 95% of releases stay within as its interval. For several
+    numbers it is the one in the middle that counts. If the error may be so large for another plausible value that the
+    release would tell nothing, it is not called reliable.
 
     Parameters
     ----------
@@ -33,21 +27,21 @@ def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Worth:
     {"reliable", "rough", "tells nothing"}
         The judgement.
     """
-    ratio = float(np.median(np.ravel(forecast.half_width_range[1]) / _find_yardsticks(wanted, record)))
-    if ratio <= RELIABLE:
-        return "reliable"
-    return "rough" if ratio <= 1 else "tells nothing"
-
-
-def _find_yardsticks(wanted: Wanted, record: Release) -> Array:
     size = math.prod(len(axis) for axis in record.axes)
-    limits, traits = record.limits(), record.statistic.traits
-    halves = np.asarray(limits.upper - limits.lower) / 2
-    if traits.unit_diagonal:
-        halves = np.ones(size)
-    if traits.meaning != "centre" or len(halves) != size:
-        typical = np.abs(np.ravel(np.asarray(at_plausible_truth(record, wanted).table, float)))
-        # A value that is computed from other numbers has no bounds of its own here.
-        halves = halves if len(halves) == size else np.full(size, typical.max())
-        halves = np.where(typical > 0, np.minimum(halves, typical), halves)
-    return np.maximum(halves, np.finfo(float).tiny)
+    limits = record.limits()
+    ends = np.column_stack([limits.lower, limits.upper])
+    # A value that is computed from other numbers has bounds of its own only if it is a correlation.
+    if len(ends) != size:
+        ends = np.tile([-1.0, 1.0] if record.statistic.traits.unit_diagonal else [-math.inf, math.inf], (size, 1))
+    values = np.ravel(np.asarray(at_plausible_truth(record, wanted).table, float))
+    typical, worst = (
+        sorted(map(_judge_one, values, np.ravel(half), ends), key=QUALITIES.index)[size // 2]
+        for half in (forecast.half_width, forecast.half_width_range[1])
+    )
+    return "rough" if typical == "reliable" and worst == "tells nothing" else typical
+
+
+def _judge_one(value: float, half: float, ends: "tuple[float, float]") -> Quality:
+    low, high = float(ends[0]), float(ends[1])
+    made = Estimate(value, max(low, value - half), min(high, value + half), possible=(low, high))
+    return made.quality or "tells nothing"

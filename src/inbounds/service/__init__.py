@@ -4,6 +4,7 @@ Nothing is printed here. Long work calls a callback at each step; a callback tha
 Nothing is spent if that happens before the ledger is charged. A charge that was made stands.
 """
 
+from inbounds._estimates import QUALITY_RULE
 from inbounds.service.ahead import Ahead, make_ahead
 from inbounds.service.budget import imagine_charge, offer_release, show_ledger
 from inbounds.service.editing import edit_text
@@ -26,6 +27,7 @@ from inbounds.service.reading import Reading, read_plan
 from inbounds.service.results import choose_folder, find_result, list_results, pack_result
 
 __all__ = [
+    "QUALITY_RULE",
     "STAGES",
     "Ahead",
     "Progress",

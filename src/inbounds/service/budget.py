@@ -7,6 +7,7 @@ from typing import Any
 
 from inbounds import ledger as ledgers
 from inbounds._text import visible
+from inbounds.ledger.access import is_begun
 from inbounds.ledger.reports import CSV_HEADS, to_cells
 from inbounds.plan.plan import Plan
 from inbounds.road.run import request_of
@@ -30,7 +31,7 @@ def show_ledger(path: Path | str) -> dict[str, Any]:
     LedgerError
         If it was changed.
     """
-    if not Path(path).exists():
+    if not is_begun(Path(path)):
         return {"datasets": [], "entries": [], "warnings": []}
     entries = ledgers.verify(path)
     return {
@@ -111,7 +112,7 @@ def _parse(epsilon: str) -> Fraction:
 
 def _left(account: ledgers.Account) -> str:
     """What is left of the limit of a dataset; the limit that it would have if it is new."""
-    if Path(account.ledger).exists():
+    if is_begun(account.ledger):
         for one in ledgers.standings(ledgers.read(account.ledger)):
             if one.dataset == account.dataset:
                 return ledgers.spell_amount(one.left)

@@ -65,7 +65,7 @@ def _describe(place: Path) -> dict[str, Any]:
     if record.stat().st_size <= _LONGEST:
         try:
             read = json.loads(record.read_text("utf-8"))
-            body = json.loads((read.get("entry") or {}).get("text") or "{}")
+            body = (read.get("entry") or {}).get("body") or {}
             said = {"dataset": read.get("dataset"), "when": body.get("when")}
         except (ValueError, OSError, AttributeError, RecursionError):
             said = {}

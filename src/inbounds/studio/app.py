@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -177,6 +177,7 @@ class Studio:
         ahead = self.desk.ahead()
         epsilon = body.text("epsilon")
         seen = {"now": ahead.at(epsilon), "ledger": self.desk.imagine(epsilon), "grid": ahead.grid}
+        seen["rule"] = service.QUALITY_RULE
         return seen | ({"curves": ahead.known()} if body.flag("curves") else {})
 
     def aim(self, body: Body) -> Any:
@@ -279,6 +280,8 @@ def _explain(error: Exception) -> Response:
     """An error in one line. Those that are not ours are named by their class alone."""
     if isinstance(error, Conflict):
         return JSONResponse({"error": visible(str(error))}, 409)
+    if isinstance(error, ClientDisconnect):
+        return JSONResponse({"error": "the request was too long, or was broken off"}, 413)
     if isinstance(error, json.JSONDecodeError | UnicodeDecodeError | RecursionError):
         return JSONResponse({"error": "the request is not JSON"}, 400)
     if isinstance(error, OSError):

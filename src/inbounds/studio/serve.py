@@ -4,6 +4,7 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -42,21 +43,27 @@ def find_plan(plan: Path | None) -> tuple[Path, str | None]:
     return plan.absolute().parent, plan.name
 
 
-def serve(plan: Path | None, *, port: int = 0, browser: bool = True, say: Callable[[str], None] = print) -> None:
-    """Serve the studio on this machine until it is stopped.
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that is ready to run, and what it listens on."""
 
-    Parameters
-    ----------
-    plan
-        The plan, or a folder; by default the folder where one is.
-    port
-        The port; any that is free if 0.
-    browser
-        Whether to open the browser.
-    say
-        A function that is told the address.
-    """
-    folder, name = find_plan(plan)
+    server: _Server
+    listening: socket.socket
+    door: Door
+    desk: Desk
+
+    def run(self) -> None:
+        """Run until it is stopped."""
+        self.server.run(sockets=[self.listening])
+
+    def stop(self) -> None:
+        """Stop it from another thread."""
+        self.server.studio.close()
+        self.server.should_exit = True
+
+
+def make_server(folder: Path, plan: str | None, port: int = 0) -> Running:
+    """A server for a folder and the plan in it, which listens on this machine alone."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,8 +74,9 @@ def serve(plan: Path | None, *, port: int = 0, browser: bool = True, say: Callab
             f"port {port} cannot be used: {error.strerror}; leave --port out for any that is free"
         ) from None
     door = Door(listening.getsockname()[1], secrets.token_urlsafe(32))
-    app, studio = make_app(Desk(folder, name), door)
-    # Without a certificate of our own, and nothing but HTTP/1.1 in pure Python.
+    desk = Desk(folder, plan)
+    app, studio = make_app(desk, door)
+    # Nothing but HTTP/1.1, in pure Python.
     config = uvicorn.Config(
         app,
         log_level="error",
@@ -83,8 +91,26 @@ def serve(plan: Path | None, *, port: int = 0, browser: bool = True, say: Callab
     )
     server = _Server(config)
     server.studio = studio
-    say(f"the studio is at {door.address}")
+    return Running(server, listening, door, desk)
+
+
+def serve(plan: Path | None, *, port: int = 0, browser: bool = True, say: Callable[[str], None] = print) -> None:
+    """Serve the studio on this machine until it is stopped.
+
+    Parameters
+    ----------
+    plan
+        The plan, or a folder; by default the folder where one is.
+    port
+        The port; any that is free if 0.
+    browser
+        Whether to open the browser.
+    say
+        A function that is told the address.
+    """
+    running = make_server(*find_plan(plan), port)
+    say(f"the studio is at {running.door.address}")
     say("only this machine can open it; stop it with Ctrl-C")
     if browser:
-        webbrowser.open(door.address)
-    server.run(sockets=[listening])
+        webbrowser.open(running.door.address)
+    running.run()

@@ -38,7 +38,8 @@ export function show() {
   const view = VIEWS[page.view];
   const made = view(page);
   made.querySelectorAll("details[id]").forEach((one) => { if (open.has(one.id)) one.open = true; });
-  main.replaceChildren(made);
+  $("made").replaceChildren(made);
+  if (page.view !== "release") $("beside").replaceChildren();
   if (held) {
     const again = $(held.id);
     if (again) {

@@ -40,18 +40,16 @@ function begin(files) {
     h("p", { class: "row" }, h("button", { class: "main", id: "begin-go", onclick: start }, "Start the plan")));
 }
 
-const spell = (value) => (typeof value === "string" ? `"${value}"` : Array.isArray(value) ? `[${value.map(spell).join(", ")}]` : String(value));
 const bare = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
 
 function rule(one, given) {
   const id = `column-${slug(one.name)}`;
   const at = (key) => ["columns", one.name, key];
-  const set = (key) => (value) => edit(value === "" ? { path: at(key), value: null } : { path: at(key), toml: value });
   const text = (key) => (value) => edit({ path: at(key), value: value || null });
   // A word is a text, anything else is written as in TOML: numbers, dates, true and false.
   const word = (key) => (value) => edit(value === "" ? { path: at(key), value: null } : /^[A-Za-z][^"]*$/.test(value) && value !== "true" && value !== "false" ? { path: at(key), value } : { path: at(key), toml: value });
   const list = (key) => (value) => edit(value === "" ? { path: at(key), value: null } : { path: at(key), toml: `[${value}]` });
-  const shown = [given?.bounds && `from ${given.bounds[0]} to ${given.bounds[1]}`, given?.levels && `${given.levels.length} levels: ${bare(given.levels)}`, given?.edges && `edges ${bare(given.edges)}`].filter(Boolean).join("; ");
+  const shown = [given?.bounds && `from ${given.bounds[0]} to ${given.bounds[1]}`, given?.levels && `${given.levels.length} levels: ${bare(given.levels)}`, given?.edges && `edges ${bare(given.edges)}`, given?.missing !== undefined && `missing: ${given.missing}`].filter(Boolean).join("; ");
   const lines = h("textarea", { rows: 3, spellcheck: "false", onchange: (event) => edit(event.target.value.trim() ? { path: at("levels"), levels: event.target.value } : { path: at("levels"), value: null }) });
   lines.value = lines.defaultValue = (given?.levels ?? []).join("\n");
   return h("details", { id },

@@ -13,7 +13,7 @@ async function ask(epsilon, curves) {
   const revision = seen.revision;
   try {
     const got = await post("preview", { epsilon, curves });
-    if (revision === seen.revision) { Object.assign(seen, { now: got.now, ledger: got.ledger, grid: got.grid, said: null }); if (got.curves) seen.curves = got.curves; redraw(); }
+    if (revision === seen.revision) { Object.assign(seen, { now: got.now, ledger: got.ledger, grid: got.grid, rule: got.rule, said: null }); if (got.curves) seen.curves = got.curves; redraw(); }
   } catch (error) { if (revision === seen.revision) { seen.said = error.message; if (error.status !== 400) trouble(error); redraw(); } }
   seen.asking = false;
   if (seen.next !== null) { const next = seen.next; seen.next = null; ask(next, false); }
@@ -38,6 +38,7 @@ function redraw() {
   dial.setAttribute("aria-valuetext", `epsilon ${epsilon}`);
   $("cost").className = `note ${seen.ledger.fits ? "" : "bad"}`;
   $("cost").textContent = seen.ledger.said;
+  $("rule").textContent = seen.rule;
   const own = page.state.read.promise.epsilon;
   $("take").disabled = epsilon === own;
   $("take").textContent = epsilon === own ? "This is the plan's ε" : `Put ε = ${epsilon} into the plan`;
@@ -49,7 +50,7 @@ function redraw() {
     const series = [{ points: curve.length ? curve : [[seen.now.at, item.half_width]], mark: "line" }];
     if (alone) series.push({ points: alone, mark: "two" });
     const words = `${item.name}: 95% of releases are off by at most ${item.said} at epsilon ${epsilon}`;
-    return h("article", { class: "item" }, h("h3", {}, item.name), h("p", { class: "help" }, item.title),
+    return h("article", { class: "item" }, h("h2", {}, item.name), h("p", { class: "help" }, item.title),
       h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), worth(item.worth)),
       draw({ series, words, xLog: true, yLog: true, dot: [seen.now.at, item.half_width], aim: { y: item.half_width, drop: (y) => aim(item.name, y) }, xTitle: "ε of the plan" }),
       h("p", { class: "help" }, `ε ${item.share} of it`, item.alone ? `; drawn alone ± ${item.alone.said}` : "", item.assumed ? `; ${item.assumed}` : ""));
@@ -68,7 +69,7 @@ export default function preview(page) {
     h("button", { id: "take", onclick: () => edit({ path: ["budget", "epsilon"], toml: seen.epsilon }) }, "Put it into the plan")),
   h("p", { id: "cost", class: "note", role: "status" }, seen.ledger?.said ?? "…"), h("p", { id: "counts", class: "row" }),
   h("ul", { class: "key" }, h("li", {}, sample("line"), "as the plan draws it"), h("li", {}, sample("two"), "each drawn alone")),
-  h("p", { class: "help" }, "Reliable: off by at most a tenth of its yardstick, which is half the width of its bounds or, for counts, shares and spreads, a plausible value. Rough: up to all of it. Tells nothing: beyond.")));
+  h("p", { id: "rule", class: "help" }, seen.rule ?? "")));
   made.append(h("section", { id: "prospects", class: "charts", "aria-label": "Releases" }, h("p", {}, "Looking ahead …")));
   queueMicrotask(() => { redraw(); if (!seen.now || seen.curves.length < seen.grid.length) ask(seen.epsilon, true); });
   return made;

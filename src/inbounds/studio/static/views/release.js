@@ -73,6 +73,15 @@ export default function release(page) {
   }
   if (results.length) made.append(h("section", { "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), h("ol", { class: "plain" }, results.map((one, i) => result(one, i === 0)))));
   const shown = results.find((one) => one.id === seen.shown);
-  if (shown?.files.includes("report.html")) made.append(h("section", { id: "report", "aria-labelledby": "report-title" }, h("h2", { id: "report-title" }, `Report of ${shown.id}`), h("iframe", { title: `Report of ${shown.id}`, sandbox: "", src: `/results/${encodeURIComponent(shown.id)}/report.html?show=1` })));
+  report(shown?.files.includes("report.html") ? shown : null);
   return made;
+}
+
+/* The report stays where it is when the rest is made again: a frame that moves is loaded again. */
+function report(one) {
+  const place = $("beside"), key = one ? `${one.id} ${one.when}` : "";
+  if (place.dataset.shows === key && place.firstChild) return;
+  place.dataset.shows = key;
+  place.replaceChildren(...(one ? [h("section", { id: "report", "aria-labelledby": "report-title" }, h("h2", { id: "report-title" }, `Report of ${one.id}`),
+    h("iframe", { title: `Report of ${one.id}`, sandbox: "", src: `/results/${encodeURIComponent(one.id)}/report.html?show=1` }))] : []));
 }

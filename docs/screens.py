@@ -1,0 +1,77 @@
+"""Make the pictures of the page on the studio: every view, of the demonstration's survey, in a real browser."""
+
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from inbounds import demo
+from inbounds.studio.serve import make_server
+
+# What is on the page when a view is ready.
+READY = {
+    "data": "#column-age",
+    "plan": "#toml",
+    "preview": ".item:nth-of-type(8) .figure",
+    "release": "#go",
+    "ledger": "#imagine",
+    "learn": "#laws svg",
+}
+
+
+def take(page: Page, view: str, out: Path, *, whole: bool = False) -> None:
+    """Take a picture of a view."""
+    page.click(f"nav a[href='#{view}']")
+    page.wait_for_selector(READY[view])
+    if view == "preview":
+        # Until the curves are complete.
+        page.wait_for_function(
+            "() => document.querySelector('.item path.line').getAttribute('d').split('L').length > 25"
+        )
+    page.screenshot(path=out, full_page=whole)
+
+
+def main(folder: Path) -> None:
+    """Write the pictures to a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        demo.write(Path(place))
+        running = make_server(Path(place), "plan.toml")
+        thread = threading.Thread(target=running.run)
+        thread.start()
+        browser = playwright.chromium.launch(executable_path=_find(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1120, "height": 800})
+        page.goto(running.door.address)
+        page.wait_for_selector("html[data-ready]")
+        for view in ("data", "plan", "preview", "learn"):
+            take(page, view, folder / f"{view}.png")
+        page.click("nav a[href='#release']")
+        page.click("#go:not([disabled])")
+        page.screenshot(path=folder / "confirm.png")
+        page.click("#confirm-go")
+        page.wait_for_selector("iframe")
+        page.click("[data-verify]")
+        page.wait_for_selector("[data-proof]")
+        page.wait_for_function("() => document.querySelector('iframe') !== null")
+        page.frame_locator("iframe").locator("h1").wait_for()
+        page.screenshot(path=folder / "release.png", full_page=True)
+        take(page, "ledger", folder / "ledger.png")
+        dark = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+        dark.goto(running.door.address)
+        dark.wait_for_selector("html[data-ready]")
+        take(dark, "preview", folder / "dark.png")
+        browser.close()
+        running.stop()
+        thread.join()
+
+
+def _find() -> str | None:
+    from shutil import which
+
+    return next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,326 @@
+"""The studio in a real Chromium: by mouse, by keyboard, small, dark, reloaded, in two windows, and killed."""
+
+import re
+import threading
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from inbounds import demo, ledger, service
+from tests.studio.harness import CHROMIUM, WITHOUT, Local, Server
+
+pytestmark = [
+    pytest.mark.xdist_group("studio-browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT),
+]
+
+VIEWS = ("data", "plan", "preview", "release", "ledger", "learn")
+# A machine may be slow and busy; nothing waits as long as this unless it is broken.
+PATIENCE = 120_000
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return demo.survey().write_csv()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def axe():
+    return next(Path(find_spec("axe_playwright_python").origin).parent.rglob("axe*.js")).read_text("utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, survey):
+    (tmp_path / "survey.csv").write_text(survey, "utf-8")
+    (tmp_path / "plan.toml").write_text(demo.PLAN, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def studio(folder):
+    server = Local(folder)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def visit(chromium):
+    """Open a window of its own. In the end nothing was asked of another host, and no window had an error."""
+    contexts, asked, errors = [], [], []
+
+    def open_window(server, view="", **options):
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("request", lambda request: asked.append((request.url, server.origin)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(server.address)
+        page.wait_for_selector("html[data-ready]")
+        if view:
+            go(page, view)
+        return page
+
+    open_window.errors = errors
+    yield open_window
+    for context in contexts:
+        context.close()
+    assert asked
+    assert [url for url, origin in asked if not url.startswith((f"{origin}/", "data:"))] == []
+    assert errors == []
+
+
+def go(page, view):
+    page.click(f"nav a[href='#{view}']")
+    page.wait_for_selector(f"nav a[href='#{view}'][aria-current]")
+
+
+def release(page):
+    page.click("#go:not([disabled])")
+    page.wait_for_selector("#confirm[open]")
+    page.click("#confirm-go")
+    page.wait_for_selector("#outcome")
+    page.wait_for_selector("iframe")
+
+
+def read(folder):
+    return tomllib.loads((folder / "plan.toml").read_text("utf-8"))
+
+
+def test_from_nothing_to_a_verified_report(folder, visit):
+    (folder / "plan.toml").unlink()
+    server = Local(folder, None)
+    try:
+        page = visit(server)
+        page.fill("#begin-name", "plan.toml")
+        page.click("#begin-go")
+        page.fill("#data-rows", "20000")
+        page.press("#data-rows", "Tab")
+        page.click("#column-age summary")
+        page.fill("#column-age-bounds", "18, 100")
+        page.press("#column-age-bounds", "Tab")
+        page.wait_for_selector("#column-age summary:has-text('from 18 to 100')")
+        page.fill("#column-age-from", "the questionnaire")
+        page.press("#column-age-from", "Tab")
+        page.click("#column-smoker summary")
+        page.fill("#column-smoker-levels", "yes\nno")
+        page.press("#column-smoker-levels", "Tab")
+        page.wait_for_selector("#column-smoker summary:has-text('2 levels')")
+        go(page, "plan")
+        page.click("#add")
+        page.wait_for_selector("#item-0-name")
+        page.click("#add")
+        page.wait_for_selector("#item-1-statistic")
+        page.select_option("#item-1-statistic", "proportion")
+        page.wait_for_selector("#item-1-level")
+        page.select_option("#item-1-column", "smoker")
+        page.wait_for_selector("#mistakes")
+        page.fill("#item-1-level", "yes")
+        page.press("#item-1-level", "Tab")
+        page.wait_for_selector("#fine")
+        made = read(folder)
+        assert made["columns"]["age"] == {"bounds": [18, 100], "known_from": "the questionnaire"}
+        assert [(one["statistic"], one["columns"]) for one in made["release"]] == [
+            ("mean", ["age"]),
+            ("proportion", ["smoker"]),
+        ]
+        go(page, "preview")
+        page.wait_for_selector(".item:nth-of-type(2) .figure")
+        assert page.locator(".item .chip.reliable").count() == 2
+        go(page, "release")
+        release(page)
+        page.click("[data-verify]")
+        assert "2 releases hold" in page.inner_text("[data-proof]")
+        assert "the ledger has the charge" in page.inner_text("[data-proof]")
+        assert page.frame_locator("iframe").locator("h1").count() == 1
+        with page.expect_download() as packed:
+            page.click("text=Download everything")
+        assert packed.value.suggested_filename.endswith(".zip")
+        # Back is the view before, and what was released is still there on the way forward.
+        page.go_back()
+        page.wait_for_selector("nav a[href='#preview'][aria-current]")
+        page.go_forward()
+        page.wait_for_selector("[data-verify]")
+    finally:
+        server.stop()
+
+
+def test_mistakes_are_shown_where_they_are_and_both_ways_are_one_file(studio, folder, visit):
+    page = visit(studio, "plan")
+    text = page.input_value("#toml")
+    assert text == demo.PLAN
+    page.fill("#toml", text.replace('level = "yes"', 'level = "perhaps"'))
+    page.wait_for_selector("#mistakes")
+    line = demo.PLAN.splitlines().index('level = "yes"') + 1
+    assert f"line {line}" in page.inner_text("#mistakes")
+    assert "must be one of 'yes', 'no'" in page.inner_text("#mistakes")
+    assert read(folder)["release"][0]["level"] == "perhaps"
+    page.click("#item-0 summary")
+    page.fill("#item-0-level", "no")
+    page.press("#item-0-level", "Tab")
+    page.wait_for_selector("#fine")
+    assert read(folder)["release"][0]["level"] == "no"
+    assert 'level = "no"' in page.input_value("#toml")
+    # What somebody else does to the file is seen.
+    (folder / "plan.toml").write_text(demo.PLAN.replace("epsilon = 1.0", "epsilon = 0.25"), "utf-8")
+    page.wait_for_function("() => document.getElementById('budget-epsilon').value === '0.25'")
+    page.fill("#toml", "not TOML [")
+    page.wait_for_selector("#mistakes")
+    assert (folder / "plan.toml").read_text("utf-8") == "not TOML ["
+
+
+def test_a_budget_that_is_refused(studio, folder, visit):
+    (folder / "plan.toml").write_text(demo.PLAN.replace("epsilon = 1.0", "epsilon = 5"), "utf-8")
+    page = visit(studio, "release")
+    page.wait_for_selector("#offer-said.bad")
+    assert "has 3 of its limit 3 left, and this costs 5; nothing was spent" in page.inner_text("#offer-said")
+    assert page.is_disabled("#go")
+    assert not (folder / "survey.ledger").exists()
+
+
+def test_reload_in_mid_release_and_two_browsers(studio, folder, visit, monkeypatch):
+    there, resume, real = threading.Event(), threading.Event(), service.release_plan
+
+    def slow(plan, place, *, new=False, say=None):
+        def told(step):
+            say(step)
+            if step == service.STAGES[2]:
+                there.set()
+                resume.wait()
+
+        return real(plan, place, new=new, say=told)
+
+    monkeypatch.setattr(service, "release_plan", slow)
+    first, second = visit(studio, "release"), visit(studio, "release")
+    first.wait_for_selector("#go:not([disabled])")
+    second.wait_for_selector("#go:not([disabled])")
+    first.click("#go")
+    first.click("#confirm-go")
+    for page in (first, second):
+        page.wait_for_selector("#under-way")
+    there.wait()
+    first.reload()
+    first.wait_for_selector("#under-way .now:has-text('reading the data')")
+    assert second.is_disabled("#cancel")
+    resume.set()
+    for page in (first, second):
+        page.wait_for_selector("#outcome:has-text('released')")
+        page.wait_for_selector("[data-verify]")
+    second.wait_for_selector("#offer-said:has-text('This was released on')")
+    (standing,) = ledger.standings(ledger.read(folder / "survey.ledger"))
+    assert standing.charges == 1
+
+
+def test_by_keyboard_alone(studio, visit):
+    page = visit(studio)
+
+    def reach(target, key="Tab", most=150):
+        for _ in range(most):
+            page.keyboard.press(key)
+            if page.evaluate("one => document.activeElement?.matches(one) ?? false", target):
+                return
+        raise AssertionError(f"{target} cannot be reached")
+
+    reach("nav a[href='#preview']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".item .figure")
+    page.wait_for_function("() => document.getElementById('epsilon').max > 5")
+    reach("#epsilon")
+    before = page.inner_text("#epsilon-now")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("before => document.getElementById('epsilon-now').textContent !== before", arg=before)
+    page.evaluate("document.activeElement.blur()")
+    reach("nav a[href='#release']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#go:not([disabled])")
+    reach("#go")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#confirm[open]")
+    assert "ε 1" in page.inner_text("#confirm-cost")
+    assert "ε 2" in page.inner_text("#confirm-after")
+    if not page.evaluate("document.activeElement.id === 'confirm-go'"):
+        reach("#confirm-go")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#outcome")
+    page.wait_for_selector("[data-verify]")
+    reach("[data-verify]")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-proof]")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"viewport": {"width": 1280, "height": 900}},
+        {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark", "has_touch": True},
+    ],
+    ids=["wide", "narrow and dark"],
+)
+def test_every_view_is_accessible_and_fits(studio, visit, axe, options):
+    page = visit(studio, **options)
+    settled = {
+        "preview": ".item .figure",
+        "release": "#go",
+        "ledger": "#imagine",
+        "learn": "#laws svg",
+        "data": "details",
+    }
+    for view in VIEWS:
+        go(page, view)
+        page.wait_for_selector(settled.get(view, "#toml"))
+        for one in page.query_selector_all("main details:not([open]) > summary"):
+            one.click()
+        wide = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert wide[0] <= wide[1], view
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        assert [(one["id"], [node["html"][:120] for node in one["nodes"]][:3]) for one in found] == [], view
+    if options.get("color_scheme") == "dark":
+        colour = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert sum(map(int, re.findall(r"\d+", colour)[:3])) < 150
+
+
+def test_an_image_without_words_would_be_noticed(studio, visit, axe):
+    """The control of the test above."""
+    page = visit(studio, "ledger")
+    page.evaluate("document.querySelector('main').append(document.createElement('img'))")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    assert "image-alt" in [one["id"] for one in found]
+
+
+def test_a_killed_server_loses_nothing(folder, visit):
+    server = Server(folder / "plan.toml")
+    page = visit(server, "plan")
+    page.fill("#toml", demo.PLAN.replace("epsilon = 1.0", "epsilon = 0.5"))
+    page.wait_for_function("() => document.getElementById('budget-epsilon').value === '0.5'")
+    go(page, "release")
+    release(page)
+    server.stop(kill=True)
+    page.wait_for_selector("#banner .note:has-text('The studio was stopped')")
+    visit.errors.clear()
+    page.close()
+    assert read(folder)["budget"]["epsilon"] == 0.5
+    again = Server(folder / "plan.toml")
+    try:
+        page = visit(again, "release")
+        page.wait_for_selector("#offer-said:has-text('This was released on')")
+        page.click("[data-verify]")
+        assert "the ledger has the charge" in page.inner_text("[data-proof]")
+    finally:
+        page.close()
+        again.stop()
+        visit.errors.clear()
