@@ -11,6 +11,7 @@ CONFIDENTIAL, WALL, PUBLIC, LAWS, FACES, FILES = "#fde7e0", "#f6c9ba", "#e2f0e6"
 # What each room is for, and on which side of the wall it is.
 ROOMS = {
     "cli": ("the command line", FACES),
+    "studio": ("the page, on this machine only", FACES),
     "service": ("what command line and page call", FACES),
     "audit": ("attempts to catch us", FACES),
     "demo": ("a generated survey", FACES),

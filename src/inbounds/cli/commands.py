@@ -20,8 +20,8 @@ from inbounds._text import to_json, visible
 from inbounds.audit.command import audit
 from inbounds.cli.check import check
 from inbounds.cli.export import export
-from inbounds.cli.study import study
 from inbounds.cli.studio import studio
+from inbounds.cli.study import study
 from inbounds.cli.terminal import (
     announce_look_alikes,
     progress_bar,
