@@ -11,12 +11,14 @@ from inbounds.service.editing import edit_text
 from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
 from inbounds.service.learn import compare_laws, compare_over_truths
 from inbounds.service.plans import (
+    FORMS,
     STAGES,
     Progress,
     Releases,
     Say,
     check_plan,
     describe_values,
+    export_record,
     preview_plan,
     rehearse_plan,
     release_plan,
@@ -27,6 +29,7 @@ from inbounds.service.reading import Reading, read_plan
 from inbounds.service.results import choose_folder, find_result, list_results, pack_result
 
 __all__ = [
+    "FORMS",
     "QUALITY_RULE",
     "STAGES",
     "Ahead",
@@ -40,6 +43,7 @@ __all__ = [
     "compare_over_truths",
     "describe_values",
     "edit_text",
+    "export_record",
     "find_result",
     "imagine_charge",
     "list_columns",
