@@ -85,9 +85,8 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     if account is None:
         said = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
         return {"fits": True, "cost": spelled, "left": None, "after": None, "said": said}
-    drafts = plan.drafts()
-    asked = request_of(drafts, account.dataset)
-    imagined = ledgers.Request("imagined", ledgers.Pure(cost), asked.neighbours, asked.contributions)
+    first = next(iter(plan.drafts().values())).record
+    imagined = ledgers.Request("imagined", ledgers.Pure(cost), first.neighbours, first.contributions)
     left = _left(account)
     try:
         with warnings.catch_warnings(record=True) as told:
