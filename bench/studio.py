@@ -24,6 +24,17 @@ from inbounds.studio.serve import make_server
 COLUMNS = {"age": (18, 100), "bmi": (12, 60), "pressure": (70, 220), "sleep": (0, 16)}
 
 
+MOVE = """async (value) => {
+    const dial = document.getElementById("epsilon");
+    performance.clearMarks();
+    const from = performance.now();
+    dial.value = value;
+    dial.dispatchEvent(new Event("input"));
+    while (!performance.getEntriesByName("redrawn").length) await new Promise(requestAnimationFrame);
+    return performance.getEntriesByName("redrawn").at(-1).startTime - from;
+}"""
+
+
 def plan_of_twenty(source: str, rows: int, table: str | None = None) -> str:
     """A plan with 20 releases: means, variances, groups, shares, tables and matrices."""
     items: list[str] = []
@@ -50,7 +61,8 @@ def plan_of_twenty(source: str, rows: int, table: str | None = None) -> str:
     levels = 'smoker = { levels = ["yes", "no"] }\nregion = { levels = ["north", "south", "east", "west"] }\n'
     levels += 'health = { levels = ["very good", "good", "fair", "poor"] }\n'
     where = f'source = "{source}"\n' + (f'table = "{table}"\n' if table else "")
-    head = f'[data]\n{where}rows = {rows}\n[budget]\nepsilon = 1.0\nledger = "b.ledger"\nlimit = 9\n[columns]\n{rules}\n{levels}'
+    budget = '[budget]\nepsilon = 1.0\nledger = "b.ledger"\nlimit = 9\n'
+    head = f"[data]\n{where}rows = {rows}\n{budget}[columns]\n{rules}\n{levels}"
     return head + "\n".join(items)
 
 
@@ -69,23 +81,7 @@ def make_table(rows: int) -> pl.DataFrame:
 
 def move_epsilon(page: Page) -> list[float]:
     """Milliseconds from the input to the redrawn charts, for each step of the slider."""
-    took = []
-    for step in range(20):
-        took.append(
-            page.evaluate(
-                """async (value) => {
-                    const dial = document.getElementById("epsilon");
-                    performance.clearMarks();
-                    const from = performance.now();
-                    dial.value = value;
-                    dial.dispatchEvent(new Event("input"));
-                    while (!performance.getEntriesByName("redrawn").length) await new Promise(requestAnimationFrame);
-                    return performance.getEntriesByName("redrawn").at(-1).startTime - from;
-                }""",
-                str(4 + step),
-            )
-        )
-    return took
+    return [page.evaluate(MOVE, str(4 + step)) for step in range(20)]
 
 
 def look(address: str, *, release: bool) -> None:
