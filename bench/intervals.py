@@ -1,7 +1,8 @@
 """Intervals: what they cover, how wide they are, and how long they take.
 
-    python bench/intervals.py [--runs 500] [--part shares synthesis means spreads time]
+    python bench/intervals.py [--runs 500] [--part scores shares synthesis means spreads time]
 
+scores     means drawn with their squares: twelve laws, by the law of their noise
 shares     exact coverage by enumeration and mean width against the optimal (Tulap) interval
 synthesis  one release against multiple synthesis (five copies at a fifth of ε), the whole table
 means      with the mean alone, and with a released variance
@@ -19,9 +20,11 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).parents[1])
 
 import numpy as np
+from scipy import stats
 from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix, tulap_width
 
 import inbounds as ib
+from inbounds.inference import score
 from inbounds.inference.counts import Binomial, choose_family
 from inbounds.inference.inversion import interval
 from inbounds.inference.laws import DiscreteLaplace, Law, ZeroSum
@@ -200,7 +203,60 @@ def timed():
             print(f"  ε = {epsilon:5g} {bounding:10s} {1000 * best:7.2f}", flush=True)
 
 
-PARTS = {"shares": shares, "synthesis": synthesis, "means": means, "spreads": spreads, "time": timed}
+# Points in [-1, 1], half-widths from the middle of the bounds, and their probabilities.
+_EVEN = (np.arange(200) + 0.5) / 200
+LAWS = {
+    "two points, .1%": ([-1, 1], [0.999, 0.001]),
+    "two points, 1%": ([-1, 1], [0.99, 0.01]),
+    "two points, 10%": ([-1, 1], [0.9, 0.1]),
+    "two points, 50%": ([-1, 1], [0.5, 0.5]),
+    "middle and end, 2%": ([0, 1], [0.98, 0.02]),
+    "normal, sd .05": (stats.norm.ppf(_EVEN) * 0.05, None),
+    "normal, sd .2": (stats.norm.ppf(_EVEN) * 0.2, None),
+    "even": (2 * _EVEN - 1, None),
+    "U-shaped": (-np.cos(np.pi * _EVEN), None),
+    "lognormal": (np.minimum(-1 + np.exp(stats.norm.ppf(_EVEN)) / 10, 1), None),
+    "exponential": (np.minimum(-1 + stats.expon.ppf(_EVEN) / 5, 1), None),
+    "mixture": (np.concatenate([np.linspace(-0.1, 0.1, 20), [1.0]]), [*[0.995 / 20] * 20, 0.005]),
+}
+
+
+def measure_scores(runs):
+    """Coverage and width of means drawn with their squares: by the law of their noise, without whole releases."""
+    print("law | n | " + " | ".join(f"ε = {epsilon:g}" for epsilon in (0.1, 1, 3)))
+    worst = 1.0
+    for name, (points, chances) in LAWS.items():
+        points = np.asarray(points, float)
+        chances = np.full(len(points), 1 / len(points)) if chances is None else np.asarray(chances)
+        for rows in (50, 500, 5000, 20_000):
+            found = [score_coverage(points, chances, rows, epsilon, 40 * runs) for epsilon in (0.1, 1.0, 3.0)]
+            worst = min(worst, *found)
+            print(f"{name} | {rows} | " + " | ".join(f"{one:.3f}" for one in found), flush=True)
+    print(f"least {worst:.4f}")
+
+
+def score_coverage(points, chances, rows, epsilon, runs):
+    """How often the true mean is kept. Critical values are tabulated, since most of the time is spent on them."""
+    rng = np.random.default_rng([rows, round(10 * epsilon), len(points)])
+    counts = rng.multinomial(rows, chances, size=runs)
+    mean, scale = float(points @ chances), 2 / epsilon
+    total = counts @ points + rng.laplace(0, scale, runs)
+    squares = counts @ points**2 + rng.laplace(0, 2 * scale, runs)
+    gap = total - rows * mean
+    spread = np.maximum(squares - 2 * mean * total + rows * mean**2, 0) + 2 * scale * 2**0.5 / 3
+    spread = spread + score.rare(0.05) * np.where(gap > 0, 1 + mean, 1 - mean) ** 2
+    tails = [score.normal_laplace_tail(x, s, scale) for x, s in zip(np.abs(gap), np.sqrt(spread), strict=True)]
+    return np.mean(np.array(tails) >= 0.025)
+
+
+PARTS = {
+    "scores": measure_scores,
+    "shares": shares,
+    "synthesis": synthesis,
+    "means": means,
+    "spreads": spreads,
+    "time": timed,
+}
 
 
 def main():
@@ -209,7 +265,7 @@ def main():
     parser.add_argument("--part", nargs="*", choices=list(PARTS), default=list(PARTS))
     arguments = parser.parse_args()
     for part in arguments.part:
-        PARTS[part](*([arguments.runs] if part in ("means", "spreads") else []))
+        PARTS[part](*([arguments.runs] if part in ("means", "spreads", "scores") else []))
 
 
 if __name__ == "__main__":
