@@ -2,6 +2,7 @@
 
     make compare                                    # docs/compare.json, docs/compare.md and a table in the README
     python bench/compare.py --quick --out build     # a tenth of the releases, for trying out
+    python bench/compare.py --statistic correlation # the errors of correlations again; all else stays as it was
 
 Every library runs in an environment of its own (``--environments``, made by `make compare` from locks with hashes), and
 answers the same tasks: the same tables, bounds, neighbours and ε. What does not install or does not run is listed with
@@ -22,6 +23,7 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Sequence
 from datetime import date
 from itertools import product
 from typing import Any
@@ -119,11 +121,13 @@ def releases(peer: Peer, table: cases.Table, epsilon: float) -> int:
     return often
 
 
-def errors(peer: Peer, tables: list[cases.Table], fraction: float) -> list[dict[str, Any]]:
+def errors(
+    peer: Peer, tables: list[cases.Table], fraction: float, statistics: Sequence[str] = STATISTICS
+) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for table, neighbours, epsilon in product(tables, cases.NEIGHBOURS, cases.EPSILONS):
         count = int(releases(peer, table, epsilon) * fraction)
-        for statistic in STATISTICS:
+        for statistic in statistics:
             task = table.task(statistic, neighbours, epsilon, count)
             place = {"table": table.name, "neighbours": neighbours, "epsilon": epsilon, "statistic": statistic}
             ways = [place | row for way in ("values", "built") if (row := judged(peer, table, task, way))]
@@ -143,6 +147,10 @@ def judged(peer: Peer, table: cases.Table, task: Task, way: str) -> dict[str, An
     stated = peer.ask(cases.as_json(task, "exact")) if way == "values" else {}
     if "exact" in stated:
         row["rmse_by_law"] = math.sqrt(stated["exact"])
+    if task.statistic == "correlation":
+        said = peer.ask(cases.as_json(cases.mirrored(task), way))
+        made = -cases.off_diagonal(task.statistic, np.array(said["values"], dtype=float))
+        row["rmse_mirrored"] = math.sqrt(np.mean((made - table.truth(task.statistic)) ** 2))
     return row | {"built": way == "built"}
 
 
@@ -282,6 +290,44 @@ def together(work: Path) -> dict[str, Any]:
     return {"date": dates[-1], **read("about"), "rows": libraries["inbounds"]["rows"], "libraries": libraries}
 
 
+def compare_again(options: argparse.Namespace, found: dict[str, Any]) -> dict[str, Any]:
+    """The figures with the errors of some statistics measured again; the date and the versions of that are kept."""
+    tables, fraction = cases.tables(), 0.1 if options.quick else 1.0
+    for title, name in LIBRARIES.items():
+        if options.only and name not in options.only:
+            continue
+        peer = Peer(name, options.environments / name)
+        why = peer.why_not()
+        if why:
+            tell(f"{title} {why}")
+            continue
+        about = peer.ask({"kind": "versions", "packages": PACKAGES})
+        made = rounded(errors(peer, tables, fraction, options.statistic))
+        peer.close()
+        library = found["libraries"][title]
+        library["errors"] = replace_errors(library["errors"], made, options.statistic)
+        again = {"date": date.today().isoformat(), "version": about["versions"][about["package"]]}
+        library["again"] = library.get("again", {}) | dict.fromkeys(options.statistic, again)
+    return found
+
+
+def replace_errors(
+    old: list[dict[str, Any]], new: list[dict[str, Any]], statistics: Sequence[str]
+) -> list[dict[str, Any]]:
+    """All errors, in their order, with those of some statistics replaced."""
+
+    def place(row: dict[str, Any]) -> tuple[int, int, int, int]:
+        tables = list(dict.fromkeys(one["table"] for one in [*old, *new]))
+        return (
+            tables.index(row["table"]),
+            cases.NEIGHBOURS.index(row["neighbours"]),
+            cases.EPSILONS.index(row["epsilon"]),
+            STATISTICS.index(row["statistic"]),
+        )
+
+    return sorted([*(row for row in old if row["statistic"] not in statistics), *new], key=place)
+
+
 def rounded(found: Any) -> Any:
     """Six digits are enough for figures that differ from run to run."""
     if isinstance(found, float):
@@ -300,13 +346,18 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=20_000, help="releases of each table of an audit")
     parser.add_argument("--only", nargs="+", choices=LIBRARIES.values(), help="some libraries")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
+    parser.add_argument("--statistic", nargs="+", choices=STATISTICS, help="only the errors of these, again")
     parser.add_argument("--page", action="store_true", help="no measuring: the page again, from compare.json")
     options = parser.parse_args()
     store = options.out / "compare.json"
     if not options.page:
-        compare(options)
+        if options.statistic:
+            measured_now = compare_again(options, json.loads(store.read_text("utf-8")))
+        else:
+            compare(options)
+            measured_now = together(options.work)
         options.out.mkdir(parents=True, exist_ok=True)
-        store.write_text(json.dumps(together(options.work), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        store.write_text(json.dumps(measured_now, indent=1, ensure_ascii=False) + "\n", "utf-8")
     found = json.loads(store.read_text("utf-8"))
     (options.out / "compare.md").write_text(page.page(found), "utf-8")
     if options.readme:

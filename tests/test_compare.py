@@ -67,6 +67,26 @@ def test_a_peer_that_is_better_is_listed():
     assert all(row[0] == "RMSE" and row[1].startswith("mean of") for row in gained)
 
 
+def test_errors_of_some_statistics_replace_their_own_rows_alone():
+    old = FOUND["libraries"]["inbounds"]["errors"]
+    new = [row | {"rmse": 7.0} for row in old if row["statistic"] == "correlation"]
+    made = compare.replace_errors(old, new, ["correlation"])
+    assert [row | {"rmse": 0} for row in made] == [row | {"rmse": 0} for row in old]
+    assert {row["rmse"] for row in made if row["statistic"] == "correlation"} == {7.0}
+    assert [row for row in made if row["statistic"] != "correlation"] == [
+        row for row in old if row["statistic"] != "correlation"
+    ]
+    found = json.loads(json.dumps(FOUND))
+    found["libraries"]["inbounds"]["again"] = {"correlation": {"date": "2030-01-02", "version": "9"}}
+    assert "The errors of a correlation were measured again on 2030-01-02, with inbounds 9." in page.page(found)
+
+
+def test_a_mirrored_table_has_the_correlation_with_the_other_sign():
+    task = two_columns()
+    x, y = (np.corrcoef(list(one.columns.values()))[0, 1] for one in (task, cases.mirrored(task)))
+    assert y == pytest.approx(-x)
+
+
 def two_columns(rows: int = 50) -> Task:
     rng = np.random.default_rng(1)
     x = rng.uniform(0, 10, rows)

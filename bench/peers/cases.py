@@ -5,7 +5,7 @@ looking: ages up to 100, a body mass index from 10 to 60.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -111,6 +111,13 @@ def tables() -> list[Table]:
             {"first": (close[:, 0], (0, 100)), "second": (close[:, 1], (0, 100))},
         ),
     ]
+
+
+def mirrored(task: Task) -> Task:
+    """The same task with its last column turned around within its bounds, so that a correlation changes its sign."""
+    name, (lower, upper) = list(task.bounds.items())[-1]
+    turned = [lower + upper - value for value in task.columns[name]]
+    return replace(task, columns={**task.columns, name: turned})
 
 
 def neighbouring(statistic: str, neighbours: str, releases: int, rows: int = 100) -> tuple[Task, Task]:

@@ -193,6 +193,18 @@ ORDER = ("RMSE", "bias", "width", "time", "size")
 TIMES = {"draw": "one draw of noise", "vector": "10,000 draws of noise", "whole": "mean of a long column"}
 
 
+def _again(found: Found) -> str:
+    """Which errors were measured after the rest, and of which versions."""
+    runs: dict[tuple[str, str], list[str]] = {}
+    for name, one in found["libraries"].items():
+        for statistic, run in one.get("again", {}).items():
+            runs.setdefault((run["date"], statistic), []).append(f"{name} {run['version']}")
+    return "\n".join(
+        f"The errors of a {statistic} were measured again on {day}, with {', '.join(versions)}."
+        for (day, statistic), versions in runs.items()
+    )
+
+
 def _errors(found: Found, neighbours: str) -> str:
     names = [
         name
@@ -216,6 +228,17 @@ def _errors(found: Found, neighbours: str) -> str:
             row.append((f"**{text}**" if best else text) + (f" ({figure['bias']:+.2g})" if biased else ""))
         rows.append(row)
     return table(["table: statistic", "ε", *names], rows)
+
+
+def _mirrored(found: Found) -> str:
+    """Errors of correlations of tables whose last column was turned around, where that was measured."""
+    names = [name for name in present(found) if any("rmse_mirrored" in row for row in cells(found, name, "errors"))]
+    rows = []
+    for ours in cells(found, OURS, "errors", statistic="correlation"):
+        figures = [error(found, name, ours) or {} for name in names]
+        place = [f"{ours['table']}, {ours['neighbours']}", f"{ours['epsilon']:g}"]
+        rows.append([*place, *(number(one.get("rmse_mirrored")) for one in figures)])
+    return table(["correlation of", "ε", *names], rows) if names else "Not measured."
 
 
 def _gaps(found: Found) -> str:
@@ -295,11 +318,13 @@ def page(found: Found) -> str:
     parts = {
         "versions": table(["library", "versions"], versions),
         "tables": table(["table", *list(found["tables"][0])[1:]], sources),
+        "again": _again(found),
         "releases": _releases(found),
         "draws": f"{found['libraries'][OURS]['audits'][0]['draws']:,}",
         "short": short(found),
         "promises": "\n".join(f"- {line}" for line in promises(found)),
         "wins": table(["", "where", "who", "inbounds", "peer"], better) if better else "Nowhere, in these figures.",
+        "mirrored": _mirrored(found),
         "substitute": _errors(found, "substitute"),
         "add-remove": _errors(found, "add-remove"),
         "gaps": _gaps(found),
