@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
-from inbounds._text import WIDTH, visible, wrap
+from inbounds._text import WIDTH, visible
 from inbounds.record.show import NOT_AVAILABLE
 from inbounds.report.rows import Row, Section
 
@@ -41,19 +41,28 @@ def list_lines(sections: list[Section]) -> list[Line]:
     last = max(len(quality) for quality in QUALITIES)
     # Two spaces between the columns, and before the names of cells.
     room = max(WIDTH - wide - last - 4, 20)
+    kinds = list(dict.fromkeys((one.interval.level, one.interval.kind) for one in sections if one.interval is not None))
     lines: list[Line] = []
     for section, rows in shown:
+        title = visible(section.name) + _mark_kind(section, kinds)
         if section.release.axes:
-            lines.append(Line(_shorten(visible(section.name), WIDTH)))
+            lines.append(Line(_shorten(title, WIDTH)))
         for row in rows[:_MOST_ROWS]:
-            name = f"  {visible(row.cell)}" if section.release.axes else visible(section.name)
+            name = f"  {visible(row.cell)}" if section.release.axes else title
             lines.append(_write_line(_shorten(name, room), section, row, room, wide))
         if len(rows) > _MOST_ROWS:
             lines.append(Line(f"  and {len(rows) - _MOST_ROWS:,} more in values.csv"))
-    kinds = dict.fromkeys((one.interval.level, one.interval.kind) for one in sections if one.interval is not None)
-    said = "; or ".join(f"{percent(level)} intervals {_KINDS[kind]}" for level, kind in kinds)
-    head = [Line(line) for line in wrap(f"± and ranges are {said}").split("\n")] if kinds else []
-    return [*head, *lines, Line(count_qualities(sections))]
+    said = [f"{percent(level)} intervals {_KINDS[kind]}" for level, kind in kinds]
+    head = [Line(f"± and ranges are {said[0]}")] if said else []
+    notes = [Line(f"{'*' * i} {text}") for i, text in enumerate(said[1:], 1)]
+    return [*head, *lines, *notes, Line(count_qualities(sections))]
+
+
+def _mark_kind(section: Section, kinds: list[tuple[float, str]]) -> str:
+    """Asterisks for a release whose intervals are of another kind than those of the first."""
+    interval = section.interval
+    place = 0 if interval is None else kinds.index((interval.level, interval.kind))
+    return f" {'*' * place}" if place else ""
 
 
 def _write_line(name: str, section: Section, row: Row, room: int, wide: int) -> Line:

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from inbounds._check import percent
 from inbounds.derivations import Direct
 from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
@@ -85,8 +86,12 @@ def describe_rest(section: Section) -> str:
 
 
 def describe_release(section: Section) -> str:
-    """The title of a release and its ε."""
-    return f"{section.release.title}; ε = {format_figure(section.release.epsilon)}"
+    """The title of a release, its ε, and what its intervals are for."""
+    said = f"{section.release.title}; ε = {format_figure(section.release.epsilon)}"
+    if section.interval is None:
+        return said
+    place = "the population" if section.interval.kind == "population" else "this table, of the noise alone"
+    return f"{said}; {percent(section.interval.level)} interval for {place}"
 
 
 def list_notes(section: Section) -> list[str]:
