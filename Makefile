@@ -8,8 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup environments demo examples dist docs pages screenshots test coverage check format bench compare mutants lock clean
-.PHONY: help setup environments browser screens demo examples dist docs pages test coverage check format bench compare mutants lock clean
+.PHONY: help setup environments browser demo examples dist docs pages screenshots test coverage check format bench compare mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -56,8 +55,9 @@ examples: $(READY)  ## draw the two laws of a proportion, release, preview and c
 	$(BIN)/python examples/intervals.py --out build/examples
 	$(BIN)/inbounds study covariance --reps 500 --out build/examples/study
 
-screenshots: $(RUN)  ## the pictures of the report in the documentation (needs Chromium)
+screenshots: $(ENGINES) browser  ## the pictures of the report and of the studio in the documentation
 	$(BIN)/python docs/screenshots.py
+	$(BIN)/python docs/screens.py docs/studio
 
 dist: $(READY)  ## the wheel and the source archive, in dist/
 	$(BIN)/python -m hatchling build
@@ -83,9 +83,6 @@ browser:
 			echo "*** NOT TESTED: the studio in a browser. It needs Chromium: apt-get install chromium ***" >&2; \
 		fi; \
 	fi
-
-screens: $(ENGINES) browser  ## the pictures of docs/studio.md, anew
-	$(BIN)/python docs/screens.py docs/studio
 
 test: environments browser check  ## format, lint, types, the import rule, then every test
 	$(BIN)/python -m pytest -n auto
