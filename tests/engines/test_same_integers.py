@@ -300,7 +300,8 @@ def test_the_same_selections_on_every_engine(engine):
     assert found == tally(read(table, columns), requests)
     mean = drafts["where, skipping"].exact(found[1])
     values = [min(max(row["x"], 0), 10) for row in table.iter_rows(named=True) if is_selected("where, skipping", row)]
-    assert [float(x) for x in mean[0]] == pytest.approx([len(values), sum(x / 5 - 1 for x in values) / 2], abs=1e-6)
+    # The count and the sum; a sum of squares may be drawn with them.
+    assert [float(x) for x in mean[0][:2]] == pytest.approx([len(values), sum(x / 5 - 1 for x in values) / 2], abs=1e-6)
 
 
 @pytest.mark.claim("tally")
