@@ -60,7 +60,17 @@ _MEANINGS = {
     "neighbours": '`"substitute"`: one record changes its value, and the number of rows is public. `"add-remove"`: '
     "one record is added or removed, and the number of rows is protected.",
     "contributions": "The largest number of records that one person may have. The guarantee is for persons.",
-    "rows": "The public number of rows. A table of another size is refused.",
+    "person": "The column that says whose row it is. Of each person at most `contributions` rows are kept, whatever "
+    "the table holds; see docs/persons.md.",
+    "keep": "Which rows of a person are kept: at random, or the first or the last by `order`.",
+    "order": "The column of numbers, dates or times that the rows of a person are ordered by.",
+    "groups": "A column with levels or edges and the most groups of it that a person may be in, as in "
+    '`{"month": 3}`; `contributions` rows are then kept in each of them.',
+    "person_missing": 'What becomes of rows without an id: `"skip"` leaves them out, `"own"` makes each a person of '
+    "its own.",
+    "fold": "How the rows of a person become one record, by column, as in "
+    '`{"visits": "count", "cost": "sum", "age": "max"}`. Bounds and levels are those of the record.',
+    "rows": "The public number of rows, or of persons with `person`. A table of another size is refused.",
     "ledger": "Where the release is charged: the file of a ledger, or an `inbounds.ledger.Account`, which names the "
     "dataset. The charge is made before the data are read. Asking again for the same release returns the stored one "
     "and costs nothing.",
@@ -96,12 +106,16 @@ _TYPES = {
     "Tree": "nested lists of levels",
     "Collection[str]": "names of columns",
     "Ledger": "path or Account",
+    "Mapping[str, int]": "dict of one number by column",
+    "Mapping[str, Fold]": "dict of ways to combine values by column",
     "PlausibleSpread": "dict of mean and sd, each a number or (low, high)",
     **{
         name: "{" + ", ".join(map(repr, get_args(choices))) + "}"
         for name, choices in {
             "Bounding": _types.Bounding,
             "Side": _types.Side,
+            "Keep": _types.Keep,
+            "MissingPerson": _types.MissingPerson,
             "CountRepair": _types.CountRepair,
             "HistogramRepair": _types.HistogramRepair,
             "MatrixRepair": _types.MatrixRepair,

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 
 from inbounds.privacy.guarantee import Neighbours as Neighbours
+from inbounds.privacy.persons import Fold as Fold
+from inbounds.privacy.persons import Keep as Keep
+from inbounds.privacy.persons import MissingPerson as MissingPerson
 from inbounds.privacy.terms import Bounding as Bounding
 from inbounds.tables.schema import Level as Level
 

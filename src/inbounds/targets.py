@@ -313,8 +313,9 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Number, weights: Sequence[fl
 def _require_one_guarantee(requests: Sequence[Wanted]) -> None:
     """Refuse to add up the ε of different guarantees."""
     records = [one.draft().record for one in requests]
-    for name in ("neighbours", "contributions"):
-        if len({getattr(record, name) for record in records}) > 1:
+    for name in ("neighbours", "contributions", "person"):
+        own = {one.terms.unit.persons if name == "person" else getattr(one, name) for one in records}
+        if len(own) > 1:
             raise ValueError(
                 f"the statistics differ in {name}=, so their epsilons do not add up to one guarantee; give all of them "
                 "the same"

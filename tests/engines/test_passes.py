@@ -61,17 +61,17 @@ def test_nothing_is_kept_in_memory_behind_the_users_back():
 @pytest.mark.claim("tally")
 def test_plans_with_too_many_cells_take_a_few_passes(monkeypatch):
     """Requests share passes as far as their cells allow, and each answer is what it would be alone."""
-    from inbounds.tables import engine
+    from inbounds.tables import passes
 
     table = messy()
     frame = read(places.on_duckdb(table, 2), COLUMNS)
     expected = [by_hand(table, request) for request in PLAN]
-    for most, passes in ((1 << 16, 1), (4, 3), (1, len(PLAN))):
-        monkeypatch.setattr(engine, "_MOST_CELLS", most)
-        merged = engine._merge(PLAN)
-        assert len(merged) <= passes
+    for most, limit in ((1 << 16, 1), (4, 3), (1, len(PLAN))):
+        monkeypatch.setattr(passes, "_MOST_CELLS", most)
+        merged = passes.merge(PLAN)
+        assert len(merged) <= limit
         assert tally(frame, PLAN) == expected
     # Only products that were asked for are made.
-    monkeypatch.setattr(engine, "_MOST_CELLS", 1 << 16)
-    (whole,) = engine._merge(PLAN)
+    monkeypatch.setattr(passes, "_MOST_CELLS", 1 << 16)
+    (whole,) = passes.merge(PLAN)
     assert len(whole.pairs) == 3

@@ -141,8 +141,11 @@ class Outlook:
     def summary(self) -> str:
         """What the plan promises, in one line."""
         data = self.plan.data
-        size = "" if data.rows is None else f", {data.rows:,} rows"
+        size = "" if data.rows is None else f", {data.rows:,} {'rows' if data.person is None else 'persons'}"
         unit = "one record" if data.contributions == 1 else f"one person with up to {data.contributions} records"
+        if data.person is not None:
+            (unit, *others) = dict.fromkeys(draft.terms.unit.words for draft in self.plan.drafts().values())
+            unit += "".join(f" (or {other})" for other in others)
         return f"epsilon {_figure(float(self.epsilon))} for {unit}, neighbours '{data.neighbours}'{size}"
 
     def __str__(self) -> str:

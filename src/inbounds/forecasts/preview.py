@@ -134,8 +134,9 @@ class Preview:
     def summary(self) -> str:
         """The title of the release and what it would cost, in one line."""
         record = self.asked.record
-        unit = record.unit if record.contributions == 1 else f"{record.unit} with up to {record.contributions} records"
-        size = "" if self.wanted.size is None else f", {self.wanted.size} rows"
+        unit = record.terms.unit.per_unit
+        counted = "rows" if record.terms.unit.persons is None else "persons"
+        size = "" if self.wanted.size is None else f", {self.wanted.size} {counted}"
         return f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"
 
     @property

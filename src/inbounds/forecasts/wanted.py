@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
+from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
 from inbounds.record.selection import SELECTION, draft_statistic, select
@@ -14,6 +15,8 @@ from inbounds.tables.request import MOST_ROWS
 
 # The keywords of the terms of a release, which all statistics have.
 TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
+# And those of the rule for persons.
+PERSONS = ("person", "keep", "order", "groups", "person_missing", "fold")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +84,7 @@ class Wanted:
     def value(self) -> Statistic:
         """The statistic. Raises the errors that the release would raise."""
         made = find_statistic(self.statistic)
-        given = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *SELECTION)}
+        given = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *PERSONS, *SELECTION)}
         # Where a single column may have no name, one is only needed for a level of it.
         named = {field.name: field.default for field in fields(made)}  # type: ignore[arg-type]
         if "column" in named and (named["column"] is not None or given.get("level") is not None):
@@ -93,7 +96,8 @@ class Wanted:
         if "epsilon" not in self.keywords:
             raise TypeError(f"{self.statistic} needs epsilon=, the privacy budget to spend")
         given = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
-        return Terms.of(**given)
+        rule = {name: self.keywords[name] for name in PERSONS if name in self.keywords}
+        return Terms.of(**given, persons=Persons.of(**rule))
 
     def ask(self) -> tuple[Statistic, Terms]:
         """The statistic and the terms of its release. Raises the errors that the release would raise."""
@@ -116,7 +120,7 @@ def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
     if "data" in keywords:
         raise TypeError("a preview reads no data: give rows=, bounds= and so on, but not data=")
     own = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
-    known = [*own, *TERMS, *SELECTION]
+    known = [*own, *TERMS, *PERSONS, *SELECTION]
     for name in keywords:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

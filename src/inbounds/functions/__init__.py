@@ -12,14 +12,14 @@ from inbounds.functions.matrices import correlation as correlation
 from inbounds.functions.matrices import covariance as covariance
 from inbounds.functions.matrices import kendall as kendall
 from inbounds.functions.matrices import moments as moments
-from inbounds.functions.matrices import pooled_covariance as pooled_covariance
 from inbounds.functions.numbers import count as count
 from inbounds.functions.numbers import mean as mean
-from inbounds.functions.numbers import pooled_variance as pooled_variance
 from inbounds.functions.numbers import proportion as proportion
 from inbounds.functions.numbers import standard_deviation as standard_deviation
 from inbounds.functions.numbers import sum as sum  # noqa: A004
 from inbounds.functions.numbers import variance as variance
+from inbounds.functions.pooled import pooled_covariance as pooled_covariance
+from inbounds.functions.pooled import pooled_variance as pooled_variance
 from inbounds.functions.quantiles import bounds as bounds
 from inbounds.functions.quantiles import median as median
 from inbounds.functions.quantiles import quantile as quantile

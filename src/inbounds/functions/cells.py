@@ -21,6 +21,7 @@ from inbounds._types import (
     Table,
     Tree,
 )
+from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
@@ -44,6 +45,12 @@ def histogram(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -78,13 +85,9 @@ def histogram(
         missing=missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -104,6 +107,12 @@ def proportions(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -140,13 +149,9 @@ def proportions(
         other=other,
         denominator=denominator,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -162,6 +167,12 @@ def crosstab(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -181,10 +192,6 @@ def crosstab(
     ((2, 2), 3)
     """
     statistic = Crosstab(levels=levels, edges=edges, repair=repair, missing=missing, other=other)
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)

@@ -18,16 +18,15 @@ from inbounds._types import (
     Missing,
     Neighbours,
     Number,
-    PooledMethod,
     Table,
 )
+from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
 from inbounds.road.run import release_one
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.moments import Moments
-from inbounds.statistics.pooled import PooledCovariance
 from inbounds.statistics.ranks import Kendall
 
 
@@ -44,6 +43,12 @@ def covariance(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -72,13 +77,9 @@ def covariance(
     (2, 2)
     """
     statistic = Covariance(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -94,6 +95,12 @@ def correlation(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -109,13 +116,9 @@ def correlation(
     [1.0, 1.0]
     """
     statistic = Correlation(bounds=bounds, method=method, repair=repair, missing=missing, integer=integer)
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -129,6 +132,12 @@ def moments(
     integer: Collection[str] = (),
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -147,9 +156,9 @@ def moments(
     ((2,), (2, 2))
     """
     statistic = Moments(bounds=bounds, repair=repair, missing=missing, integer=integer)
-    return release_one(
-        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -167,6 +176,12 @@ def kendall(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -199,62 +214,6 @@ def kendall(
     statistic = Kendall(
         bounds=bounds, edges=edges, levels=levels, bins=bins, repair=repair, missing=missing, other=other
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
-
-
-@explain
-def pooled_covariance(
-    data: Table,
-    *,
-    by: str,
-    levels: Levels,
-    bounds: Mapping[str, Bounds],
-    epsilon: Number,
-    method: PooledMethod = "joint",
-    repair: MatrixRepair | None = None,
-    sizes: Mapping[Level, int] | None = None,
-    missing: Mapping[str, Missing] | None = None,
-    integer: Collection[str] = (),
-    by_missing: Level | None = None,
-    other: Level | None = None,
-    bounding: Bounding = "bit",
-    neighbours: Neighbours = "substitute",
-    contributions: int = 1,
-    rows: int | None = None,
-    where: str | None = None,
-    derive: Mapping[str, str] | None = None,
-    time_zone: str | None = None,
-    ledger: Ledger | None = None,
-) -> Release:
-    """The pooled covariance matrix within groups; see `pooled_variance` and `covariance`.
-
-    >>> table = {"age": [23, 35, 62, 41], "bmi": [21.5, 30.1, 27.0, 24.8], "arm": ["a", "b", "a", "b"]}
-    >>> bounds = {"age": (0, 100), "bmi": (10, 60)}
-    >>> pooled_covariance(table, by="arm", levels=["a", "b"], bounds=bounds, epsilon=1).value.shape
-    (2, 2)
-    """
-    statistic = PooledCovariance(
-        by=by,
-        levels=levels,
-        bounds=bounds,
-        method=method,
-        repair=repair,
-        sizes=sizes,
-        missing=missing,
-        integer=integer,
-        by_missing=by_missing,
-        other=other,
-    )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)

@@ -16,20 +16,19 @@ from inbounds._types import (
     GroupPlace,
     Ledger,
     Level,
-    Levels,
     Missing,
     Neighbours,
     Number,
     PlausibleSpread,
     SpreadMethod,
 )
+from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
 from inbounds.road.run import column_name, release_one
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.means import Mean, Sum
-from inbounds.statistics.pooled import PooledVariance
 from inbounds.statistics.spreads import StandardDeviation, Variance, choose_method
 
 
@@ -50,6 +49,12 @@ def mean(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -87,13 +92,9 @@ def mean(
         other=other,
         denominator=denominator,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -112,6 +113,12 @@ def sum(  # noqa: A001
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -134,13 +141,9 @@ def sum(  # noqa: A001
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -158,6 +161,12 @@ def count(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -182,13 +191,9 @@ def count(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -206,6 +211,12 @@ def proportion(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -231,13 +242,9 @@ def proportion(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -258,6 +265,12 @@ def variance(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -287,13 +300,9 @@ def variance(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -314,6 +323,12 @@ def standard_deviation(
     bounding: Bounding = "bit",
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -342,63 +357,6 @@ def standard_deviation(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
-
-
-@explain
-def pooled_variance(
-    data: Data,
-    column: str | None = None,
-    *,
-    by: str,
-    levels: Levels,
-    bounds: Bounds,
-    epsilon: Number,
-    sizes: Mapping[Level, int] | None = None,
-    missing: Missing | None = None,
-    integer: bool = False,
-    by_missing: Level | None = None,
-    other: Level | None = None,
-    bounding: Bounding = "bit",
-    neighbours: Neighbours = "substitute",
-    contributions: int = 1,
-    rows: int | None = None,
-    where: str | None = None,
-    derive: Mapping[str, str] | None = None,
-    time_zone: str | None = None,
-    ledger: Ledger | None = None,
-) -> Release:
-    """The pooled variance within J groups: Σ_j Σ (x - mean_j)² / (n - J).
-
-    By default the sizes of groups are protected, and a record may change its group. ``sizes={level: n_j}`` says that
-    they are public and that no record can change its group, as in a designed experiment; the table must have these
-    sizes. With ``neighbours="add-remove"`` the variance is computed from noisy sums and counts.
-
-    >>> table = {"age": [23, 35, 62, 41], "arm": ["a", "b", "a", "b"]}
-    >>> pooled_variance(table, "age", by="arm", levels=["a", "b"], bounds=(0, 100), epsilon=1).value >= 0
-    True
-    """
-    statistic = PooledVariance(
-        column_name(column, data),
-        by=by,
-        levels=levels,
-        bounds=bounds,
-        sizes=sizes,
-        missing=missing,
-        integer=integer,
-        by_missing=by_missing,
-        other=other,
-    )
-    return release_one(
-        data,
-        select(statistic, where, derive, time_zone),
-        Terms.of(epsilon, neighbours, contributions, bounding),
-        rows,
-        ledger,
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)

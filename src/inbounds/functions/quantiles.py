@@ -19,6 +19,7 @@ from inbounds._types import (
     Number,
     Side,
 )
+from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
@@ -45,6 +46,12 @@ def quantile(
     other: GroupPlace | None = None,
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -75,9 +82,9 @@ def quantile(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -97,6 +104,12 @@ def median(
     other: GroupPlace | None = None,
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -120,9 +133,9 @@ def median(
         by_missing=by_missing,
         other=other,
     )
-    return release_one(
-        data, select(statistic, where, derive, time_zone), Terms.of(epsilon, neighbours, contributions), rows, ledger
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
+    return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 @explain
@@ -138,6 +151,12 @@ def bounds(
     missing: Missing | None = None,
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
     rows: int | None = None,
     where: str | None = None,
     derive: Mapping[str, str] | None = None,
@@ -163,6 +182,6 @@ def bounds(
         edges=edges,
         missing=missing,
     )
-    return release_one(
-        data, select(statistic, where, derive), Terms.of(epsilon, neighbours, contributions), rows, ledger
-    )
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
+    return release_one(data, select(statistic, where, derive), terms, rows, ledger)

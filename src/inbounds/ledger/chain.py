@@ -78,7 +78,9 @@ class Entry:
         if not all(type(self.body[name]) in kinds for name, kinds in says.items()):
             return False
         if self.kind != "charge":
-            return set(self.body) == set(says)
+            # Accounts of persons name their column.
+            named = self.kind == "dataset" and type(self.body.get("person")) is str
+            return set(self.body) == {*says, *(("person",) if named else ())}
         try:
             _ = self.guarantee
         except ValueError:
@@ -146,6 +148,8 @@ class Standing:
         The neighbour relation and the unit of privacy of all charges.
     charges
         The number of charges.
+    person
+        The column of persons, if they are protected by a rule for their rows; None for rows.
     """
 
     dataset: str
@@ -154,6 +158,7 @@ class Standing:
     neighbours: str
     contributions: int
     charges: int
+    person: str | None = None
 
     @property
     def left(self) -> Guarantee | None:
@@ -174,6 +179,12 @@ class Standing:
             raise ValueError("a limit is below what was spent, or of another kind")
         return replace(self, limit=limit)
 
+    def opening(self) -> dict[str, Any]:
+        """The fields of the entry that opens the dataset."""
+        names = "dataset", "limit", "neighbours", "contributions"
+        own = {name: self.to_dict()[name] for name in names}
+        return own if self.person is None else own | {"person": self.person}
+
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values. Amounts are written as in entries; pure ε is in billionths."""
         amounts = {"limit": self.limit, "spent": self.spent, "left": self.left}
@@ -183,12 +194,14 @@ class Standing:
             "neighbours": self.neighbours,
             "contributions": self.contributions,
             "charges": self.charges,
+            "person": self.person,
         }
 
     def __str__(self) -> str:
         spent, limit, left = map(spell_amount, (self.spent, self.limit, self.left))
         times = "1 charge" if self.charges == 1 else f"{self.charges} charges"
-        return f"{visible(self.dataset)}: {spent} of {limit} spent, {left} left ({times}; {self.neighbours})"
+        who = "" if self.person is None else f"; persons by {visible(self.person)}"
+        return f"{visible(self.dataset)}: {spent} of {limit} spent, {left} left ({times}; {self.neighbours}{who})"
 
 
 @dataclass(slots=True)
@@ -247,7 +260,7 @@ class Chain:
         if entry.kind == "dataset":
             _require(standing is None and body["neighbours"] in NEIGHBOURS and body["contributions"] >= 1)
             limit, promise = read_amount(body["limit"]), (body["neighbours"], body["contributions"])
-            return Standing(body["dataset"], limit, None, *promise, 0)
+            return Standing(body["dataset"], limit, None, *promise, 0, person=body.get("person"))
         if standing is None:
             raise ValueError("there is no such dataset")
         if entry.kind == "limit":

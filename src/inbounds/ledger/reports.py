@@ -139,6 +139,7 @@ def _to_registry(one: Standing, entries: list[Entry]) -> dict[str, Any]:
     charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
     dates = sorted({entry.body["when"][:10] for entry in charges})
     unit = "record" if one.contributions == 1 else f"person, up to {one.contributions} records"
+    unit = unit if one.person is None else f"person, by the column {one.person}"
     relation = "replace one" if one.neighbours == "substitute" else "add or remove one"
     spent = {} if one.spent is None else one.spent.to_dict()
     loss = {name: spell_number(Fraction(text)) for name, text in spent.items()}

@@ -40,6 +40,8 @@ class Request:
         `inbounds.privacy.guarantee.register_guarantee`.
     neighbours, contributions
         The neighbour relation, and how many records a person may have. All charges of a dataset have the same.
+    person
+        The column of persons, if a rule bounds the rows of each; ``contributions`` is 1 then.
     what
         What is released, in words, for readers of the ledger.
     longest
@@ -57,6 +59,7 @@ class Request:
     contributions: int
     what: tuple[str, ...] = ()
     longest: int | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
@@ -139,8 +142,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             standing = _first_standing(account, request, chain)
             # The warning comes before the charge, so that nothing is spent if it is turned into an error.
             _announce(account, chain)
-            names = "dataset", "limit", "neighbours", "contributions"
-            append(transaction, chain, "dataset", {name: standing.to_dict()[name] for name in names}, who)
+            append(transaction, chain, "dataset", standing.opening(), who)
         _check_limit(account, request, standing)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
     return Receipt(entry, chain.stood[entry.sequence].left)
@@ -327,7 +329,7 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
         raise BudgetRefused(
             f"the limit of {account.dataset!r} is below the smallest amount that a ledger can hold; nothing was spent"
         )
-    standing = Standing(account.dataset, limit, None, request.neighbours, request.contributions, 0)
+    standing = Standing(account.dataset, limit, None, request.neighbours, request.contributions, 0, request.person)
     _check_kind(standing, request.guarantee)
     return standing
 
@@ -359,13 +361,11 @@ def _describe_missing(name: str, chain: Chain) -> str:
 
 
 def _check_promise(standing: Standing, request: Request) -> None:
-    for name in ("neighbours", "contributions"):
+    for name in ("person", "neighbours", "contributions"):
         own, asked = getattr(standing, name), getattr(request, name)
         if own != asked:
-            raise LedgerError(
-                f"{standing.dataset!r} is charged with {name} {own}, but this release has {name} {asked}: their "
-                "epsilons do not add up to one guarantee. Use the same, or charge another dataset"
-            )
+            said = f"is charged with {name} {own}, but this release has {name} {asked}: their epsilons do not add up"
+            raise LedgerError(f"{standing.dataset!r} {said} to one guarantee. Use the same, or charge another dataset")
     _check_kind(standing, request.guarantee)
 
 

@@ -12,6 +12,7 @@ from inbounds.plan.plan import Plan, PlanError
 from inbounds.plan.release import find_place
 from inbounds.record.selection import list_met
 from inbounds.road.inspect import Inspection, inspect_table
+from inbounds.tables.census import Census
 from inbounds.tables.expressions import Expression
 from inbounds.tables.schema import ELSEWHERE, OWN, SKIP, Edges, Levels, Numeric, Ruled, short
 from inbounds.tables.strays import Strays
@@ -60,6 +61,8 @@ class Check:
         yield NOTICE
         if self.inspection.rows is not None:
             yield f"{self.inspection.rows} rows"
+        if self.inspection.census is not None:
+            yield from describe_census(self.inspection.census)
         for title, irregular in self.inspection.irregular:
             begins = ", ".join(map(str, irregular.lines))
             more = ", ..." if irregular.count > len(irregular.lines) else ""
@@ -84,6 +87,7 @@ class Check:
             "verdict": self.verdict,
             "refused_after_charge": found.charged,
             "rows": found.rows,
+            "persons": None if found.census is None else dict(persons_of(found.census)),
             "irregular": [
                 {"file": title, "rows": one.count, "lines": list(one.lines), "rules": list(one.rules)}
                 for title, one in found.irregular
@@ -183,6 +187,22 @@ def check(plan: Plan | str | Path, data: Any = None) -> Check:
         for rule in list_met(draft.record.statistic):
             readers[rule] = (*readers.get(rule, ()), name)
     return Check(inspect_table(place, drafts), readers)
+
+
+def persons_of(census: Census) -> Iterator[tuple[str, Any]]:
+    """The numbers of persons and of their rows as plain values."""
+    yield "persons", census.persons
+    yield "rows", census.rows
+    yield "missing", census.missing
+    yield "left_out", {str(k): left for k, left in census.left_out}
+
+
+def describe_census(census: Census) -> Iterator[str]:
+    """How many persons there are, and which share of their rows is left out for each number that may be kept."""
+    yield f"{census.persons} persons with {census.rows} rows; {census.missing} rows have no id"
+    total = max(census.rows, 1)
+    shares = ", ".join(f"{left / total:.1%} at {k}" for k, left in census.left_out)
+    yield f"rows left out by the number that is kept of each person: {shares}"
 
 
 def describe_rule(column: Ruled) -> str:

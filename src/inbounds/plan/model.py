@@ -21,6 +21,7 @@ Number: TypeAlias = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=60)
 Moment: TypeAlias = Annotated[datetime, Strict()] | Annotated[date, Strict()]
 End: TypeAlias = Number | Moment
 Level: TypeAlias = StrictBool | StrictInt | StrictStr
+_Fold: TypeAlias = Literal["count", "sum", "mean", "min", "max", "any", "all", "first", "last"]
 # The largest number of rows, and of anything that is counted in rows.
 _MOST = 2**31
 
@@ -71,6 +72,25 @@ class Data(Part):
         None, description="the zone by whose clock times with a zone are told, such as 'Europe/Berlin' or 'UTC'"
     )
     contributions: StrictInt = Field(1, ge=1, le=_MOST, description="the most rows that one person may have")
+    person: StrictStr | None = Field(
+        None,
+        description="the column that says whose row it is: of each person so many rows are kept, and rows = ... "
+        "is the number of persons",
+    )
+    keep: Literal["random", "first", "last"] = Field("random", description="which rows of a person are kept")
+    order: StrictStr | None = Field(None, description="the column that the rows of a person are ordered by")
+    groups: dict[str, StrictInt] | None = Field(
+        None, description="a column and the most groups of it that a person may be in, with contributions rows in each"
+    )
+    person_missing: Literal["skip", "own"] = Field(
+        "skip", description="rows without an id: 'skip' leaves them out, 'own' makes each a person of its own"
+    )
+    fold: dict[str, _Fold] | None = Field(
+        None, description="how the rows of a person become one record, by column: { visits = 'count', cost = 'sum' }"
+    )
+    rows_per_person: dict[str, Number] | None = Field(
+        None, description="shares of persons by their number of rows, as you think they may be; for previews"
+    )
 
     @property
     def written(self) -> Format:
@@ -132,6 +152,9 @@ class Item(Part):
     by: str | list[str] | None = Field(None, description="the column of groups, or several of them")
     where: str | None = Field(
         None, description="a condition, as in \"age >= 18 and region <> 'north'\": only records for which it is true"
+    )
+    fold: dict[str, _Fold] | None = Field(
+        None, description="how the rows of a person become one record, for this release in place of data.fold"
     )
     share: Number = Field(Decimal(1), gt=0, description="the share of the budget; equal shares by default")
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")

@@ -26,6 +26,7 @@ from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.mistakes import PlanError as PlanError
 from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
+from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
 from inbounds.privacy.terms import Terms
 from inbounds.record import codec
@@ -193,6 +194,8 @@ class Plan(Part):
                 "data.rows: cannot be given with neighbours = 'add-remove', where the number of rows is protected; "
                 "give expected_rows, about how many there are",
             )
+        for problem in list_person_problems(self.data, self.release, self.columns):
+            yield "data", problem
         try:
             _ = self.data.written
             _ = self.data.time_zone is None or check_zone(self.data.time_zone)
@@ -282,7 +285,8 @@ class Plan(Part):
         """All that the drafts depend on."""
         data, budget = self.data, self.budget
         terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
-        return *terms, data.where, data.time_zone, dict(self.derive), dict(self.columns), tuple(self.release)
+        rest = data.where, data.time_zone, dict(self.derive), dict(self.columns), tuple(self.release)
+        return *terms, *list_rule(data), *rest
 
     @property
     def unprovided(self) -> dict[str, list[str]]:
@@ -372,6 +376,7 @@ class Plan(Part):
             "contributions": self.data.contributions,
             "rows": self.data.rows,
             "bounding": item.bounding,
+            **person_keywords(self.data, item),
             **WAYS[find_statistic(item.statistic).traits.columns].keywords(item, rules),
         }
         made |= group_keywords(item, self.columns)

@@ -26,7 +26,7 @@ from inbounds.record.group import Group
 from inbounds.record.selection import draft_statistic, terms_of
 from inbounds.record.sequential import laws_in_turn
 from inbounds.record.shared import MOST_RELEASES as MOST_RELEASES
-from inbounds.record.shared import blame_record, check_shared, list_groups, place_in, read_groups
+from inbounds.record.shared import blame_record, check_shared, list_groups, place_in, read_groups, read_key
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.tables.request import MOST_ROWS
 
@@ -114,6 +114,7 @@ def _body(release: "Release", groups: list[Group]) -> dict[str, Any]:
         "statistic": describe(release.statistic),
         "terms": release.terms.to_dict(),
         "drawn_with": place_in(groups, release),
+        **({} if release.key is None else {"key": release.key}),
         "method": release.method,
         "columns": release.columns,
         "axes": release.axes,
@@ -231,8 +232,10 @@ def read_record(text: str) -> Proved:
             releases[name] = _read_release(one, groups)
         except (RecordError, CertificateError) as error:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
-    if len({(release.terms.unit, release.terms.rows) for release in releases.values()}) > 1:
+    if len({(release.terms.unit.protected, release.terms.rows) for release in releases.values()}) > 1:
         raise RecordError("the releases of a record must be of one table, with one number of rows and one unit")
+    if len({release.key for release in releases.values()} - {None}) > 1:
+        raise RecordError("the releases of a record must have one key for the rows of persons")
     check_shared(releases, groups)
     _check_total(releases)
     if digest_of(dataset, releases) != body["digest"]:
@@ -252,7 +255,7 @@ def read_single(text: str) -> "Release":
 def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
     """claim:proof. Read a release, and check that everything in it follows from its statistic and the drawn numbers."""
     with blame_record():
-        if not isinstance(body, dict) or set(body) != set(_RELEASE_FIELDS):
+        if not isinstance(body, dict) or set(body) - {"key"} != set(_RELEASE_FIELDS):
             raise RecordError("it has missing or unknown fields")
         try:
             statistic, terms = parse_statistic(body["statistic"]), Terms.from_dict(body["terms"])
@@ -267,7 +270,7 @@ def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
             draft = groups[number][member]
             if not isinstance(body["noisy"], list) or len(body["noisy"]) != len(draft.places):
                 raise RecordError("its numbers are not as many as its statistic has")
-        release = with_numbers(draft, body["noisy"])
+        release = replace(with_numbers(draft, body["noisy"]), key=read_key(body.get("key"), terms))
     return _compare(release, body, [drafts[0].group for drafts in groups if drafts[0].group is not None])
 
 
@@ -325,7 +328,9 @@ def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -
     """The release, if it would be written as ``body``. Values may differ by rounding."""
     with blame_record():
         again = json.loads("".join(_release_pieces(release, groups)))
-    for name in _RELEASE_FIELDS:
+    if set(again) != set(body):
+        raise RecordError("it has missing or unknown fields")
+    for name in again:
         # Texts are compared, because 1 == 1.0 == True.
         same = json.dumps(again[name], sort_keys=True) == json.dumps(body[name], sort_keys=True)
         same = same or (name == "value" and _is_rounded(release, again[name], body[name]))
@@ -367,8 +372,10 @@ def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Releas
 def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Request:
     """The request that is charged for releases, or for drafts of them."""
     unit = next(iter(releases.values())).terms.unit
-    promise = total(releases), unit.neighbours, unit.contributions
-    return Request(digest_of(dataset, releases), *promise, list_charged(releases))
+    persons = unit.persons
+    promise = total(releases), unit.neighbours, 1 if persons is not None else unit.contributions
+    what = list_charged(releases)
+    return Request(digest_of(dataset, releases), *promise, what, person=None if persons is None else persons.column)
 
 
 def total(releases: "Mapping[str, Release]") -> Guarantee:
@@ -385,6 +392,7 @@ def list_guarantees(releases: "Mapping[str, Release]") -> list[Guarantee]:
 def list_charged(releases: "Mapping[str, Release]") -> tuple[str, ...]:
     """What a ledger writes about releases: the title of each, or its name and its statistic."""
     return tuple(
-        release.title if name == release.title else f"{name}: {release.statistic.name}"
+        (release.title if name == release.title else f"{name}: {release.statistic.name}")
+        + ("" if release.terms.unit.persons is None else f" ({release.terms.unit.words})")
         for name, release in releases.items()
     )

@@ -51,7 +51,7 @@ class Release:
     ``statistic`` is what was asked for, and ``terms`` are the privacy terms. ``noisy`` are the coordinates that were
     drawn, ``units`` the value of one unit of each, and ``bounds`` their bounds (in units). ``derivation`` computes the
     value from them. ``group``, ``member`` and ``places`` say which other statistics were drawn with it, and where its
-    numbers are in the joint vector.
+    numbers are in the joint vector. ``key`` decided which rows of a person were kept: drawn afresh, it is public.
     """
 
     statistic: Statistic
@@ -67,6 +67,7 @@ class Release:
     group: Group | None = None
     member: int = 0
     places: tuple[int, ...] = ()
+    key: str | None = None
     # Computed on first use.
     _values: tuple[float, ...] | None = field(default=None, init=False, compare=False)
     _error: Error | None = field(default=None, init=False, compare=False)
@@ -237,7 +238,7 @@ class Release:
         groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
         name, meaning = self.statistic.name, self.statistic.traits.meaning
-        selected = is_selection(self.statistic)
+        selected = is_selection(self.statistic) or self.terms.counts_persons
         return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning, selected)
 
     @property

@@ -1,5 +1,7 @@
 """Statistics of some records of a table: those for which a condition holds, or which have the values that are needed.
 
+The same holds where several rows of each person are kept: a person who is replaced may have had more or fewer of them.
+
 How many records are selected is secret under both neighbour relations, since one record may enter the selection or
 leave it. So a statistic of a selection is drafted as if the number of rows were protected: of noisy sums and a noisy
 count. What one record can move these by under substitution is `inbounds.privacy.forms`' third case.
@@ -175,8 +177,33 @@ def is_selection(statistic: Statistic) -> bool:
 
 
 def terms_of(statistic: Statistic, terms: Terms) -> Terms:
-    """Terms that a statistic is drafted by: without a public number of rows where it is of a selection."""
-    return terms.with_rows(None) if is_selection(statistic) else terms
+    """Terms that a statistic is drafted by: without a public number of rows where it is of a selection, or of several
+    rows of each person."""
+    return terms.with_rows(None) if is_selection(statistic) or terms.counts_persons else terms
+
+
+def check_persons(statistic: Statistic, terms: Terms) -> None:
+    """Refuse a statistic that the rule for persons does not fit."""
+    persons = terms.unit.persons
+    if persons is None:
+        return
+    names = list(dict.fromkeys(column.name for column in statistic.inputs))
+    if persons.fold is not None:
+        for name in names:
+            if name not in persons.fold and name != persons.column:
+                raise ValueError(
+                    f"fold= does not say how the rows of a person are combined in column {name!r}, as in "
+                    f"fold={{{name!r}: 'max'}}"
+                )
+        if persons.column in names:
+            raise ValueError(f"column {persons.column!r} says whose row it is; a folded record does not hold it")
+    elif getattr(plain_statistic(statistic), "sizes", None) is not None:
+        raise ValueError("sizes= cannot be combined with person=: which rows of a person are kept changes the sizes")
+    if persons.groups is not None:
+        name = persons.groups[0]
+        keys = [column for column in list_rules(statistic) if not isinstance(column, Numeric)]
+        if name not in [key.name for key in keys]:
+            raise ValueError(f"groups names {name!r}, which is no column with levels or edges of {statistic.title}")
 
 
 def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
@@ -186,12 +213,13 @@ def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
     record changes the counted cells by what it adds to them, or takes away, or both.
     """
     inner = plain_statistic(statistic)
+    check_persons(statistic, terms)
     if not is_selection(statistic):
-        draft = inner.draft(terms)
+        draft = inner.draft(terms_of(statistic, terms))
         if not isinstance(statistic, Selected):
-            return draft
+            return replace(draft, record=replace(draft.record, terms=terms)) if terms.counts_persons else draft
         requests = tuple(_map_request(one, statistic.complete) for one in draft.requests)
-        return replace(draft, record=replace(draft.record, statistic=statistic), requests=requests)
+        return replace(draft, record=replace(draft.record, statistic=statistic, terms=terms), requests=requests)
     draft = inner.draft(terms_of(statistic, terms))
     where = statistic.expression if isinstance(statistic, Selected) else None
     complete = statistic.complete if isinstance(statistic, Selected) else (lambda rule: rule)

@@ -1,6 +1,7 @@
 """The joint draws of a record: which releases share one, and whether they agree about it."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds.errors import RecordError
 from inbounds.privacy.certificate import CertificateError
+from inbounds.privacy.terms import Terms
 from inbounds.record.group import Group
 from inbounds.tables.request import MOST_ROWS
 
@@ -76,3 +78,12 @@ def check_shared(releases: "Mapping[str, Release]", groups: "list[list[Release]]
             for place, number in zip(release.places, release.noisy, strict=True):
                 if seen.setdefault(place, number) != number:
                     raise RecordError("releases of one draw have different numbers in the same place")
+
+
+def read_key(key: Any, terms: Terms) -> str | None:
+    """The key that decided between rows of a person, where the rule for persons has one."""
+    if terms.unit.persons is None or not terms.unit.persons.keyed:
+        return None
+    if not isinstance(key, str) or re.fullmatch("[0-9a-f]{32}", key) is None:
+        raise RecordError("its key for the rows of persons is not 32 hexadecimal digits")
+    return key

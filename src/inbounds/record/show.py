@@ -113,7 +113,7 @@ def to_text(release: "Release") -> str:
     """A release as text: its values, its cost, its notes."""
     if not release.released:
         return f"{visible(release.title)}: not released"
-    unit = release.unit if release.contributions == 1 else f"{release.unit} with up to {release.contributions} records"
+    unit = release.terms.unit.per_unit
     how = release.bounding if release.derivation.plain else f"{release.bounding}, {release.derivation.text}"
     # Errors that need a simulation are not computed for printing.
     error = str(release.error) if release.has_error else "expected error: see error"

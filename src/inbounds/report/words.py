@@ -40,13 +40,14 @@ ROUNDING = (
 def list_facts(releases: Releases) -> list[tuple[str, str]]:
     """The facts at the top of the report, each with its name."""
     data = releases.terms
-    unit = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records"
+    persons = data.unit.persons
     facts = [
         ("privacy loss, ε", format_figure(float(releases.epsilon))),
-        ("protects", unit),
+        ("protects", data.unit.words),
         ("neighbours", data.neighbours),
     ]
-    facts.append(("rows", f"{data.rows:,}" if data.rows is not None else "protected"))
+    counted = "rows" if persons is None else "persons"
+    facts.append((counted, f"{data.rows:,}" if data.rows is not None else "protected"))
     if releases.left is not None:
         facts.append(("ε left after this release", releases.left))
     if releases.entry is not None:
@@ -164,7 +165,7 @@ def _list_idle(section: Section) -> list[str]:
 def explain_promise(releases: Releases) -> list[str]:
     """Explain what is promised to everybody in the data."""
     data, epsilon = releases.terms, float(releases.epsilon)
-    who = "one record" if data.contributions == 1 else f"a person, up to {data.contributions} records,"
+    who = data.unit.words + ("," if data.unit.name == "person" else "")
     change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
     # Beyond that the number says less than its power.
     odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
@@ -175,7 +176,8 @@ def explain_promise(releases: Releases) -> list[str]:
         "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
     if data.neighbours == "substitute":
-        sentences.append("The number of rows is public and is not protected.")
+        counted = "rows" if data.unit.persons is None else "persons"
+        sentences.append(f"The number of {counted} is public and is not protected.")
     kept = [name for name, release in releases.items() if release.keeps_groups]
     if kept:
         sentences.append(
@@ -201,6 +203,8 @@ def write_symbols(releases: Releases) -> str:
     data = releases.terms
     change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
     rows = "row" if data.contributions == 1 else "rows"
+    if data.unit.persons is not None:
+        rows = f"{'row' if data.contributions == 1 else 'rows'} of one person"
     rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
     parts = " + ".join(_format_exact(one.certificate.epsilon) for one in list(releases.values())[:12])
     more = " + …" if len(releases) > 12 else ""

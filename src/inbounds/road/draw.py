@@ -31,6 +31,12 @@ def entropy_source() -> Entropy:
     return require_system(SYSTEM)
 
 
+def draw_key() -> bytes:
+    """A key that decides between rows of one person, from the system's randomness. It is public and independent of the
+    data."""
+    return entropy_source().take(16)
+
+
 def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     """Release a draft: add noise of the certified law to the exact cells of its requests."""
     exact, certificate = draft.exact(*tables), draft.record.certificate

@@ -4,12 +4,14 @@ Whoever may see the table may see this; nobody else. It never touches a ledger, 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from inbounds.privacy.persons import Persons
 from inbounds.record.draft import Draft
 from inbounds.record.selection import list_met
-from inbounds.road.run import Place, count_exactly, other_size, read_columns
+from inbounds.road.run import Place, columns_of_drafts, count_exactly, other_size, read_columns
+from inbounds.tables.census import Census, take_census
 from inbounds.tables.csv_irregular import Irregular
 from inbounds.tables.engine import count_rows
 from inbounds.tables.places import find_irregular_records
@@ -30,6 +32,7 @@ class Inspection:
     irregular: tuple[tuple[str, Irregular], ...] = ()
     refusal: str | None = None
     charged: bool = False
+    census: Census | None = None
 
 
 def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
@@ -38,23 +41,44 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     The table is opened and counted as for a release, up to where the noise would be drawn. Nothing is charged, drawn or
     written.
     """
-    columns = list(dict.fromkeys(column for draft in drafts.values() for column in draft.columns))
-    rules = list(dict.fromkeys(one for draft in drafts.values() for one in list_met(draft.record.statistic)))
+    columns, terms = list(columns_of_drafts(list(drafts.values()))), next(iter(drafts.values())).terms
+    persons = terms.unit.persons
+    rules = list(dict.fromkeys(one for draft in drafts.values() for one in _list_met(draft)))
     ruled = [rule for rule, _ in rules]
     try:
         frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(ruled), *probes(ruled)])))
         check_types(frame, columns)
     except DataError as error:
         return Inspection(irregular=_find_irregular(data), refusal=str(error))
-    rows, stated = count_rows(frame), next(iter(drafts.values())).terms.rows
+    rows = count_rows(frame)
     strays = tuple(count_strays(frame, rules))
-    if stated not in (None, rows):
-        return Inspection(rows, strays, refusal=str(other_size(stated)))
+    census = None if persons is None else take_census(frame, persons, list_limits(terms.unit.contributions))
+    found = Inspection(rows, strays, census=census)
+    units = rows if census is None else census.persons + (census.missing if persons_of_own(persons) else 0)
+    if terms.rows not in (None, units):
+        return replace(found, refusal=str(other_size(terms)))
     try:
         count_exactly(frame, drafts)
     except DataError as error:
-        return Inspection(rows, strays, refusal=str(error), charged=True)
-    return Inspection(rows, strays)
+        return replace(found, refusal=str(error), charged=True)
+    return found
+
+
+def _list_met(draft: Draft) -> list[Any]:
+    """The rules of the columns that the table has, and when they are met: not those that folding makes."""
+    persons = draft.terms.unit.persons
+    made = frozenset() if persons is None else persons.made
+    return [one for one in list_met(draft.record.statistic) if one[0].name not in made]
+
+
+def list_limits(contributions: int) -> tuple[int, ...]:
+    """Numbers of rows of a person of which a curator may want to know how many rows they leave out."""
+    return tuple(sorted({1, 2, 5, 10, 20, 50, 100, contributions}))
+
+
+def persons_of_own(persons: Persons | None) -> bool:
+    """Whether rows without an id are persons of their own."""
+    return persons is not None and persons.missing == "own"
 
 
 def _find_irregular(data: Any) -> tuple[tuple[str, Irregular], ...]:

@@ -13,21 +13,24 @@ from typing import Any
 from inbounds import ledger as ledgers
 from inbounds.errors import PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
-from inbounds.privacy.terms import Terms
+from inbounds.privacy.terms import Terms, Unit
 from inbounds.record import codec
 from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_terms
 from inbounds.record.group import Group
 from inbounds.record.notes import PUBLIC_SIZE
 from inbounds.record.record import Releases
 from inbounds.record.release import Release
-from inbounds.record.selection import draft_statistic
+from inbounds.record.selection import check_persons, draft_statistic
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.record.statistic import Statistic
-from inbounds.road.draw import draw, take
+from inbounds.road.draw import draw, draw_key, take
 from inbounds.tables.answers import Cells, records
+from inbounds.tables.census import count_persons
 from inbounds.tables.engine import TooManyRows, count_rows, tally
+from inbounds.tables.folding import fold_records
 from inbounds.tables.formats import PLAIN, Format
 from inbounds.tables.names import find_separator, require_names
+from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError
@@ -51,8 +54,12 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     With ``"substitute"`` the number of rows is public: it is counted, or given as ``rows`` and checked. With
     ``"add-remove"`` it is protected, and ``rows`` is refused.
     """
+    if not terms.protects_rows:
+        # Mistakes that do not depend on the number of rows are found before a file is opened.
+        check_persons(statistic, terms)
     frame, terms = open_table(data, statistic, terms, rows)
     draft = draft_statistic(statistic, terms)
+    _warn_of_ids([statistic], terms)
     drafts = {draft.record.title: draft}
     if ledger is None:
         (made,) = count_and_draw(frame, drafts).values()
@@ -61,7 +68,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         raise TypeError("with ledger=, a column of plain values needs a name, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
-        check_columns(frame, draft.columns, terms.rows)
+        check_columns(frame, draft.columns, terms)
         return frame
 
     account = ledgers.find_account(ledger)
@@ -140,26 +147,52 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
     # Of releases that are drawn together only the first is counted and drawn.
     first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
     asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
-    tables = count_exactly(frame, asked)
+    key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
+    tables = count_exactly(frame, asked, key)
     drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
-    return {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    made = {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    return {name: replace(one, key=key.hex()) if _is_keyed(drafts[name]) else one for name, one in made.items()}
 
 
-def count_exactly(frame: Frame, asked: Mapping[str, Draft]) -> dict[str, list[Cells]]:
-    """The exact cells of several drafts, in one pass; `DataError` for a table that one of them refuses."""
-    rows = next(iter(asked.values())).terms.rows
+def _is_keyed(draft: Draft) -> bool:
+    persons = draft.terms.unit.persons
+    return persons is not None and persons.keyed
+
+
+def count_exactly(frame: Frame, asked: Mapping[str, Draft], key: bytes = bytes(16)) -> dict[str, list[Cells]]:
+    """The exact cells of several drafts, in one pass; `DataError` for a table that one of them refuses.
+
+    Of persons that is a pass for each rule for their rows. ``key`` decides between rows of one person.
+    """
+    tables: dict[str, list[Cells]] = {}
+    for unit in dict.fromkeys(draft.terms.unit for draft in asked.values()):
+        own = {name: draft for name, draft in asked.items() if draft.terms.unit == unit}
+        tables |= _count_unit(frame, own, unit, key)
+    return {name: tables[name] for name in asked}
+
+
+def _count_unit(frame: Frame, asked: Mapping[str, Draft], unit: Unit, key: bytes) -> dict[str, list[Cells]]:
+    """The exact cells of drafts that have one unit of privacy."""
+    terms = next(iter(asked.values())).terms
+    # The number of records, where it follows from what is public.
+    rows = None if terms.counts_persons else terms.rows
+    requests = [one for draft in asked.values() for one in draft.requests]
+    keeping = None
+    if unit.persons is not None and unit.persons.fold is not None:
+        frame = fold_records(frame, requests, unit.persons)
+    elif unit.persons is not None:
+        keeping = Keeping(unit.persons, unit.contributions, key)
+    most = MOST_ROWS if unit.persons is not None else rows or MOST_ROWS
     try:
-        counted = iter(
-            tally(frame, [one for draft in asked.values() for one in draft.requests], most=rows or MOST_ROWS)
-        )
+        counted = iter(tally(frame, requests, most=most, keeping=keeping))
     except TooManyRows:
         if rows is None:
             raise
-        raise other_size(rows) from None
+        raise other_size(terms) from None
     tables = {name: [next(counted) for _ in draft.requests] for name, draft in asked.items()}
     for name, draft in asked.items():
         if rows is not None and any(records(cells) != rows for cells in tables[name]):
-            raise other_size(rows)
+            raise other_size(terms)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
         if any(cells.get((i,), (0,))[0] != size for cells in tables[name] for i, size in enumerate(sizes)):
             raise DataError("the groups of the table do not have the sizes given as sizes=")
@@ -178,7 +211,7 @@ def _draw_of(name: str, draft: Draft) -> str | Group:
 
 def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tuple[Frame, Terms]:
     """A table ready to be counted, and the terms with its public size."""
-    columns = statistic.inputs
+    columns = add_columns(statistic.inputs, terms.unit.persons)
     stated = check_rows(rows, terms)
     # The size of a file is what whoever names it sees; a query may have been filtered.
     named = isinstance(data, str | Path)
@@ -189,10 +222,26 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     if stated is None and not hasattr(frame, "shape") and not named:
         warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=4)
         terms = replace(terms, counted=True)
-    size = count_rows(frame) if stated is None or hasattr(frame, "shape") else stated
+    size = _count_units(frame, terms) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
-        raise other_size(stated)
+        raise other_size(terms.with_rows(stated))
     return frame, size_terms(statistic, terms, size)
+
+
+def _count_units(frame: Frame, terms: Terms) -> int:
+    """The number that is public under substitution: of rows, or of persons."""
+    persons = terms.unit.persons
+    return count_rows(frame) if persons is None else count_persons(frame, persons)
+
+
+def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
+    persons = terms.unit.persons
+    names = {column.name for statistic in statistics for column in statistic.inputs}
+    if persons is not None and persons.column in names:
+        warnings.warn(
+            f"column {persons.column!r} says whose row it is, and is counted as well: its levels or bounds are public",
+            stacklevel=4,
+        )
 
 
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
@@ -202,22 +251,30 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     another type, another number of rows than given. This spends nothing: with ``neighbours="substitute"`` the number of
     rows is public, and with ``"add-remove"`` it is not looked at.
     """
-    columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
+    columns, terms = columns_of_drafts(drafts), drafts[0].terms
+    _warn_of_ids([draft.record.statistic for draft in drafts], terms)
     frame = read_columns(data, columns)
-    check_columns(frame, columns, drafts[0].terms.rows)
+    check_columns(frame, columns, terms)
     return frame
 
 
-def check_columns(frame: Frame, columns: Sequence[Column], rows: int | None) -> None:
+def columns_of_drafts(drafts: Sequence[Draft]) -> tuple[Column, ...]:
+    """All columns that drafts read, each once, those of their rules for persons included."""
+    read = (add_columns(draft.columns, draft.terms.unit.persons) for draft in drafts)
+    return tuple(dict.fromkeys(column for columns in read for column in columns))
+
+
+def check_columns(frame: Frame, columns: Sequence[Column], terms: Terms) -> None:
     """Refuse a table that does not have the types and the public number of rows that were given."""
-    check_types(frame, columns)
-    if rows is None:
+    made = set() if terms.unit.persons is None else terms.unit.persons.made
+    check_types(frame, [column for column in columns if column.name not in made])
+    if terms.rows is None:
         return
-    size = count_rows(frame)
+    size = _count_units(frame, terms)
     if not size:
-        raise DataError(f"the table has no rows, but rows={rows} was given; is it the right file?")
-    if size != rows:
-        raise other_size(rows)
+        raise DataError(f"the table has no rows, but rows={terms.rows} was given; is it the right file?")
+    if size != terms.rows:
+        raise other_size(terms)
 
 
 def read_columns(data: Any, columns: Sequence[Column]) -> Frame:
@@ -247,11 +304,12 @@ def _kind(dtype: Any) -> str:
     return "boolean" if str(dtype) == "Boolean" else "text"
 
 
-def other_size(stated: int) -> DataError:
-    """The error for a table whose number of rows is not the one that was given."""
+def other_size(terms: Terms) -> DataError:
+    """The error for a table whose number of rows, or of persons, is not the one that was given."""
+    counted = "rows" if terms.unit.persons is None else "persons"
     return DataError(
-        f"rows={stated} was given, but the table has another number of rows; correct it, hand over the whole table "
-        "with where= if it was filtered, or protect the number with neighbours='add-remove'"
+        f"rows={terms.rows} was given, but the table has another number of {counted}; correct it, hand over the whole "
+        "table with where= if it was filtered, or protect the number with neighbours='add-remove'"
     )
 
 

@@ -14,7 +14,7 @@ from inbounds.privacy.certified import Bound, norm_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group, register_drafter
-from inbounds.record.selection import is_selection
+from inbounds.record.selection import check_persons, terms_of
 from inbounds.record.statistic import Statistic
 from inbounds.statistics.base import quantise
 from inbounds.statistics.drafts import make_draft
@@ -34,8 +34,9 @@ _MOST_NUMBERS = 1000
 def offer(statistic: Statistic, terms: Terms) -> Share | None:
     """The share of a statistic in a joint draw. None if it has to be drawn alone."""
     share: Callable[[Terms], Share | None] | None = getattr(statistic, "share", None)
-    if share is None or terms.rows is None or terms.bounding == "truncated" or is_selection(statistic):
+    if share is None or terms.bounding == "truncated" or terms_of(statistic, terms).rows is None:
         return None
+    check_persons(statistic, terms)
     return share(terms) if statistic.numbers(terms) <= _MOST_NUMBERS else None
 
 

@@ -86,14 +86,14 @@ def _to_utc(frame: "Frame", names: Sequence[str]) -> "Frame":
 
 
 def _tell_postgres(value: Any) -> Any:
-    return _function("date_part", "epoch", value, kinds=("string", value.type()), result="float64")
+    return call("date_part", "epoch", value, kinds=("string", value.type()), result="float64")
 
 
 def _tell_duckdb(value: Any) -> Any:
     import ibis
 
-    micros = _function("epoch_us", value, kinds=(value.type(),), result="int64")
-    finite = _function("isfinite", value, kinds=(value.type(),), result="boolean")
+    micros = call("epoch_us", value, kinds=(value.type(),), result="int64")
+    finite = call("isfinite", value, kinds=(value.type(),), result="boolean")
     return ibis.ifelse(finite, micros.cast("float64") / 1_000_000.0, ibis.null("float64"))
 
 
@@ -132,11 +132,11 @@ def _ibis(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepar
     native = frame.to_native()
     backend = native.get_backend().name
     if backend == "duckdb":
-        made = {name: _function("hex", native[name].cast("string")) for name in text}
+        made = {name: call("hex", native[name].cast("string")) for name in text}
     elif backend == "postgres":
         if text:
             _require_encoding(native.get_backend())
-        made = {name: _hexadecimal(native[name]) for name in text}
+        made = {name: write_hexadecimal(native[name]) for name in text}
         made |= {name: _moderate(native[name]) for name in numbers}
     else:
         return Prepared(frame, "collated")
@@ -149,7 +149,7 @@ def _require_encoding(backend: Any) -> None:
         raise DataError("the database's encoding is neither UTF8 nor LATIN1: text in it cannot be compared reliably")
 
 
-def _function(name: str, *arguments: Any, kinds: Sequence[Any] = (), result: str = "string") -> Any:
+def call(name: str, *arguments: Any, kinds: Sequence[Any] = (), result: str = "string") -> Any:
     """A function of the database, which Ibis does not know; of text, unless ``kinds`` are given."""
     import ibis
     from ibis.expr import datatypes
@@ -160,12 +160,12 @@ def _function(name: str, *arguments: Any, kinds: Sequence[Any] = (), result: str
     return ibis.udf.scalar.builtin(body, name=name, signature=signature)(*arguments)
 
 
-def _hexadecimal(value: Any) -> Any:
+def write_hexadecimal(value: Any) -> Any:
     """PostgreSQL: `format` makes text of enumerations and of citext as well."""
     import ibis
 
     # Concatenated, a padded char(n) loses its padding.
-    written = _function("encode", _function("convert_to", _function("format", "%s", value + ""), "UTF8"), "hex")
+    written = call("encode", call("convert_to", call("format", "%s", value + ""), "UTF8"), "hex")
     return ibis.ifelse(value.isnull(), ibis.null("string"), written.upper())
 
 

@@ -11,7 +11,6 @@ to r = ⌊k_i (k_j / M_j) + ½⌋: a product is a number like any other, and is 
 eighth for four roundings of a number below 2^48 to double precision.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from inbounds.errors import TooManyRows as TooManyRows
-from inbounds.tables import rules
+from inbounds.tables import persons, rules
 from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
-from inbounds.tables.arithmetic import floor
+from inbounds.tables.arithmetic import floor, zero_one
 from inbounds.tables.dialects import prepare
+from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
 from inbounds.tables.sources import Frame, check_types, guard, is_told
@@ -36,13 +36,16 @@ def count_rows(frame: Frame) -> int:
     """Number of rows."""
     import narwhals as nw
 
-    return int(_collect(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
+    return int(collect(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
 
 
-def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -> list[Cells]:
+def tally(
+    frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS, keeping: persons.Keeping | None = None
+) -> list[Cells]:
     """claim:tally. Exact counts and sums for a whole set of requests, in one pass over the table.
 
-    ``most`` is a public limit on the rows; a table with more is refused. Cells without records are left out.
+    ``most`` is a public limit on the rows; a table with more is refused. Cells without records are left out. With
+    ``keeping`` only some rows of each person are counted, the same for all requests.
 
     Formal guarantees
     -----------------
@@ -53,23 +56,28 @@ def tally(frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS) -
     import narwhals as nw
 
     columns = list(dict.fromkeys(column for request in requests for column in request.columns))
-    check_types(frame, columns)
+    check_types(frame, columns if keeping is None else [*columns, *keeping.columns])
     polars = frame.implementation.is_polars()
     at_most = min(most, max(len(frame), 1)) if isinstance(frame, nw.DataFrame) else most
     # Polars runs several queries over a table in memory at once; elsewhere one query is one pass.
     queries = (
         list(requests)
         if polars and isinstance(frame, nw.DataFrame)
-        else _merge(requests, _MOST_DASK_KEYS if frame.implementation.is_dask() else _MOST_KEYS)
+        else merge(requests, MOST_DASK_KEYS if frame.implementation.is_dask() else MOST_KEYS)
     )
     made = frame.implementation
     integers = polars or made.is_duckdb() or made.is_pyspark() or made.is_pyspark_connect()
     plans = [Plan(query, at_most, integers=integers) for query in queries]
-    answers = _collect(lambda: [plan.query(frame.lazy() if polars else frame) for plan in plans])
+    table = frame.lazy() if polars else frame
+    if keeping is None:
+        answers = collect(lambda: [plan.query(table) for plan in plans])
+    else:
+        whole = Plan(union(requests), at_most)
+        answers = collect(lambda: whole.query_kept(table, keeping, plans))
     results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
     if any(records(result) > most for result in results):
         raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
-    return [_answer(queries, results, request) for request in requests]
+    return [answer_part(queries, results, request) for request in requests]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +127,68 @@ class Plan:
         """The table reduced to one row for each cell, by sums alone."""
         import narwhals as nw
 
-        request = self.request
-        if not request.columns:
+        if not self.request.columns:
             return frame.select(nw.len().alias("one"))
+        return self._count(*self._records(frame))
+
+    def query_kept(self, frame: Frame, keeping: persons.Keeping, plans: Sequence["Plan"]) -> list[Frame]:
+        """The tables of parts of this request, of the rows that are kept of each person.
+
+        Which rows these are follows from all that this request counts, so that they are the same for its parts.
+        """
+        import narwhals as nw
+
+        types = frame.collect_schema()
+        frame, levels, text = self._records(frame, keeping.columns)
+        ids = types[source_name(keeping.columns[0], types)]
+        keeping = replace(keeping, written=text == "hexadecimal" and _is_text(ids))
+        for name, key, dtype in levels:
+            if frame.implementation.is_polars() and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
+                frame = rules.place_levels(frame, name, key)
+                continue
+            write = to_hexadecimal if text == "hexadecimal" and _is_text(dtype) and key.formula is None else str
+            number = rules.label(key, nw.col(name), dtype) if dtype.is_numeric() else None
+            number = persons.number_levels(key, nw.col(name), write) if number is None else number
+            frame = frame.with_columns(**{name: number.cast(nw.Float64)})
+        # A value that is missing, where that is refused, is counted as well.
+        gone = {f"z{i}": zero_one(nw.col(f"c{i}").is_null()) for i in self.refusing}
+        frame = frame.with_columns(**gone) if gone else frame
+        sums, keys = self.request.sums, self.request.by
+        integers = [persons.Integer(f"k{i}", 0, one.count) for i, one in enumerate(sums)]
+        integers += [persons.Integer(f"z{i}", 0, 1) for i in self.refusing]
+        cells = {key: persons.range_of(key, f"g{i}") for i, key in enumerate(keys)}
+        kept = persons.keep(frame, keeping, [*integers, *cells.values()], self._capped(keeping, cells))
+        found = []
+        for plan in plans:
+            request = plan.request
+            if not request.columns:
+                found.append(kept.select(nw.len().alias("one")))
+                continue
+            own = {f"{x}{i}": f"{x}{sums.index(one)}" for i, one in enumerate(request.sums) for x in "ck"}
+            own |= {f"g{i}": f"g{keys.index(key)}" for i, key in enumerate(request.by)}
+            found.append(plan._count(kept.select(**{name: nw.col(source) for name, source in own.items()}), [], ""))
+        return found
+
+    def _capped(self, keeping: persons.Keeping, cells: Mapping[Any, persons.Integer]) -> persons.Integer | None:
+        """The column of which a person is in a few groups only."""
+        if keeping.persons.groups is None:
+            return None
+        name = keeping.persons.groups[0]
+        return next(cells[key] for key in cells if not isinstance(key, Condition) and key.name == name)
+
+    def _records(
+        self, frame: Frame, others: Sequence[Operand] = ()
+    ) -> tuple[Frame, list[tuple[str, Levels, Any]], str]:
+        """Each record as its own integers, but for levels, which are still to be told; and how text is compared.
+
+        ``others`` are the columns of the rule for persons, which are not counted.
+        """
+        import narwhals as nw
+
+        request = self.request
         polars = frame.implementation.is_polars()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
-        frame, types, text = self._prepare(frame)
+        frame, types, text = self._prepare(frame, others)
         values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
         # An expression reads its columns many times: they are prepared once.
         operands = {column: f"o{i}" for i, column in enumerate(request.columns) if isinstance(column, Operand)}
@@ -134,6 +198,7 @@ class Plan:
         frame = frame.select(
             **{f"c{i}": values.numbers(one.column) for i, one in sums},
             **{f"g{i}": values.keys(key) for i, key in keys if not _is_presence(key)},
+            **{name: values.operand(one) for name, one in zip((persons.ID, persons.AT), others, strict=False)},
         )
         levels = [(f"g{i}", key, values.type_of(key)) for i, key in keys if isinstance(key, Levels)]
         made = {
@@ -150,7 +215,15 @@ class Plan:
             told = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
             made |= told
             levels = [one for one in levels if one[0] not in told]
-        frame, terms = self._terms(self._with_shares(frame.with_columns(**made) if made else frame))
+        return frame.with_columns(**made) if made else frame, levels, text
+
+    def _count(self, frame: Frame, levels: Sequence[tuple[str, Levels, Any]], text: str) -> Frame:
+        """Records reduced to one row for each cell."""
+        import narwhals as nw
+
+        polars = frame.implementation.is_polars()
+        keys = list(enumerate(self.request.by))
+        frame, terms = self._terms(self._with_shares(frame))
         # Rows, and how many of them hold a value where a missing one would be refused.
         counts = [nw.len().alias("one"), *(nw.col(f"c{i}").count().alias(f"m{i}") for i in self.refusing)]
         if not keys:
@@ -173,11 +246,12 @@ class Plan:
         totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
         return frame.group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
 
-    def _prepare(self, frame: Frame) -> tuple[Frame, Any, str]:
+    def _prepare(self, frame: Frame, others: Sequence[Operand] = ()) -> tuple[Frame, Any, str]:
         """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
         types = frame.collect_schema()
-        columns = [(column, source_name(column, types)) for column in self.request.columns]
+        columns = [(column, source_name(column, types)) for column in (*self.request.columns, *others)]
         numbers = [name for column, name in columns if kind_of(column) == "number"]
+        numbers += [name for column, name in columns if kind_of(column) == "order" and types[name].is_numeric()]
         text = [name for column, name in columns if _holds_text(column) and _is_text(types[name])]
         instants = dict.fromkeys(name for column, name in columns if is_told(column, types[name]))
         numbers = [name for name in dict.fromkeys(numbers) if name in types]
@@ -269,7 +343,7 @@ def _is_presence(key: Any) -> bool:
 
 
 def _holds_text(column: Column) -> bool:
-    return isinstance(column, Levels) or (isinstance(column, Operand) and column.kind in ("text", "any"))
+    return isinstance(column, Levels) or (isinstance(column, Operand) and column.kind in ("text", "any", "id"))
 
 
 def _divide(
@@ -292,7 +366,7 @@ def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
     return (pair.second, pair.first) if swap else (pair.first, pair.second)
 
 
-def _collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
+def collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
     """The answer to each query, a small table."""
     import narwhals as nw
 
@@ -307,58 +381,3 @@ def _collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
         return [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
 
     return guard(run)
-
-
-# More cells than this are counted in passes of their own.
-_MOST_CELLS = 1 << 16
-
-
-# Keys of one pass: Dask fails to group by ten.
-_MOST_KEYS, _MOST_DASK_KEYS = 50, 6
-
-
-def _merge(requests: Sequence[Request], most_keys: int = _MOST_KEYS) -> list[Request]:
-    """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
-    passes: list[list[Request]] = []
-    for request in requests:
-        room = next((one for one in passes if _fit([*one, request], most_keys)), None)
-        if room is None:
-            passes.append([request])
-        else:
-            room.append(request)
-    return [_union(one) for one in passes]
-
-
-def _fit(requests: Sequence[Request], most_keys: int) -> bool:
-    """Whether requests can be counted in one pass: with not too many cells, nor keys."""
-    keys = dict.fromkeys(key for request in requests for key in request.by)
-    return len(keys) <= most_keys and math.prod(key.cells for key in keys) <= _MOST_CELLS
-
-
-def _union(requests: Sequence[Request]) -> Request:
-    if len(requests) == 1:
-        return requests[0]
-    keys = tuple(dict.fromkeys(key for request in requests for key in request.by))
-    sums = tuple(dict.fromkeys(quantised for request in requests for quantised in request.sums))
-    return Request(keys, sums, some=tuple(dict.fromkeys(pair for request in requests for pair in request.pairs)))
-
-
-def _holds(whole: Request, part: Request) -> bool:
-    return all(set(b) <= set(a) for a, b in ((whole.by, part.by), (whole.sums, part.sums), (whole.pairs, part.pairs)))
-
-
-def _answer(queries: Sequence[Request], results: Sequence[Cells], request: Request) -> Cells:
-    """A request's own answer, out of what was asked: margins are added up."""
-    if request in queries:
-        return results[queries.index(request)]
-    whole, cells = next((w, c) for w, c in zip(queries, results, strict=True) if _holds(w, request))
-    keys = [whole.by.index(key) for key in request.by]
-    sums = [whole.sums.index(quantised) for quantised in request.sums]
-    number = {pair: i for i, pair in enumerate(whole.pairs)}
-    pairs = [number[pair] for pair in request.pairs]
-    result: dict[tuple[int, ...], Cell] = {}
-    for place, (count, all_sums, all_pairs) in cells.items():
-        margin = tuple(place[i] for i in keys)
-        cell = count, tuple(all_sums[i] for i in sums), tuple(all_pairs[i] for i in pairs)
-        result[margin] = add_cells(result[margin], cell) if margin in result else cell
-    return result

@@ -71,7 +71,7 @@ def _common(column: Column, types: set[str]) -> str | None:
         return None
     if not found:
         kind = kind_of(column)
-        return "number" if kind == "integer" else kind
+        return {"integer": "number", "order": "number", "id": "text"}.get(kind, kind)
     if found == {"Boolean"}:
         return "boolean"
     for kind, starts in (("number", _NUMBERS), ("text", _TEXTS)):

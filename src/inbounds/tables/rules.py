@@ -176,6 +176,14 @@ class Values:
             return value.cast(nw.String)
         if column.kind == "any":
             return value.cast(nw.Float64).fill_nan(None) if dtype.is_float() else value
+        if column.kind == "order":
+            return _as_seconds(name, dtype, None) if isinstance(dtype, nw.Date | nw.Datetime) else number(name, dtype)
+        if column.kind == "id":
+            if dtype.is_float():
+                # -0 is 0 to some engines alone.
+                return value.cast(nw.Float64).fill_nan(None) + 0.0
+            plain = dtype.is_numeric() or dtype == nw.Boolean or isinstance(dtype, nw.Date | nw.Datetime)
+            return value if plain else value.cast(nw.String)
         if dtype == nw.Boolean:
             return value
         # Booleans that came as words.

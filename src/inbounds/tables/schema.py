@@ -11,7 +11,7 @@ A refusal names the column and the rule. It does not say which record it was, ho
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -169,10 +169,10 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A column as an expression reads it: numbers, text, truth values or times, with missing values where it has
-    others."""
+    others. Or as the rule for persons reads it: as an id, which is only compared, or as what rows are ordered by."""
 
     name: str
-    kind: "Kind"
+    kind: 'Kind | Literal["id", "order"]'
     # Of times: the zone by whose clock instants are told.
     zone: str | None = None
 

@@ -160,7 +160,8 @@ def _series(values: Any, column: Column) -> "pl.Series":
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
         return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
-    if isinstance(values, np.ndarray) and values.dtype.kind in ("mV" if kind_of(column) == "time" else "mMV"):
+    timed = kind_of(column) in ("time", "id", "order")
+    if isinstance(values, np.ndarray) and values.dtype.kind in ("mV" if timed else "mMV"):
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
@@ -310,4 +311,7 @@ def _fits_operand(column: Operand, dtype: Any) -> bool:
         return dtype in (nw.String, nw.Categorical, nw.Enum)
     if column.kind == "time":
         return isinstance(dtype, nw.Date | nw.Datetime)
+    if column.kind in ("id", "order"):
+        known = dtype.is_numeric() or dtype == nw.Boolean or isinstance(dtype, nw.Date | nw.Datetime)
+        return known or (column.kind == "id" and dtype in (nw.String, nw.Categorical, nw.Enum, nw.Unknown))
     return column.kind == "any" or dtype == nw.Boolean or (column.kind == "number" and bool(dtype.is_numeric()))

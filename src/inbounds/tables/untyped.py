@@ -28,8 +28,10 @@ import math
 import numbers
 import re
 from collections.abc import Container, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from uuid import UUID
 
 import numpy as np
 
@@ -39,7 +41,7 @@ from inbounds.tables.untyped_times import SPACES, fit_times, text_as_time, to_se
 if TYPE_CHECKING:
     import polars as pl
 
-Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "time"]
+Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "time", "id", "order"]
 # A number that is no level: those are whole.
 _NO_NUMBER = 0.5
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -75,7 +77,7 @@ def polars_type(column: Column) -> Any:
     """The type of a column that has none of its own. Booleans are words, so that there are others than two."""
     import polars as pl
 
-    return pl.Float64 if kind_of(column) in ("number", "integer", "time") else pl.String
+    return pl.Float64 if kind_of(column) in ("number", "integer", "time", "order") else pl.String
 
 
 def wrong_type(column: Column) -> DataError:
@@ -86,6 +88,10 @@ def wrong_type(column: Column) -> DataError:
             f"column {column.name!r} must hold {kind}, as its levels are; convert it, or give other levels"
         )
     if isinstance(column, Operand):
+        if column.kind == "id":
+            return DataError(f"column {column.name!r} must hold text, numbers, dates or times, as ids of persons do")
+        if column.kind == "order":
+            return DataError(f"column {column.name!r} must hold numbers, dates or times, as rows are ordered by it")
         kind = {"text": "text", "number": "numbers", "boolean": "booleans", "time": "dates or times"}[column.kind]
         return DataError(f"column {column.name!r} must hold {kind}, as it is used in an expression; convert it first")
     if column.clock is not None:
@@ -108,6 +114,8 @@ def fit(series: "pl.Series", column: Column) -> "pl.Series":
     if kind == "time":
         times = fit_times(series, column.zone)  # type: ignore[union-attr]
         return from_objects(series.to_list(), column) if times is None else times
+    if kind in ("id", "order"):
+        return _fit_persons(series, column)
     if series.dtype == pl.String:
         made = text_as(value, column, blank=False)
     elif series.dtype == pl.Boolean:
@@ -127,17 +135,38 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
 
     text = pl.when(text != "").then(text) if blank else text
     kind = kind_of(column)
-    if kind == "text":
+    if kind in ("text", "id"):
         return text
     if kind == "time":
         return text_as_time(text, column.zone)  # type: ignore[union-attr]
     trimmed = text.str.strip_chars(SPACES)
+    if kind == "order":
+        return pl.coalesce(trimmed.cast(pl.Float64, strict=False).fill_nan(None), text_as_time(text, None))
     truth = pl.when(trimmed.is_in(_TRUE)).then(pl.lit(1.0)).when(trimmed.is_in(_FALSE)).then(pl.lit(0.0))
     number = truth.otherwise(trimmed.cast(pl.Float64, strict=False).fill_nan(None))
     if kind == "number":
         return number
     no_level = number.is_null() & trimmed.is_not_null() & ~trimmed.str.to_lowercase().is_in(_NOTHING)
     return _numbers_as(pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number), kind)
+
+
+def _fit_persons(series: "pl.Series", column: Column) -> "pl.Series":
+    """Ids, and what rows are ordered by. Numbers are doubles, by whatever way they come: two ids may become one by it,
+    which keeps fewer rows and not more. Ids are text, since whether they come as such is for one record to decide."""
+    import polars as pl
+
+    if series.dtype.is_numeric():
+        made = series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
+        if kind_of(column) == "order":
+            return made
+        return made.to_frame().select(_numbers_as(pl.col(made.name), "id").alias(made.name)).to_series()
+    if series.dtype == pl.String:
+        text = text_as(pl.col(series.name), column, blank=False)
+        return series.to_frame().select(text.alias(series.name)).to_series()
+    if series.dtype in (pl.Date, pl.Datetime) and kind_of(column) == "order":
+        times = fit_times(series, None)
+        return from_objects(series.to_list(), column) if times is None else times
+    return from_objects(series.to_list(), column)
 
 
 def _booleans_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
@@ -167,7 +196,8 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
     import polars as pl
 
     _require_short_numbers(column)
-    convert: Any = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}.get(
+    kinds = {"number": _number, "integer": _integer, "boolean": _boolean, "text": _text}
+    convert: Any = (kinds | {"id": _identity, "order": _rank}).get(
         kind_of(column),
         lambda value: to_seconds(value, column.zone),  # type: ignore[union-attr]
     )
@@ -257,6 +287,21 @@ def _text(value: Any) -> Any:
     if number is None:
         return _NO_LEVEL
     return str(int(number)) if abs(number) < _WHOLE and number == int(number) else _write_double(number)
+
+
+def _identity(value: Any) -> Any:
+    """An id as text: as a level of text would be, and dates and times in the form of ISO 8601."""
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, date | UUID):
+        return str(value)
+    return _text(value)
+
+
+def _rank(value: Any) -> float | None:
+    """A number, or a date or time in seconds."""
+    number = _number(value)
+    return to_seconds(value, None) if number is None else number
 
 
 def _write_double(number: float) -> str:

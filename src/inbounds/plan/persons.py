@@ -1,0 +1,62 @@
+"""The rule for persons of a plan: its mistakes, and the keywords of its releases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from inbounds.plan.mistakes import suggest_column
+from inbounds.plan.model import Column, Data, Item
+
+
+def person_keywords(data: Data, item: Item) -> dict[str, Any]:
+    """The keywords of the rule for persons of a release."""
+    if data.person is None:
+        given = {"keep": None if data.keep == "random" else data.keep, "order": data.order, "groups": data.groups}
+        own = None if data.person_missing == "skip" else data.person_missing
+        return given | {"person_missing": own, "fold": item.fold or data.fold}
+    fold = item.fold or data.fold
+    if fold is None:
+        order = data.order if data.keep != "random" else None
+        return {
+            "person": data.person,
+            "keep": data.keep,
+            "order": order,
+            "groups": data.groups,
+            "person_missing": data.person_missing,
+        }
+    # A record of all rows: what is kept of them is for other releases.
+    order = data.order if set(fold.values()) & {"first", "last"} else None
+    made = {"person": data.person, "order": order, "person_missing": data.person_missing, "fold": dict(fold)}
+    return made | {"contributions": 1}
+
+
+def list_rule(data: Data) -> tuple[Any, ...]:
+    """All that the rule for persons depends on."""
+    return data.person, data.keep, data.order, data.groups, data.person_missing, data.fold
+
+
+def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str, Column]) -> Iterator[str]:
+    """What is wrong with the rule for persons, as far as it can be said without a release."""
+    if data.rows_per_person is not None:
+        for key, share in data.rows_per_person.items():
+            if not (key.isascii() and key.isdigit() and int(key) >= 1) or share < 0:
+                yield "data.rows_per_person: must be shares by whole numbers of rows, as in { 1 = 0.6, 5 = 0.4 }"
+                break
+        if not sum(data.rows_per_person.values()) > 0:
+            yield "data.rows_per_person: must have a share above 0"
+    if data.fold is not None and data.contributions != 1:
+        yield "data.contributions: cannot be combined with fold, which makes one record of all rows of a person"
+    if data.expected_rows is not None and data.contributions > data.expected_rows:
+        yield "data.contributions: must not exceed expected_rows, the rows of all persons together"
+    if data.order is not None and data.keep == "random":
+        folds = [fold for fold in (data.fold, *(item.fold for item in items)) if fold is not None]
+        if not any({"first", "last"} & set(fold.values()) for fold in folds):
+            yield "data.order: is for keep = 'first', keep = 'last' or a fold by 'first' or 'last'"
+    places = [("data.fold", data.fold), *((f"release.{item.name}.fold", item.fold) for item in items)]
+    for where, fold in places:
+        for name in fold or {}:
+            if name not in columns:
+                yield f"{where}: columns.{name}: no such column{suggest_column(name, columns)}"
+    if data.groups is not None:
+        for name in data.groups:
+            if name not in columns:
+                yield f"data.groups: columns.{name}: no such column{suggest_column(name, columns)}"

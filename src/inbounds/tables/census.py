@@ -1,0 +1,72 @@
+"""How many persons a table has, and how many rows they have: public under substitution, or for the curator alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from inbounds.privacy.persons import Persons
+from inbounds.tables.arithmetic import zero_one
+from inbounds.tables.dialects import prepare
+from inbounds.tables.engine import collect
+from inbounds.tables.persons import ID, list_columns
+from inbounds.tables.rules import Values
+from inbounds.tables.sources import Frame, check_types
+from inbounds.tables.untyped import source_name
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Exact numbers of a table: as confidential as the table itself.
+
+    ``left_out`` has, for each number of rows of a person that may be kept, how many rows of persons are not.
+    """
+
+    persons: int
+    rows: int
+    missing: int
+    left_out: tuple[tuple[int, int], ...] = ()
+
+
+def count_persons(frame: Frame, persons: Persons) -> int:
+    """Number of persons: of different ids, and of rows without one where each is a person of its own."""
+    import narwhals as nw
+
+    table = _ids(frame, persons)
+    owned = table.filter(~nw.col(ID).is_null()).unique().select(nw.len().alias("n"))
+    alone = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
+    found = collect(lambda: [owned, alone] if persons.missing == "own" else [owned])
+    return sum(int(one["n"][0]) for one in found)
+
+
+def take_census(frame: Frame, persons: Persons, limits: Sequence[int]) -> Census:
+    """How many persons and rows there are, and how many rows are left out where a person keeps so many."""
+    import narwhals as nw
+
+    table = _ids(frame, persons).with_columns(one=nw.lit(1.0))
+    each = table.filter(~nw.col(ID).is_null()).group_by(ID).agg(nw.col("one").sum())
+    above = {f"k{k}": (nw.col("one") - float(k)) * zero_one(nw.col("one") > float(k)) for k in limits}
+    made = each.with_columns(**above).select(
+        nw.len().alias("persons"), nw.col("one").sum().alias("rows"), *(nw.col(name).sum() for name in above)
+    )
+    alone = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
+    found, missing = collect(lambda: [made, alone])
+
+    def read(column: Any) -> int:
+        return int(column[0] or 0)
+
+    left = tuple((k, read(found[f"k{k}"])) for k in limits)
+    return Census(read(found["persons"]), read(found["rows"]), read(missing["n"]), left)
+
+
+def _ids(frame: Frame, persons: Persons) -> Any:
+    """The ids of all rows, comparable by their values."""
+    import narwhals as nw
+
+    (column, *_) = list_columns(persons)
+    check_types(frame, [column])
+    types = frame.collect_schema()
+    name = source_name(column, types)
+    text = [name] if types[name] in (nw.String, nw.Categorical, nw.Enum) else []
+    made = prepare(frame, text, []).frame
+    made = made.lazy() if made.implementation.is_polars() else made
+    return made.select(**{ID: Values(types).operand(column)})

@@ -1,0 +1,78 @@
+"""What is kept of persons, and what their rows are folded into, is the same wherever a table lives."""
+
+from datetime import date
+from fractions import Fraction
+
+import polars as pl
+import pytest
+
+from inbounds.privacy.persons import Persons
+from inbounds.tables.engine import Request, tally
+from inbounds.tables.folding import fold_records
+from inbounds.tables.persons import add_columns
+from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
+from inbounds.tables.sources import read
+from tests.engines import places
+from tests.engines.test_same_integers import made
+from tests.tables.panel import REGION, Y, kept_by_hand, panel
+from tests.tables.test_persons import CASES, INTEGERS, REQUESTS, count
+
+S = quantise_column(Numeric.of("x", (0, 30), integer=True), resolution=1)
+FOLD = {"n": "count", "x": "sum", "y": "mean", "kind": "any", "region": "first", "number": "max"}
+FOLDED = [
+    Request((), (S, Y), True),
+    Request((REGION, Levels("kind", (0, 1)), Edges.of("n", [1, 2, 5, 100]))),
+    Request((), (quantise_column(Numeric.of("number", (0, 10**16), missing=0), resolution=10**6),)),
+]
+SLOW = ("Spark", "Dask, two workers", "SQLFrame on DuckDB")
+
+
+@pytest.mark.claim("kept")
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_the_same_rows_are_kept_on_every_engine(engine):
+    table = panel()
+    frame = made(engine, table.sample(fraction=1, shuffle=True, seed=2), 3)
+    for case in ("own", "last", "groups") if engine in SLOW else CASES:
+        rule, how = CASES[case]
+        kept = kept_by_hand(table, rule, INTEGERS, **how, untyped=engine == "pandas")
+        columns = [column for request in REQUESTS for column in request.columns]
+        assert count(frame, rule) == tally(read(kept, columns), REQUESTS), case
+
+
+def fold_by_hand(table, own):
+    """One record for each person, in Python."""
+    people, alone = {}, 0
+    for row in table.iter_rows(named=True):
+        alone += row["text"] is None
+        people.setdefault(row["text"] or alone, []).append(row)
+    records = []
+    for who, rows in people.items():
+        if isinstance(who, int) and not own:
+            continue
+        first = min((row["visit"] is None, row["visit"] or date.max) for row in rows)
+        there = [row for row in rows if (row["visit"] is None, row["visit"] or date.max) == first]
+        levels = ["nsew".find(row["region"]) % 5 for row in there]
+        numbers = [row["number"] for row in rows if row["number"] is not None]
+        records.append(
+            {
+                "n": float(len(rows)),
+                "x": sum(row["x"] for row in rows),
+                "y": float(Fraction(sum(row["y"] for row in rows), len(rows))),
+                "kind": float(any(row["kind"] for row in rows)),
+                "region": "nsewq"[min(levels)],
+                "number": float(max(numbers)) if numbers else None,
+            }
+        )
+    return pl.DataFrame(records)
+
+
+@pytest.mark.claim("folded")
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_rows_are_folded_to_the_same_records_on_every_engine(engine):
+    table = panel()
+    frame = made(engine, table.sample(fraction=1, shuffle=True, seed=2), 3)
+    columns = [column for request in FOLDED for column in request.columns]
+    for own in (True,) if engine in SLOW else (False, True):
+        rule = Persons.of("text", order="visit", person_missing="own" if own else "skip", fold=FOLD)
+        found = tally(fold_records(read(frame, add_columns(columns, rule)), FOLDED, rule), FOLDED)
+        assert found == tally(read(fold_by_hand(table, own), columns), FOLDED), own
