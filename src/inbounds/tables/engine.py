@@ -237,7 +237,7 @@ class Plan:
         joins = polars or frame.implementation.is_duckdb()
         for name, key, dtype in levels:
             if joins and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
-                frame = rules.place_levels(frame, name, key, values.write)
+                frame = rules.place_levels(frame, name, key, to_hexadecimal if text == "hexadecimal" else str)
                 continue
             hexadecimal = text == "hexadecimal" and _is_text(dtype) and key.formula is None
             named = name.replace("g", "h") if hexadecimal else name
