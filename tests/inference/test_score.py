@@ -1,6 +1,7 @@
 """Intervals of means from noisy moments, and of variances for every law: they cover, and controls do not."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import scipy
 from scipy import stats
 
 import inbounds as ib
-from inbounds.inference import bounded, score
+from inbounds.inference import bounded, posterior, score, unbiased
 from inbounds.inference.laws import Laplace
 from inbounds.inference.means import list_noisy
 from inbounds.inference.score import Noisy
@@ -193,3 +194,12 @@ def test_simultaneous_intervals_share_what_may_be_missed():
     assert (together.level, together.simultaneous) == (0.9, True)
     assert "all together" in str(together)
     assert "not all together" in str(each)
+
+
+def test_means_with_squares_have_posteriors_and_unbiased_estimates():
+    made = ib.mean([0.0] * 1000, bounds=(0, 1), epsilon=1)
+    low, high = (replace(made, noisy=(Fraction(x), made.noisy[1])) for x in (-510, -490))
+    # What was clamped is known before it was: the estimate may lie beyond the bounds, the posterior may not.
+    assert (low.value, unbiased(low)) == (0.0, pytest.approx(-0.01))
+    assert (high.value, unbiased(high)) == (pytest.approx(0.01), pytest.approx(0.01))
+    assert 0 < posterior(low).mean < posterior(high).mean < 0.02
