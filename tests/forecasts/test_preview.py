@@ -142,7 +142,7 @@ def test_nothing_is_read_and_nothing_is_drawn(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ({"statistic": "median", "epsilon": 1}, "statistic must be one of 'correlation'"),
+        ({"statistic": "mode", "epsilon": 1}, "statistic must be one of 'bounds', 'correlation'"),
         ({"statistic": "mean", "epsilon": 1, "bounds": (0, 1)}, "give it, as in rows=1000"),
         ({"statistic": "mean", "epsilon": 0, "bounds": (0, 1), "rows": 9}, "epsilon must be > 0"),
         ({"statistic": "mean", "epsilon": 1, "rows": 9}, "bounds"),

@@ -250,9 +250,11 @@ def test_decimals_are_exact(tmp_path):
 
 def test_the_preview_of_a_plan(tmp_path):
     made = Plan.load(written(tmp_path)).preview()
-    text = str(made)
+    shown = str(made)
+    assert max(map(len, shown.splitlines())) <= 80
+    text = " ".join(shown.split())
     assert "No data were read and nothing was spent" in text
-    assert text.count("\n") == len(made.prospects) + 1 + len(made.notes)
+    assert all(note in text for note in made.notes)
     assert "correlations: the error depends on the true value" in text
     assert "No missing = ... is given for smoker, age, pressure, sleep, health, region" in text
     # What is no level goes with the others where one level is counted, and is refused where all are.
