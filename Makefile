@@ -140,6 +140,19 @@ compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compar
 	.venv-peers/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+# Checkouts of two auditors that are not ours: make auditors STATDP=... RECORDER=...
+AUDITORS := numba tqdm coloredlogs dp-accounting matplotlib seaborn graphviz scikit-learn pandas
+
+auditors: .venv-auditors/.ready  ## what StatDP and dp-recorder say of our mechanisms, and of two that leak
+	.venv-auditors/bin/python bench/auditors.py $(if $(STATDP),--statdp $(STATDP)) $(if $(RECORDER),--recorder $(RECORDER))
+
+.venv-auditors/.ready: locks/run.lock pyproject.toml
+	$(PYTHON) -m venv .venv-auditors
+	.venv-auditors/bin/python -m pip install --quiet --require-hashes -r locks/run.lock
+	.venv-auditors/bin/python -m pip install --quiet $(AUDITORS)
+	.venv-auditors/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 # Takes hours. MUTANTS='inbounds.grid.scale*' tries those of one module; what was tried before is not tried again.
 MUTANTS ?=
 
@@ -165,4 +178,4 @@ lock:  ## resolve the dependencies into locks/ (needs uv)
 	for peer in $(PEERS); do $(UV) $(UPGRADE) --group $$peer -o locks/peers/$$peer.lock || exit 1; done
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants .venv-auditors build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis
