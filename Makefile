@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup environments browser demo examples dist docs pages screenshots test coverage check format bench compare mutants lock clean
+.PHONY: help setup environments browser demo examples dist docs pages screenshots test coverage check format bench compare auditors mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
