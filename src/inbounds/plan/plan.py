@@ -6,25 +6,23 @@ All mistakes are reported at once. Each message has the place, the rule and what
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
-from inbounds._mistakes import suggest
 from inbounds._text import visible
 from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
 from inbounds.plan.draws import arrange, make_group
+from inbounds.plan.items import OWN_KEYS, list_item_problems
 from inbounds.plan.mistakes import PlanError as PlanError
-from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key, suggest_column
+from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
@@ -32,17 +30,9 @@ from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.draft import Draft
 from inbounds.record.selection import draft_statistic
-from inbounds.record.statistic import Statistic, find_statistic, registered
+from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.road.run import Place
-from inbounds.statistics.base import MOST_CELLS, MOST_COLUMNS
 from inbounds.tables.zones import check_zone
-
-# Keywords of statistics that a plan has in the rules of its columns, not in its releases.
-NOT_KEYS = ("column", "bounds", "levels", "edges", "missing", "other", "by_missing", "integer")
-# Keys of a release that are keywords of its statistic.
-_OWN = ("level", "repair", "method", "derived", "tree", "level_shares", "denominator")
-# If all levels of a column are among these, a count needs no level.
-_ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 
 
 class Plan(Part):
@@ -209,51 +199,8 @@ class Plan(Part):
             if item.name in seen:
                 yield item.name, f"release.{item.name}: the name is taken; names must be different"
             seen.add(item.name)
-            for problem in self._problems_of(item, levels):
+            for problem in list_item_problems(item, self.columns, levels):
                 yield item.name, problem
-
-    def _problems_of(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
-        where, made = f"release.{item.name}", find_statistic(item.statistic)
-        for column in dict.fromkeys([*item.columns, *item.groups]):
-            if column not in self.columns:
-                yield f"{where}: columns.{column}: no such column{suggest_column(column, self.columns)}"
-        if len({*item.columns, *item.groups}) < len(item.columns) + len(item.groups):
-            yield f"{where}.columns: name each column once"
-        if len(item.columns) > MOST_COLUMNS:
-            yield f"{where}.columns: more than {MOST_COLUMNS} columns"
-            return
-        rules = {name: self.columns[name] for name in item.columns if name in self.columns}
-        if made.traits.columns in ("cells", "table") and prod(map(_cells, rules.values())) > MOST_CELLS:
-            yield f"{where}.columns: the table would have more than {MOST_CELLS:,} cells"
-        extra = item.model_extra or {}
-        for key in (*(key for key in (*_OWN, "sizes", "by") if getattr(item, key) is not None), *extra):
-            others = [name for name, one in registered().items() if key in _keys(one)]
-            if not others or key in NOT_KEYS:
-                yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
-            elif item.statistic not in others:
-                yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
-        offered = getattr(made, "interval_methods", ())
-        if item.interval_method is not None and item.interval_method not in offered:
-            there = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
-            yield f"{where}.interval_method: must be {there}"
-        yield from self._problems_of_level(item, levels)
-        yield from WAYS[made.traits.columns].problems(item, rules)
-        for group in item.groups:
-            if group in self.columns and self.columns[group].levels is None:
-                yield f"columns.{group}: release.{item.name} needs levels = [...], its groups"
-
-    def _problems_of_level(self, item: Item, levels: Mapping[str, set[Any]]) -> Iterator[str]:
-        """Check that the level to count is one of the column's levels, if the column has any."""
-        if "level" not in _keys(find_statistic(item.statistic)) or len(item.columns) != 1:
-            return
-        rule = self.columns.get(item.columns[0])
-        if rule is None or rule.levels is None:
-            return
-        known = levels[item.columns[0]]
-        if item.level is None and not known <= _ZERO_ONE:
-            yield f"release.{item.name}.level: must be given, one of {_list_levels(rule.levels)}"
-        elif item.level is not None and (type(item.level), item.level) not in known:
-            yield f"release.{item.name}.level: must be one of {_list_levels(rule.levels)}, got {item.level!r}"
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once and keep the drafts. Yields the errors of releases that cannot be drafted."""
@@ -381,7 +328,7 @@ class Plan(Part):
         }
         made |= group_keywords(item, self.columns)
         made |= {"where": combine_conditions(self.data.where, item.where), "derive": dict(self.derive) or None}
-        made |= {"time_zone": self.data.time_zone, **{name: getattr(item, name) for name in _OWN}}
+        made |= {"time_zone": self.data.time_zone, **{name: getattr(item, name) for name in OWN_KEYS}}
         made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
         return {name: value for name, value in made.items() if value is not None}
 
@@ -391,19 +338,6 @@ def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms
         statistic, terms = asked[names[0]]
         return {names[0]: draft_statistic(statistic, terms)}
     return dict(zip(names, make_group(names, asked).draft(), strict=True))
-
-
-def _cells(rule: Column) -> int:
-    return len(rule.levels) if rule.levels is not None else max(len(rule.edges or []) - 1, 0)
-
-
-def _list_levels(levels: list[Any]) -> str:
-    return ", ".join(map(repr, levels))
-
-
-def _keys(made: type[Statistic]) -> set[str]:
-    """The keywords of a statistic."""
-    return {field.name for field in fields(made) if field.init}  # type: ignore[arg-type]
 
 
 def _has_cells(item: Item) -> bool:

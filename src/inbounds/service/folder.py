@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from inbounds.errors import DataError
+from inbounds.plan.items import NOT_KEYS
 from inbounds.plan.model import Item
-from inbounds.plan.plan import NOT_KEYS
 from inbounds.plan.template import Format, begin
 from inbounds.record.statistic import registered
 from inbounds.road.run import Place, columns_of
