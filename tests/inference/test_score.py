@@ -1,4 +1,4 @@
-"""Intervals of means from noisy moments, and of variances for every law: they cover, and controls do not."""
+"""Intervals of means from noisy moments, and wide ones of variances: they cover, and controls do not."""
 
 import math
 from dataclasses import replace
@@ -170,7 +170,7 @@ def test_what_holds_for_no_law_is_not_available():
         ib.pooled_variance(table, "x", bounds=(0, 100), by="g", levels=["a"], epsilon=1),
         ib.variance(table, "x", bounds=(0, 100), epsilon=1, neighbours="add-remove"),
     ):
-        with pytest.raises(ValueError, match="has no interval for the population that holds for every law"):
+        with pytest.raises(ValueError, match="has no interval for the population without an assumption"):
             made.interval()
         assert "records are normal" in made.interval(method="normal").assumption
     covariance = ib.covariance(table, bounds=bounds, epsilon=1)

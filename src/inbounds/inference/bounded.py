@@ -1,10 +1,13 @@
-"""Intervals of variances and covariances that hold for every law of the records within the bounds.
+"""Wide intervals of variances and covariances that do not take records for normal.
 
 A sample covariance is the mean of (x - x')(y - y')/2 over all pairs of records, a U-statistic. It is also an average of
 means over ⌊n/2⌋ pairs without common records, which are independent (Hoeffding 1963, section 5). So for every convex
 function its expectation is at most that of a mean of ⌊n/2⌋ independent values, which is largest if these lie at the
 ends of what is possible: 0 and W²/2 for a variance, ±W_x W_y/2 for a covariance. The interval is that of the share of
 values at the upper end among ⌊n/2⌋. It is three to nine times as wide as that of normal records.
+
+The argument is about convex functions, such as the variance. That it carries over to the tails, so that the interval
+covers as often as it says, was tried on laws of the tests and is not proved.
 
 W. Hoeffding, Probability inequalities for sums of bounded random variables, J. Amer. Stat. Assoc. 58 (1963).
 """
@@ -29,11 +32,12 @@ from inbounds.repairs.moments import scatter, symmetric, triangle_size
 
 METHOD = "pairs of records as if all were at the ends of the bounds, and the law of the noise"
 UNAVAILABLE = (
-    "a {} has no interval for the population that holds for every law of the records; method='normal' assumes normal "
-    "records, and kind='noise' is for the table itself"
+    "a {} has no interval for the population without an assumption about the law of the records; method='normal' "
+    "assumes that they are normal, and kind='noise' is for the table itself"
 )
 # The noise of one element, in any unit.
 _Scaled: TypeAlias = Callable[[float], Noise]
+TRIED = "that it covers was tried on some laws of the records, and is not proved for all"
 METHODS = ("bound", "normal")
 _OF_MOMENTS = SpreadOfMoments | MatrixOfMoments | TableOfMoments
 
@@ -49,13 +53,13 @@ def spread_limits(release: Release, alpha: float, population: bool) -> Made:
     ends = np.array(element_limits(release, alpha)).T
     made = symmetric(ends) if release.axes else ends
     lower, upper = np.sqrt(np.maximum(made, 0.0)) if root else made
-    return lower, upper, METHOD, ()
+    return lower, upper, METHOD, (TRIED,)
 
 
 def interval_of_spread(
     release: Release, level: float, kind: str, variance: Release | None = None, method: str = "bound"
 ) -> Interval:
-    """The interval of a variance, a standard deviation or a matrix of them: for every law, or for normal records."""
+    """The interval of a variance, a standard deviation or a matrix of them: the wide one, or that of normal records."""
     maker = normal_limits if method == "normal" else spread_limits
     return interval_by(maker, release, level, kind, variance)
 

@@ -11,7 +11,7 @@ are in a tail of α/2. Two things are added to V:
   normal quantile, is what makes such an m be kept: 3.54 for 95%.
 - A third of the standard deviation of the noise of B, since critical values are concave in V.
 
-That this covers is shown, not proved: `bench/intervals.py` has the laws and the search that it was tried on.
+That this covers is shown, not proved: `bench/intervals.py` has the laws that it was tried on.
 """
 
 import math
