@@ -11,6 +11,7 @@ PATH = [
     *sorted((SOURCE / "grid").glob("*.py")),
     SOURCE / "privacy" / "exact.py",
     SOURCE / "privacy" / "certificate.py",
+    SOURCE / "privacy" / "forms.py",
     SOURCE / "privacy" / "stairs.py",
     SOURCE / "tables" / "answers.py",
     SOURCE / "privacy" / "certified.py",
@@ -20,7 +21,7 @@ PATH = [
     SOURCE / "road" / "draw.py",
 ]
 # Functions of integers.
-ALLOWED_FUNCTIONS = {"comb", "isqrt", "prod"}
+ALLOWED_FUNCTIONS = {"comb", "gcd", "isqrt", "lcm", "prod"}
 FORBIDDEN_MODULES = {"random", "math", "cmath", "secrets", "scipy", "statistics"}
 FORBIDDEN_NAMES = {"float", "complex", "round"}
 FORBIDDEN_ATTRIBUTES = {"random", "float64", "float32", "float16", "exp", "log", "sqrt", "true_divide", "rint", "mean"}

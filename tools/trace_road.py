@@ -25,7 +25,7 @@ COMMAND = "inbounds.cli.commands", "app"
 # What is counted -> the functions whose calls are counted, as module:qualified name.
 COUNTED = {
     "drafts": {"inbounds.statistics.drafts:make_draft"},
-    "derivations of a record's value": {"inbounds.record.release:Release._derive"},
+    "derivations of a record's value": {"inbounds.record.numbers:derive_values"},
     "certificates computed": {"inbounds.privacy.certificate:certify"},
 }
 ROWS = 500

@@ -230,6 +230,12 @@ def _errors(found: Found, neighbours: str) -> str:
     return table(["table: statistic", "ε", *names], rows)
 
 
+MIRRORED = """Correlations again, with the last column turned around within its bounds, so that the true correlation has the other
+sign. A way that leans to one sign whatever the data are looks good in one of the two tables alone.
+
+"""
+
+
 def _mirrored(found: Found) -> str:
     """Errors of correlations of tables whose last column was turned around, where that was measured."""
     names = [name for name in present(found) if any("rmse_mirrored" in row for row in cells(found, name, "errors"))]
@@ -238,7 +244,7 @@ def _mirrored(found: Found) -> str:
         figures = [error(found, name, ours) or {} for name in names]
         place = [f"{ours['table']}, {ours['neighbours']}", f"{ours['epsilon']:g}"]
         rows.append([*place, *(number(one.get("rmse_mirrored")) for one in figures)])
-    return table(["correlation of", "ε", *names], rows) if names else "Not measured."
+    return MIRRORED + table(["correlation of", "ε", *names], rows) if names else ""
 
 
 def _gaps(found: Found) -> str:

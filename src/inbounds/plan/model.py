@@ -88,9 +88,6 @@ class Data(Part):
     fold: dict[str, _Fold] | None = Field(
         None, description="how the rows of a person become one record, by column: { visits = 'count', cost = 'sum' }"
     )
-    rows_per_person: dict[str, Number] | None = Field(
-        None, description="shares of persons by their number of rows, as you think they may be; for previews"
-    )
 
     @property
     def written(self) -> Format:

@@ -36,13 +36,6 @@ def list_rule(data: Data) -> tuple[Any, ...]:
 
 def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str, Column]) -> Iterator[str]:
     """What is wrong with the rule for persons, as far as it can be said without a release."""
-    if data.rows_per_person is not None:
-        for key, share in data.rows_per_person.items():
-            if not (key.isascii() and key.isdigit() and int(key) >= 1) or share < 0:
-                yield "data.rows_per_person: must be shares by whole numbers of rows, as in { 1 = 0.6, 5 = 0.4 }"
-                break
-        if not sum(data.rows_per_person.values()) > 0:
-            yield "data.rows_per_person: must have a share above 0"
     if data.fold is not None and data.contributions != 1:
         yield "data.contributions: cannot be combined with fold, which makes one record of all rows of a person"
     if data.expected_rows is not None and data.contributions > data.expected_rows:
