@@ -230,8 +230,8 @@ def _errors(found: Found, neighbours: str) -> str:
     return table(["table: statistic", "ε", *names], rows)
 
 
-MIRRORED = """Correlations again, with the last column turned around within its bounds, so that the true correlation has the other
-sign. A way that leans to one sign whatever the data are looks good in one of the two tables alone.
+MIRRORED = """Correlations again, with the last column turned around within its bounds, so that the true correlation
+has the other sign. A way that leans to one sign whatever the data are looks good in one of the two tables alone.
 
 """
 
