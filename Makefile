@@ -119,7 +119,7 @@ bench: $(ENGINES) .venv-peers/.ready .venv-compare/tumult/.ready  ## timings, as
 PEERS := diffprivlib opendp pydp smartnoise tumult
 
 compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compare/%/.ready)  ## error, impossible values, intervals, audits and times beside other libraries
-	.venv-peers/bin/python bench/compare.py --readme README.md
+	.venv-peers/bin/python bench/compare.py
 
 # One environment for each library, from its own lock; what does not install leaves a note instead.
 .venv-compare/%/.ready: locks/peers/%.lock

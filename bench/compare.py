@@ -1,6 +1,6 @@
 """Side by side with the field: error, impossible values, intervals, audits, times and sizes of six libraries.
 
-    make compare                                    # docs/compare.json, docs/compare.md and a table in the README
+    make compare                                    # docs/compare.json and docs/compare.md
     python bench/compare.py --quick --out build     # a tenth of the releases, for trying out
     python bench/compare.py --statistic correlation # the errors of correlations again; all else stays as it was
 
@@ -342,7 +342,6 @@ def main() -> int:
     parser.add_argument("--environments", type=Path, default=ROOT / ".venv-compare", help="folder of environments")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "compare", help="folder of figures by library")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of compare.json and compare.md")
-    parser.add_argument("--readme", type=Path, help="also put the short table there")
     parser.add_argument("--draws", type=int, default=20_000, help="releases of each table of an audit")
     parser.add_argument("--only", nargs="+", choices=LIBRARIES.values(), help="some libraries")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
@@ -360,9 +359,6 @@ def main() -> int:
         store.write_text(json.dumps(measured_now, indent=1, ensure_ascii=False) + "\n", "utf-8")
     found = json.loads(store.read_text("utf-8"))
     (options.out / "compare.md").write_text(page.page(found), "utf-8")
-    if options.readme:
-        text = options.readme.read_text("utf-8")
-        options.readme.write_text(page.within(text, page.short(found)), "utf-8")
     for line in page.promises(found):
         print(line)
     return 0 if page.kept(found) else 1

@@ -1,4 +1,4 @@
-"""The page of the comparison, made of its figures alone, and the short table of the README."""
+"""The page of the comparison, made of its figures alone."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from typing import Any
 
 OURS = "inbounds"
 STATISTICS = ("mean", "variance", "proportion", "histogram", "covariance", "correlation")
-START, END = "<!-- compare: made by `make compare`, not by hand -->", "<!-- compare: end -->"
 # Hardly by chance, and worth telling.
 SURE, NOTABLE = 2.0, 0.97
 # What a library does not have, and was built of its other releases.
@@ -112,7 +111,7 @@ def _promises(found: Found) -> list[tuple[str, bool]]:
 
 
 def short(found: Found) -> str:
-    """The README's table: one line for each library."""
+    """The table on top: one line for each library."""
     head = ["", "impossible, per 10,000", "certified ε at a claimed 1", "our MSE / theirs: mean", "variance"]
     head += ["covariance", "intervals", f"mean of {found['rows']:,} rows"]
     rows = []
@@ -147,11 +146,6 @@ def span(ends: tuple[float, float] | None) -> str:
         return "–"
     low, high = (f"{end:.2g}" for end in ends)
     return low if low == high else f"{low}–{high}"
-
-
-def within(text: str, block: str) -> str:
-    """The text with this block between its marks."""
-    return re.sub(f"{re.escape(START)}.*?{re.escape(END)}", lambda _: f"{START}\n\n{block}\n{END}", text, flags=re.S)
 
 
 def _sure(ours: Found, theirs: Found, what: str) -> bool:

@@ -235,7 +235,7 @@ def test_careful_forgeries_are_found(made):
         forged(made, "age", notes=("audited by somebody",)),
         forged(made, "age", certificate=other),
         forged(made, "correlations", units=tuple(1000 * unit for unit in made["correlations"].units)),
-        forged(made, "blood pressure by region", units=(Fraction(1), Fraction(0)) * 4),
+        forged(made, "blood pressure by region", units=(Fraction(1), Fraction(1), Fraction(0)) * 4),
         forged(
             made, "smokers", noisy=share.noisy * 2, units=share.units * 2, bounds=share.bounds * 2, axes=(("a", "b"),)
         ),
