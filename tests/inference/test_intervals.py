@@ -185,7 +185,7 @@ def test_a_truncated_covariance_may_lie_beyond_what_noisy_variances_allow():
 )
 def test_means_of_few_values_are_covered_with_little_noise(rows, values, share, epsilon):
     """Two values, one of them rare: binomial sums of their own, by enumeration over how many records have it."""
-    template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon)
+    template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon, method="direct")
     truth = values[0] + share * (values[1] - values[0])
     rng, covered, draws = np.random.default_rng(19), 0.0, 12
     for k, chance in enumerate(binomial(rows, share)):
@@ -261,7 +261,7 @@ def test_means_are_covered_whatever_the_data(rows, epsilon, bounding):
 
     Some of them are looked at one by one, so that the ends would not hide a gap.
     """
-    template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon, bounding=bounding)
+    template = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=epsilon, bounding=bounding, method="direct")
     noise = Mechanism(Laplace(float(template.certificate.spread)), bounding, bounds=(0, 1))
     for name, (draw, truth) in DATA.items():
         rng, runs = np.random.default_rng(11), 4000
@@ -279,7 +279,7 @@ def test_means_are_covered_whatever_the_data(rows, epsilon, bounding):
 def test_a_released_variance_makes_the_interval_of_a_mean_shorter(name):
     draw, truth = DATA[name]
     rng, runs, rows = np.random.default_rng(12), 200, 200
-    mean = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=1)
+    mean = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=1, method="direct")
     variance = ib.variance([0.5] * rows, bounds=(0, 1), epsilon=1, method="direct")
     covered, width, plain = 0, 0.0, 0.0
     for run in range(runs):
@@ -297,7 +297,7 @@ def test_a_released_variance_makes_the_interval_of_a_mean_shorter(name):
 def test_the_variance_of_a_small_sample_is_uncertain_too():
     """Five normal records and hardly any noise: Student's limits, which a normal law would have by a third nearer."""
     rng, rows = np.random.default_rng(20), 5
-    mean = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=10_000)
+    mean = ib.mean([0.5] * rows, bounds=(0, 1), epsilon=10_000, method="direct")
     variance = ib.variance([0.5] * rows, bounds=(0, 1), epsilon=10_000, method="direct")
     for _ in range(20):
         x = np.clip(rng.normal(0.5, 0.1, rows), 0, 1)
