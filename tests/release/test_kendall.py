@@ -160,7 +160,7 @@ def test_a_plan_has_it(tmp_path):
         other={"grade": "a"},
     )
     assert ib.Releases.from_json(made.to_json())["order"] == order
-    assert "Kendall's tau of age, income, grade" in str(plan.preview())
+    assert plan.preview().prospects[0].name == "order"
     text = to_markdown(made, collect_sections(made))
     assert "Kendall's tau of age, income, grade" in text
     assert "age in 40 intervals, 0 to 100; income in 3 intervals, 0 to 50" in text

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import json
 import math
 from dataclasses import replace
@@ -99,16 +100,16 @@ def test_its_error_is_not_told_and_its_interval_is_everything(release):
     assert "of what is available" in str(error)
     assert 0 < error.rmse[1, 2] < 2
     for kind in ("population", "noise"):
-        interval = release.interval(kind=kind)
+        interval = release.interval(kind=kind, method="normal" if kind == "population" else None)
         assert (interval.lower[0, 1], interval.upper[0, 1]) == (-1, 1)
         assert interval.lower[1, 2] <= release.value[1, 2] <= interval.upper[1, 2]
         assert "nan" not in str(interval)
     other = made(zero=())
     for method in ("mover", "guaranteed"):
-        off = ib.inference.difference(release, other, method=method)
+        off = ib.inference.difference(release, other, method=method, kind="noise")
         assert np.isfinite(off.lower).all()
         assert off.lower[0, 1] == pytest.approx(
-            -1 - other.interval(0.975 if method == "guaranteed" else 0.95).upper[0, 1]
+            -1 - other.interval(0.975 if method == "guaranteed" else 0.95, kind="noise").upper[0, 1]
         )
 
 
@@ -125,8 +126,9 @@ def test_reports_say_so(release):
         assert "not available" in page
         assert "so they say nothing (a, b; a, c)" in page
         assert "nan" not in page.lower().replace("finance", "")
-    # One line for each pair, and a circle for each that has a value.
-    assert to_html(releases, sections).count("<circle") == 1
+    # A cell for each pair, and a shade for each that has a value.
+    cells = re.findall(r'<td class="value (.*?)">(.+?)</td>', to_html(releases, sections))
+    assert [(bool(shade), text == "not available") for shade, text in cells] == [(False, True)] * 2 + [(True, False)]
 
 
 def test_of_all_columns_and_of_sums():

@@ -72,9 +72,11 @@ def _has_bound(release: Release) -> bool:
     way, traits = release.derivation, release.statistic.traits
     if (release.rows or 0) < 2 or release.bounding == "truncated" or any(rule.cells for rule in release.columns):
         return False
-    if isinstance(way, _OF_MOMENTS):
-        return not traits.unit_diagonal
-    return isinstance(way, Matrix) or (way.single and (not way.plain or traits.meaning == "squared spread"))
+    if traits.unit_diagonal:
+        return False
+    return isinstance(way, _OF_MOMENTS | Matrix) or (
+        way.single and (not way.plain or traits.meaning == "squared spread")
+    )
 
 
 def normal_limits(release: Release, alpha: float, population: bool) -> Made:
