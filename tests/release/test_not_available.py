@@ -2,9 +2,9 @@
 
 import csv
 import io
-import re
 import json
 import math
+import re
 from dataclasses import replace
 from fractions import Fraction
 
