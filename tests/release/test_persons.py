@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -286,6 +287,37 @@ def test_bad_input_is_one_line_and_costs_nothing(keywords, message, tmp_path):
         ib.mean(table, "x", bounds=(0, 10), epsilon=1, ledger=account, **keywords)
     assert not any(part in str(caught.value) for part in ("\n", "secret"))
     assert not account.ledger.exists()
+
+
+LONG = 2**60
+UNFIT = {
+    "integers of pandas": pd.DataFrame({"id": [LONG, LONG + 1], "x": 1.0}),
+    "integers next to a missing one": pd.DataFrame({"id": [LONG, LONG + 1, None], "x": 1.0}),
+    "integers of a list": {"id": [LONG, LONG + 1], "x": [1.0, 1.0]},
+    "integers among texts": {"id": [LONG, LONG + 1, "a"], "x": [1.0, 1.0, 1.0]},
+    "integers of NumPy": {"id": np.array([LONG, LONG + 1]), "x": np.ones(2)},
+    "bytes": pd.DataFrame({"id": [b"a", b"b"], "x": 1.0}),
+    "half of a letter": {"id": ["\ud800", "\udc00"], "x": [1.0, 1.0]},
+}
+
+
+@pytest.mark.claim("kept")
+@pytest.mark.parametrize("case", UNFIT)
+def test_ids_that_could_be_taken_for_one_are_refused(case, tmp_path):
+    """Of two persons under one id, one who goes makes room for the other: their row counts in place of none."""
+    account = Account(tmp_path / "a.ledger", "visits", 5)
+    with pytest.raises(DataError, match="column 'id' must hold ids that can be told apart") as caught:
+        ib.count(UNFIT[case], epsilon=1, person="id", neighbours="add-remove", ledger=account)
+    assert str(LONG) not in str(caught.value)
+    assert not account.ledger.exists()
+
+
+@pytest.mark.claim("kept")
+def test_long_ids_are_told_apart_by_tables_with_types_and_as_text():
+    table = pl.DataFrame({"id": [LONG, LONG + 1, LONG + 1]})
+    text = pd.DataFrame({"id": [str(LONG), str(LONG + 1), str(LONG + 1)]})
+    exact = {"epsilon": 10**5, "person": "id", "neighbours": "add-remove"}
+    assert [ib.count(one, **exact).value for one in (table, text)] == [2, 2]
 
 
 def test_an_id_that_is_counted_as_well_is_warned_of():

@@ -151,14 +151,16 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
 
 
 def _fit_persons(series: "pl.Series", column: Column) -> "pl.Series":
-    """Ids, and what rows are ordered by. Numbers are doubles, by whatever way they come: two ids may become one by it,
-    which keeps fewer rows and not more. Ids are text, since whether they come as such is for one record to decide."""
+    """Ids, and what rows are ordered by. Numbers are doubles, by whatever way they come. Ids are text, since whether
+    they come as such is for one record to decide; numbers that doubles may not tell apart are refused."""
     import polars as pl
 
     if series.dtype.is_numeric():
         made = series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
         if kind_of(column) == "order":
             return made
+        if (made.abs() >= _WHOLE).any():
+            raise _unfit_ids(column)
         return made.to_frame().select(_numbers_as(pl.col(made.name), "id").alias(made.name)).to_series()
     if series.dtype == pl.String:
         text = text_as(pl.col(series.name), column, blank=False)
@@ -210,7 +212,10 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
             # An object with methods of its own that fail: it is no number and no level.
             return unfit
 
-    return pl.Series(typed_name(column), [one(value) for value in values], dtype=polars_type(column))
+    made = [one(value) for value in values]
+    if kind_of(column) == "id" and any(value is _NO_ID for value in made):
+        raise _unfit_ids(column)
+    return pl.Series(typed_name(column), made, dtype=polars_type(column))
 
 
 def _require_short_numbers(column: Column) -> None:
@@ -224,6 +229,16 @@ def _require_short_numbers(column: Column) -> None:
         )
 
 
+def _unfit_ids(column: Column) -> DataError:
+    """The error for ids of which two may be taken for one. Then what is kept of one person would depend on another."""
+    return DataError(
+        f"column {column.name!r} must hold ids that can be told apart: text, numbers below 2^53, dates or times; hand "
+        "over others as text"
+    )
+
+
+# An object that is no id.
+_NO_ID = object()
 # A text that is no level: levels have no NUL.
 _NO_LEVEL = "\0"
 
@@ -290,12 +305,15 @@ def _text(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
-    """An id as text: as a level of text would be, and dates and times in the form of ISO 8601."""
+    """An id as text: as a level of text would be, and dates and times in the form of ISO 8601; or `_NO_ID`."""
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, date | UUID):
         return str(value)
-    return _text(value)
+    if isinstance(value, str):
+        return _text(value) if _is_utf8(value) else _NO_ID
+    number = _number(value)
+    return _NO_ID if number is None or abs(number) >= _WHOLE else _text(value)
 
 
 def _rank(value: Any) -> float | None:
