@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from inbounds.privacy.persons import Persons
+from inbounds.tables.census import count_persons
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.folding import fold_records
-from inbounds.tables.persons import add_columns
+from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
@@ -76,3 +77,23 @@ def test_rows_are_folded_to_the_same_records_on_every_engine(engine):
         rule = Persons.of("text", order="visit", person_missing="own" if own else "skip", fold=FOLD)
         found = tally(fold_records(read(frame, add_columns(columns, rule)), FOLDED, rule), FOLDED)
         assert found == tally(read(fold_by_hand(table, own), columns), FOLDED), own
+
+
+@pytest.mark.claim("collation")
+@pytest.mark.parametrize("engine", ["DuckDB", "SQLFrame on DuckDB"])
+def test_ids_that_a_collation_takes_for_one_are_told_apart(engine):
+    """By the database `a` and `A` are equal; by their bytes they are two persons."""
+    name = f"visits_{len(engine)}"
+    places.duck().execute(f"CREATE TABLE {name} (id VARCHAR COLLATE NOCASE, x DOUBLE)")
+    places.duck().execute(f"INSERT INTO {name} VALUES ('a', 1), ('A', 1), ('b', 1), ('b', 1)")
+    table = places.duck().table(name)
+    if engine != "DuckDB":
+        from sqlframe.duckdb import DuckDBSession
+
+        table = DuckDBSession(conn=places.duck()).table(name)
+    persons = Persons.of("id")
+    columns = add_columns([S.column], persons)
+    (kept,) = tally(read(table, columns), [Request((), (S,))], keeping=Keeping(persons, 1, bytes(16)))
+    folded = fold_records(read(table, columns), [Request((), (S,))], Persons.of("id", fold={"x": "max"}))
+    (whole,) = tally(folded, [Request((), (S,))])
+    assert kept[()][0] == whole[()][0] == count_persons(read(table, columns), persons) == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import zero_one
-from inbounds.tables.dialects import prepare
+from inbounds.tables.dialects import prepare, write_ids
 from inbounds.tables.engine import collect
 from inbounds.tables.persons import ID, list_columns
 from inbounds.tables.rules import Values
@@ -67,6 +67,7 @@ def _ids(frame: Frame, persons: Persons) -> Any:
     types = frame.collect_schema()
     name = source_name(column, types)
     text = [name] if types[name] in (nw.String, nw.Categorical, nw.Enum) else []
-    made = prepare(frame, text, []).frame
+    prepared = prepare(frame, text, [])
+    made = write_ids(prepared, name) if text else prepared.frame
     made = made.lazy() if made.implementation.is_polars() else made
     return made.select(**{ID: Values(types).operand(column)})

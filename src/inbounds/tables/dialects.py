@@ -51,6 +51,19 @@ def prepare(frame: "Frame", text: Sequence[str], numbers: Sequence[str], instant
     return Prepared(frame, "collated" if made.is_sqlframe() else "bytes")
 
 
+def write_ids(made: Prepared, name: str) -> "Frame":
+    """claim:collation. The frame with ids of text that are compared by their bytes, whatever the engine calls equal."""
+    if made.text != "collated":
+        return made.frame
+    native = made.frame.to_native()
+    if not made.frame.implementation.is_sqlframe() or "duckdb" not in type(native).__module__:
+        raise DataError("ids of text cannot be told apart reliably on this database; use ids that are numbers")
+    from sqlframe.duckdb import functions
+
+    quoted = name.replace("`", "``")
+    return _native(native.withColumn(name, functions.expr(f"hex(`{quoted}`)")))
+
+
 def _native(native: Any) -> "Frame":
     import narwhals as nw
 

@@ -28,7 +28,7 @@ def add_digits(frame: Any, name: str, prefix: str, *, written: bool) -> Any:
     elif made.is_ibis():
         new = _ibis(frame.to_native(), name, prefix, written=written)
     elif made.is_sqlframe():
-        new = _sqlframe(frame.to_native(), name, prefix)
+        new = _sqlframe(frame.to_native(), name, prefix, written=written)
     else:
         raise DataError("ids of text cannot be read as numbers on this engine; use ids that are numbers")
     return nw.from_native(new)
@@ -67,12 +67,10 @@ def _spark(table: Any, name: str, prefix: str, *, written: bool) -> Any:
     return table.select("*", *(one.alias(f"{prefix}{i}") for i, one in enumerate(numbers)))
 
 
-def _sqlframe(table: Any, name: str, prefix: str) -> Any:
+def _sqlframe(table: Any, name: str, prefix: str, *, written: bool) -> Any:
     from sqlframe.duckdb import functions
 
-    if "duckdb" not in type(table).__module__:
-        raise DataError("ids of text cannot be read as numbers on this database; use ids that are numbers")
-    for i, one in enumerate(_sql(f"`{name}`", written=False)):
+    for i, one in enumerate(_sql(f"`{name}`", written=written)):
         table = table.withColumn(f"{prefix}{i}", functions.expr(one))
     return table
 

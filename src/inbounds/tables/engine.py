@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from inbounds.errors import DataError
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import persons, rules
 from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
 from inbounds.tables.arithmetic import floor, zero_one
-from inbounds.tables.dialects import prepare
+from inbounds.tables.dialects import prepare, write_ids
 from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
@@ -141,7 +142,7 @@ class Plan:
         types = frame.collect_schema()
         frame, levels, text = self._records(frame, keeping.columns)
         ids = types[source_name(keeping.columns[0], types)]
-        keeping = replace(keeping, written=text == "hexadecimal" and _is_text(ids))
+        keeping = replace(keeping, written=text in ("hexadecimal", "collated") and _is_text(ids))
         for name, key, dtype in levels:
             if frame.implementation.is_polars() and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
                 frame = rules.place_levels(frame, name, key)
@@ -256,7 +257,10 @@ class Plan:
         instants = dict.fromkeys(name for column, name in columns if is_told(column, types[name]))
         numbers = [name for name in dict.fromkeys(numbers) if name in types]
         made = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants))
-        return made.frame, types, made.text
+        ids = [name for column, name in columns if kind_of(column) == "id" and _is_text(types[name])]
+        if ids and made.text == "collated" and text.count(ids[0]) > 1:
+            raise DataError("ids of text cannot be counted as levels as well on this engine; use another one")
+        return write_ids(made, ids[0]) if ids else made.frame, types, made.text
 
     def _selected(self, key: Condition, name: str) -> Any:
         """The cell of each record under a condition, given that of its expression: 1 where a number is missing."""

@@ -11,7 +11,7 @@ rows, the smallest value.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import frexp
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import floor, zero_one
-from inbounds.tables.dialects import prepare
+from inbounds.tables.dialects import prepare, write_ids
 from inbounds.tables.persons import ID, list_columns, number_levels
 from inbounds.tables.request import Request
 from inbounds.tables.rules import Values, number
@@ -71,6 +71,8 @@ def _fold(frame: Frame, columns: Sequence[Column], persons: Persons) -> Frame:
     text = [name for name in dict.fromkeys([*rules, source_name(own, types)]) if _is_text(types[name])]
     numbers = [name for name in rules if types[name].is_numeric()]
     prepared = prepare(frame, text, numbers)
+    if _is_text(types[source_name(own, types)]):
+        prepared = replace(prepared, frame=write_ids(prepared, source_name(own, types)))
     values = Values(types, to_hexadecimal if prepared.text == "hexadecimal" else str)
     read = {f"v{i}": _read(name, types[name]) for i, name in enumerate(rules)}
     lead = {ID: values.operand(own), _ROWS: nw.lit(1.0)}

@@ -56,7 +56,7 @@ class Keeping:
     persons: Persons
     contributions: int
     key: bytes
-    # Whether ids are text that the engine has in hexadecimal digits.
+    # Whether ids are text, which is in hexadecimal digits by now.
     written: bool = False
 
     @property
