@@ -1,0 +1,107 @@
+"""Quantiles of groups, and means with their squares: what is certified, by brute force over all neighbours."""
+
+import itertools
+from fractions import Fraction
+from functools import cache
+
+import mpmath as mp
+import pytest
+
+import inbounds as ib
+from inbounds.privacy.norms import make_norm
+from inbounds.privacy.terms import Terms
+from inbounds.record.selection import draft_statistic, select
+from tests.grid.test_exponential import law_of
+from tests.release.test_selection import distance, numbers_of
+
+BOTH = pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+POINTS, GROUPS = 3, 2
+BY = {"by": "g", "levels": ["a", "b"]}
+QUANTILES = {
+    "median": (ib.Median("x", bounds=(0, 2), step=1, **BY), 1),
+    "of two records each": (ib.Median("x", bounds=(0, 2), step=1, **BY), 2),
+    "one share": (ib.Quantile("x", q=0.8, bounds=(0, 2), step=1, **BY), 1),
+    "two shares": (ib.Quantile("x", q=(0.3, 0.5), bounds=(0, 2), step=1, **BY), 1),
+    "some records": (select(ib.Median("x", bounds=(0, 2), step=1, **BY), "y > 0"), 1),
+}
+# Where a record may be; None is outside of a selection.
+PLACES = [(g, k) for g in range(GROUPS) for k in range(POINTS)]
+
+
+def neighbouring(rows, changed, neighbours, selected):
+    """All pairs of tables, as the counts of both groups, that differ in so many records."""
+    places = [*PLACES, *([None] if selected else [])]
+    for rest in itertools.combinations_with_replacement(places, rows):
+        tables = [[*rest, *own] for own in itertools.combinations_with_replacement(places, changed)]
+        made = [tuple(tuple(table.count((g, k)) for k in range(POINTS)) for g in range(GROUPS)) for table in tables]
+        base = tuple(tuple(rest.count((g, k)) for k in range(POINTS)) for g in range(GROUPS))
+        yield from itertools.permutations(made, 2) if neighbours == "substitute" else ((base, one) for one in made)
+
+
+@pytest.mark.claim("quantile-sensitivity")
+@BOTH
+@pytest.mark.parametrize("name", QUANTILES)
+def test_the_loss_of_quantiles_of_groups(name, neighbours, monkeypatch):
+    """The groups of a table are drawn apart, so that their losses add up."""
+    statistic, changed = QUANTILES[name]
+    terms = Terms.of(2, neighbours, changed, rows=None if neighbours == "add-remove" else 3)
+    draft = draft_statistic(statistic, terms)
+    spreads = [part.grid.scale.steps for part in draft.record.parts]
+    law = cache(lambda counts, times: law_of(counts, draft.nodes, [s / times for s in spreads], monkeypatch))
+
+    @cache
+    def loss(one, two, times):
+        ratios = [mp.log(law(one, times)[key] / law(two, times)[key]) for key in law(one, times)]
+        return max(ratios), -min(ratios)
+
+    def most_lost(times):
+        found = mp.mpf(0)
+        for one, two in {*neighbouring(2, changed, neighbours, "some" in name)}:
+            both = [loss(a, b, times) for a, b in zip(one, two, strict=True)]
+            found = max(found, sum(up for up, _ in both), sum(down for _, down in both))
+        return found
+
+    assert most_lost(1) <= 2
+    # Small tables have not the worst of all draws: a law with a quarter of the noise is caught.
+    assert most_lost(4) > 2
+
+
+X = {"column": "x", "bounds": (0, 10), "method": "moments"}
+MEANS = {
+    "all": ib.Mean(**X),
+    "of groups": ib.Mean(**X, **BY),
+    "some": select(ib.Mean(**X), "y > 0"),
+    "some of groups": select(ib.Mean(**X, **BY), "y > 0"),
+}
+# On the grid, between its points, and beyond the bounds; in both groups; outside of the selections.
+VALUES = [-1.0, 0.0, 1 / 3, 2.5, 5.0, 10.0]
+RECORDS = [*((x, 1.0, "a") for x in VALUES), *((x, 1.0, "b") for x in (0.0, 10.0)), (10.0, -1.0, "a")]
+
+
+@pytest.mark.claim("moment-rows")
+@pytest.mark.claim("statistic-moments")
+@BOTH
+@pytest.mark.parametrize("contributions", [1, 2])
+@pytest.mark.parametrize("name", MEANS)
+def test_the_loss_of_means_with_their_squares(name, contributions, neighbours):
+    """In the norm of the noise, of exact numbers and of the steps that they are rounded to."""
+    rows = None if neighbours == "add-remove" else 1 + contributions
+    draft = draft_statistic(MEANS[name], Terms.of(Fraction(1, 3), neighbours, contributions, rows=rows))
+    certificate = draft.record.parts[0]
+    narrow = name == "all" and neighbours == "substitute"
+    assert narrow == (certificate.blocks == ("mean moments 1",))
+    law, norm, rest = certificate.grid, make_norm(certificate.blocks), [RECORDS[3]]
+    own = list(itertools.combinations_with_replacement(RECORDS, contributions))
+    tables = [numbers_of(draft, [*rest, *one]) for one in own]
+    pairs = itertools.combinations(tables, 2)
+    if neighbours == "add-remove":
+        pairs = ((numbers_of(draft, rest), table) for table in tables)
+    moved, lost = Fraction(0), Fraction(0)
+    for one, two in pairs:
+        moved = max(moved, distance(one, two, certificate))
+        steps = [
+            [law.locate(a) - law.locate(b) for a, b in zip(u, v, strict=True)] for u, v in zip(one, two, strict=True)
+        ]
+        lost = max(lost, sum(map(norm.measure, steps)) / law.scale.steps)
+    assert moved <= certificate.sensitivity * certificate.draws
+    assert Fraction(9, 10) * certificate.epsilon < lost <= certificate.epsilon
