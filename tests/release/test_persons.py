@@ -320,6 +320,22 @@ def test_long_ids_are_told_apart_by_tables_with_types_and_as_text():
     assert [ib.count(one, **exact).value for one in (table, text)] == [2, 2]
 
 
+@pytest.mark.claim("parquet-types")
+@pytest.mark.parametrize("other", [pl.Null, pl.UInt64, pl.Float64])
+def test_long_ids_of_files_with_different_types_are_refused(other, tmp_path):
+    """As doubles two of them would be one, and whether they are would be for the records of another file to decide."""
+    exact = {"epsilon": 10**5, "person": "id", "neighbours": "add-remove"}
+    pl.DataFrame({"id": [LONG, LONG + 1]}).write_parquet(tmp_path / "a.parquet")
+    assert ib.count(f"{tmp_path}/*.parquet", **exact).value == 2
+    pl.DataFrame({"id": [None]}, schema={"id": other}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(DataError, match="column 'id' has different types in different Parquet files"):
+        ib.count(f"{tmp_path}/*.parquet", **exact)
+    # Short ones are doubles without loss.
+    pl.DataFrame({"id": [1, 2]}, schema={"id": pl.Int32}).write_parquet(tmp_path / "a.parquet")
+    if other is not pl.UInt64:
+        assert ib.count(f"{tmp_path}/*.parquet", **exact).value == 2
+
+
 def test_an_id_that_is_counted_as_well_is_warned_of():
     table = {"id": [1, 1, 2]}
     with pytest.warns(UserWarning, match="says whose row it is"):

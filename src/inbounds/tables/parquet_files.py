@@ -62,6 +62,8 @@ def _types(file: str) -> dict[str, str]:
 
 _NUMBERS = ("Int", "UInt", "Float", "Decimal", "Boolean")
 _TEXTS = ("String", "Categorical", "Enum")
+# Numbers that doubles do not hold.
+_LONG = ("Int64", "UInt64", "Int128", "UInt128", "Decimal")
 
 
 def _common(column: Column, types: set[str]) -> str | None:
@@ -74,8 +76,10 @@ def _common(column: Column, types: set[str]) -> str | None:
         return {"integer": "number", "order": "number", "id": "text"}.get(kind, kind)
     if found == {"Boolean"}:
         return "boolean"
+    # Numbers of several types become doubles, by which two long ids may become one.
+    merging = kind_of(column) == "id" and any(one.startswith(_LONG) for one in found)
     for kind, starts in (("number", _NUMBERS), ("text", _TEXTS)):
-        if all(one.startswith(starts) for one in found):
+        if all(one.startswith(starts) for one in found) and not merging:
             return kind
     raise DataError(
         f"column {column.name!r} has different types in different Parquet files; write the files again with one type"
