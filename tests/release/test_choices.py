@@ -8,6 +8,7 @@ import mpmath as mp
 import pytest
 
 import inbounds as ib
+from inbounds.privacy.certificate import Composition
 from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
 from inbounds.record.selection import draft_statistic, select
@@ -38,6 +39,12 @@ def neighbouring(rows, changed, neighbours, selected):
         yield from itertools.permutations(made, 2) if neighbours == "substitute" else ((base, one) for one in made)
 
 
+def laws_of(draft):
+    """The certified law of each depth."""
+    whole = draft.record.certificate
+    return whole.parts if isinstance(whole, Composition) else (whole,)
+
+
 @pytest.mark.claim("quantile-sensitivity")
 @BOTH
 @pytest.mark.parametrize("name", QUANTILES)
@@ -46,7 +53,7 @@ def test_the_loss_of_quantiles_of_groups(name, neighbours, monkeypatch):
     statistic, changed = QUANTILES[name]
     terms = Terms.of(2, neighbours, changed, rows=None if neighbours == "add-remove" else 3)
     draft = draft_statistic(statistic, terms)
-    spreads = [part.grid.scale.steps for part in draft.record.parts]
+    spreads = [part.grid.scale.steps for part in laws_of(draft)]
     law = cache(lambda counts, times: law_of(counts, draft.nodes, [s / times for s in spreads], monkeypatch))
 
     @cache
@@ -64,6 +71,29 @@ def test_the_loss_of_quantiles_of_groups(name, neighbours, monkeypatch):
     assert most_lost(1) <= 2
     # Small tables have not the worst of all draws: a law with a quarter of the noise is caught.
     assert most_lost(4) > 2
+
+
+def scores_of(counts, share):
+    """How far the share of the records is from the ranks of each point."""
+    below = [sum(counts[:k]) for k in range(POINTS)]
+    target = share * sum(counts)
+    return [max(a - target, target - a - n, Fraction(0)) for a, n in zip(below, counts, strict=True)]
+
+
+@pytest.mark.claim("quantile-sensitivity")
+@BOTH
+@pytest.mark.parametrize("name", ["median", "of two records each", "one share", "some records"])
+def test_scores_of_groups_move_by_what_is_certified_and_no_less(name, neighbours):
+    statistic, changed = QUANTILES[name]
+    terms = Terms.of(2, neighbours, changed, rows=None if neighbours == "add-remove" else 3)
+    draft = draft_statistic(statistic, terms)
+    (certificate,), (node,) = laws_of(draft), draft.nodes
+    moved = Fraction(0)
+    for tables in {*neighbouring(3, changed, neighbours, "some" in name)}:
+        scores = ([scores_of(counts, node.share) for counts in table] for table in tables)
+        gaps = [[abs(a - b) for a, b in zip(u, v, strict=True)] for u, v in zip(*scores, strict=True)]
+        moved = max(moved, sum(map(max, gaps)))
+    assert moved == certificate.sensitivity * certificate.draws
 
 
 X = {"column": "x", "bounds": (0, 10), "method": "moments"}
