@@ -42,6 +42,9 @@ class Estimate:
         The smallest and the largest possible value. They may be infinite.
     from_zero
         Whether the number is also measured from 0, where that lies between them.
+    is_point
+        Whether it is a point of a grid, such as a quantile. It is then written as it is, and not judged by an interval
+        that holds all possible values, which says that nothing is known of its error.
     """
 
     value: float | None
@@ -50,14 +53,22 @@ class Estimate:
     rmse: float | None = None
     possible: tuple[float, float] = (-math.inf, math.inf)
     from_zero: bool = False
+    is_point: bool = False
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there is an interval, which for a point holds less than all possible values."""
+        if self.lower is None or self.upper is None:
+            return False
+        return not (self.is_point and self.lower <= self.possible[0] and self.upper >= self.possible[1])
 
     @property
     def margin(self) -> float | None:
         """How far the interval reaches from the value, on its longer side. Without an interval, twice the error."""
         if self.value is None:
             return None
-        if self.lower is None or self.upper is None:
-            return None if self.rmse is None else 2 * self.rmse
+        if not self.has_interval or self.lower is None or self.upper is None:
+            return None if self.rmse is None or self.is_point else 2 * self.rmse
         return max(abs(self.value - self.lower), abs(self.upper - self.value))
 
     @property
@@ -93,8 +104,8 @@ class Estimate:
         >>> Estimate(0.21345, 0.2074, 0.2196).write(percent=True), Estimate(3, 0, 10.2).write()
         ('21.3 % ± 0.6', '3 (0 to 11)')
         """
-        value, ends = self.write_value(percent=percent), self.write_ends()
-        if ends is None or self.value is None or self.margin == 0:
+        value = self.write_value(percent=percent)
+        if not self.has_interval or self.value is None or self.margin == 0:
             return value
         if self.is_even:
             return f"{value} ± {self.write_margin(percent=percent)}"
@@ -120,6 +131,8 @@ class Estimate:
 
     def _write(self, x: float, scale: float, way: object) -> str:
         """Round a number, unless that would make an impossible one of it."""
+        if self.is_point:
+            return f"{x * scale:,.15g}"
         text = write_rounded(x * scale, self._places(scale), way)
         first, last = (end * scale for end in self.possible)
         slack = 1e-9 * abs(x * scale)

@@ -102,7 +102,7 @@ def _write_summary(book: Any, releases: Releases, sections: list[Section], bold:
         sheet.write_string(line, 0, _cut(section.name))
         sheet.write_string(line, 1, _cut(row.cell))
         _write_figures(sheet, line, section, row, lambda form: formats.setdefault(form, book.add_format(_look(form))))
-        sheet.write_string(line, 5, row.estimate.quality or "")
+        sheet.write_string(line, 5, row.mark)
 
 
 def _look(form: str) -> dict[str, str]:
@@ -168,7 +168,7 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         lines += [r"\begin{tabular}{lrl}", r"\toprule", rf"{head} & value & how good \\", r"\midrule"]
         for row in rows:
             name, shown = escape_latex(row.cell or section.name), escape_latex(section.write(row))
-            lines.append(rf"{name} & {shown} & {row.estimate.quality or ''} \\")
+            lines.append(rf"{name} & {shown} & {row.mark} \\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         if rest := words.describe_rest(section):
             lines.append(rf"\par\smallskip {escape_latex(rest)}")

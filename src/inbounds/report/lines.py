@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
 from inbounds._text import WIDTH, visible
-from inbounds.record.show import NOT_AVAILABLE
-from inbounds.report.rows import Row, Section
+from inbounds.report.rows import VERDICTS, Row, Section
 
 # The most numbers of one release that are shown. The others are in values.csv.
 _MOST_ROWS = 16
@@ -67,7 +66,8 @@ def _mark_kind(section: Section, kinds: list[tuple[float, str]]) -> str:
 
 def _write_line(name: str, section: Section, row: Row, room: int, wide: int) -> Line:
     quality = row.estimate.quality
-    return Line(f"{name:{room}s}  {section.write(row):{wide}s}" + ("  " if quality else ""), quality)
+    end = "" if not row.mark else "  " if quality else f"  {row.mark}"
+    return Line(f"{name:{room}s}  {section.write(row):{wide}s}{end}", quality)
 
 
 def _shorten(text: str, room: int) -> str:
@@ -87,9 +87,9 @@ def count_qualities(sections: list[Section]) -> str:
     str
         Such as ``"27 numbers: 24 reliable, 3 rough"``.
     """
-    found = Counter(row.estimate.quality or NOT_AVAILABLE for section in sections for row in section.distinct_rows())
+    found = Counter(row.verdict for section in sections for row in section.distinct_rows())
     total = found.total()
-    named = [f"{found[one]:,} {_conjugate(one, found[one])}" for one in (*QUALITIES, NOT_AVAILABLE) if found[one]]
+    named = [f"{found[one]:,} {_conjugate(one, found[one])}" for one in VERDICTS if found[one]]
     return f"{total:,} number{'s' * (total != 1)}: {', '.join(named)}"
 
 

@@ -49,7 +49,7 @@ def _write_section(section: Section) -> list[str]:
     lines += [f"| {markdown(words.name_cells(section))} | value | how good |", "|---|---|---|"]
     for row in section.distinct_rows()[: words.MOST_ROWS]:
         name, shown = markdown(row.cell or release.title), markdown(section.write(row))
-        lines.append(f"| {name} | {shown} | {row.estimate.quality or ''} |")
+        lines.append(f"| {name} | {shown} | {row.mark} |")
     if rest := words.describe_rest(section):
         lines += ["", rest]
     return [*lines, "", *map(markdown, words.list_notes(section)), ""]

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from inbounds._estimates import Estimate
+from inbounds._estimates import QUALITIES, Estimate
 from inbounds._text import csv_cell
+from inbounds.derivations import Chosen
 from inbounds.expected import Error
 from inbounds.inference.result import Interval
 from inbounds.record import Release, Releases
 from inbounds.record.asked import Asked
 from inbounds.record.possible import list_possible
-from inbounds.record.show import write_estimate
+from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
 
 LEVEL = 0.95
@@ -28,6 +29,9 @@ HEADS = (
 )
 # The columns that hold names from a plan.
 _NAMES = (HEADS.index("release"), HEADS.index("cell"))
+# The verdict on a number of whose error nothing is known.
+NOT_JUDGED = "not judged"
+VERDICTS = (*QUALITIES, NOT_JUDGED, NOT_AVAILABLE)
 _WHY = "not available: a released variance is 0"
 
 
@@ -45,11 +49,22 @@ class Row(NamedTuple):
     bias: float | None
     possible: tuple[float, float]
     from_zero: bool
+    is_point: bool = False
 
     @property
     def estimate(self) -> Estimate:
         """The number with its error, to write and judge it."""
-        return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible, self.from_zero)
+        return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible, self.from_zero, self.is_point)
+
+    @property
+    def verdict(self) -> str:
+        """How good the number is, or why that is not said."""
+        return NOT_AVAILABLE if self.value is None else self.mark
+
+    @property
+    def mark(self) -> str:
+        """How good the number is, for what stands beside it. Empty if it is not available."""
+        return self.estimate.quality or ("" if self.value is None else NOT_JUDGED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +93,12 @@ class Section:
         possible = list_possible(self.release)
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size)
+        way = self.release.derivation
+        points = isinstance(way, Chosen)
+        if isinstance(way, Chosen) and way.size is None:
+            # Without a number of records nothing is known of the error.
+            rmse = bias = [None] * size
+        columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size, [points] * size)
         return [Row(*fields) for fields in zip(*columns, strict=True)]
 
     def write(self, row: Row) -> str:
@@ -165,5 +185,5 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
         value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
         yield [
             *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
-            *(release.epsilon, _WHY if value is None else "", section.write(row), row.estimate.quality),
+            *(release.epsilon, _WHY if value is None else "", section.write(row), row.mark),
         ]

@@ -11,7 +11,7 @@ from inbounds._estimates import QUALITIES, Quality, find_places, write_rounded
 from inbounds.record.show import NOT_AVAILABLE, axis_names, key_names
 from inbounds.report import words
 from inbounds.report.charts import Chart, draw_chart
-from inbounds.report.rows import Row, Section
+from inbounds.report.rows import VERDICTS, Row, Section
 
 # A table of more columns than this is written as a list.
 _MOST_COLUMNS = 12
@@ -27,7 +27,7 @@ class Cell:
 
     value: str
     margin: str = ""
-    quality: Quality | None = None
+    quality: str = ""
     shade: str = ""
 
 
@@ -102,7 +102,7 @@ def view_section(number: int, section: Section) -> View:
 
 def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
     """How good some numbers are, in words, and the worst of it."""
-    found = Counter(row.estimate.quality or NOT_AVAILABLE for row in rows)
+    found = Counter(row.verdict for row in rows)
     worst = max((one for one in QUALITIES if found[one]), key=QUALITIES.index, default=None)
     if len(found) == 1:
         (only,) = found
@@ -112,7 +112,7 @@ def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
         for one in QUALITIES[1:]
         if found[one]
     ]
-    parts += [f"{found[NOT_AVAILABLE]} {NOT_AVAILABLE}"] if found[NOT_AVAILABLE] else []
+    parts += [f"{found[one]} {one}" for one in VERDICTS[len(QUALITIES) :] if found[one]]
     return ", ".join(parts), worst
 
 
@@ -161,8 +161,8 @@ def _make_cell(section: Section, row: Row, shade: str = "") -> Cell:
     for sign in (" ± ", " ("):
         value, found, rest = written.partition(sign)
         if found:
-            return Cell(value, f"± {rest}" if sign == " ± " else rest.removesuffix(")"), estimate.quality, shade)
-    return Cell(written, "", estimate.quality, shade)
+            return Cell(value, f"± {rest}" if sign == " ± " else rest.removesuffix(")"), row.mark, shade)
+    return Cell(written, "", row.mark, shade)
 
 
 def _lay_out_grid(section: Section) -> Grid | None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import percent
-from inbounds.derivations import Direct
+from inbounds.derivations import Chosen, Direct
 from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
@@ -106,12 +106,7 @@ def list_notes(section: Section) -> list[str]:
         named = f" ({some})" if section.release.axes else ""
         count = len(section.distinct_rows())
         notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{named}.")
-    bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
-    rmse = float(np.max(section.error.rmse) or 1)
-    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
-    how = "clamped to" if release.bounding == "bit" else "drawn within"
-    least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
-    notes.append(f"Price of staying in bounds ({how} them): bias {size} here, {format_figure(worst)} at worst{least}.")
+    notes += [] if isinstance(release.derivation, Chosen) else [_describe_price(section)]
     if not release.derivation.plain:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:
@@ -138,6 +133,17 @@ def list_notes(section: Section) -> list[str]:
         notes.append(f"Records: {'; '.join(rules)}.")
     notes += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
     return notes
+
+
+def _describe_price(section: Section) -> str:
+    """What clamping or truncation adds in bias."""
+    release = section.release
+    bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
+    rmse = float(np.max(section.error.rmse) or 1)
+    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
+    how = "clamped to" if release.bounding == "bit" else "drawn within"
+    least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
+    return f"Price of staying in bounds ({how} them): bias {size} here, {format_figure(worst)} at worst{least}."
 
 
 def _list_idle(section: Section) -> list[str]:
