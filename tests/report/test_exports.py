@@ -61,6 +61,21 @@ def test_without_the_extra_it_says_what_to_install(made, monkeypatch):
         export(made, "xlsx")
 
 
+def test_intervals_in_names_are_no_options_of_a_line_break():
+    plan = ib.Plan.of(
+        {
+            "data": {"rows": 4},
+            "budget": {"epsilon": 1},
+            "columns": {"age": {"edges": [0, 50, 100]}},
+            "release": [{"name": "ages", "statistic": "histogram", "columns": ["age"]}],
+        }
+    )
+    found = ib.release(plan, {"age": [30, 41, 52, 63]})
+    text = to_latex(found, collect_sections(found))
+    assert "{}[50, 100] & " in text
+    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
+
+
 def test_tables_for_latex(made):
     text = to_latex(made, collect_sections(made))
     assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 2

@@ -168,6 +168,8 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         lines += [r"\begin{tabular}{lrl}", r"\toprule", rf"{head} & value & how good \\", r"\midrule"]
         for row in rows:
             name, shown = escape_latex(row.cell or section.name), escape_latex(section.write(row))
+            # A bracket at the start of a line would be an option of the line break before it.
+            name = f"{{}}{name}" if name.startswith(("[", "*")) else name
             lines.append(rf"{name} & {shown} & {row.mark} \\")
         lines += [r"\bottomrule", r"\end{tabular}"]
         if rest := words.describe_rest(section):
