@@ -148,8 +148,20 @@ def test_without_noise_a_variance_has_the_chi_squared_interval():
 def test_simulated_intervals_go_as_far_as_their_draws():
     release = ib.mean([0.0, 1.0], bounds=(0, 1), epsilon=1, neighbours="add-remove")
     assert release.interval(0.995).width > 0
-    with pytest.raises(ValueError, match=r"simulated, for levels up to 0\.995"):
+    with pytest.raises(ValueError, match=r"simulated, for levels up to 0\.9988"):
         release.interval(0.999)
+    release = ib.mean([0.0, 1.0], bounds=(0, 1), epsilon=1, neighbours="add-remove", method="direct")
+    with pytest.raises(ValueError, match=r"simulated, for levels up to 0\.995"):
+        release.interval(0.998)
+
+
+def test_means_of_sixteen_groups_have_simultaneous_intervals():
+    groups = list("abcdefghijklmnop")
+    table = {"x": [float(i % 7) for i in range(8000)], "g": groups * 500}
+    release = ib.mean(table, "x", bounds=(0, 10), by="g", levels=groups, epsilon=1)
+    alone, together = release.interval(0.95), release.interval(0.95, simultaneous=True)
+    assert np.all(together.lower < alone.lower)
+    assert np.all(together.upper > alone.upper)
 
 
 def test_a_count_truncated_without_an_end_and_clamped_to_its_denominator():

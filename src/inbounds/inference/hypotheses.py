@@ -24,6 +24,8 @@ from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
 _DRAWS = 4000
+# Smaller p-values are not told apart: what is assumed of the tails does not hold so far out.
+_LEAST_SHOWN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class Outcome:
     method: str
 
     def __str__(self) -> str:
-        return f"p = {self.p_value:.3g}: {self.null}; statistic {self.statistic:.6g}, by {self.method}"
+        said = f"p = {self.p_value:.3g}" if self.p_value >= _LEAST_SHOWN else f"p < {_LEAST_SHOWN:g}"
+        return f"{said} if {self.null}; statistic {self.statistic:.6g}, by {self.method}"
 
 
 def t_test(first: Release, second: Release | float = 0.0, *, groups: tuple[str, str] | None = None) -> Outcome:

@@ -159,7 +159,10 @@ def regression(release: Release, outcome: str, regressors: Sequence[str], *, lev
     require_release(release, "release")
     way = release.derivation
     if not isinstance(way, TableOfMoments) or way.rows is None:
-        raise ValueError("a regression needs the record of ib.moments, of a public number of records")
+        raise ValueError(
+            "a regression needs the record of ib.moments, of a public number of records: neighbours='substitute', "
+            "without where= and with missing values counted as numbers, not skipped"
+        )
     level = _check.level(level)
     names = list(release.axes[1])
     regressors = (regressors,) if isinstance(regressors, str) else tuple(regressors)

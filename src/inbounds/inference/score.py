@@ -64,7 +64,7 @@ def limits(given: Noisy, alpha: float) -> tuple[float, float]:
     """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
     count, total = given.count, given.total
     if not isinstance(given.noise, Laplace):
-        enough_draws(alpha)
+        enough_draws(alpha, _DRAWS)
     centre = float(np.clip(total / count, -1.0, 1.0)) if count > 0 else 0.0
 
     def kept(mean: float) -> bool:

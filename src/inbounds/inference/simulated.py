@@ -27,11 +27,11 @@ DRAWS = 4000
 _HALVINGS = 18
 
 
-def enough_draws(alpha: float) -> None:
+def enough_draws(alpha: float, draws: int = DRAWS) -> None:
     """Refuse levels whose tails have fewer than ten draws."""
-    if alpha / 2 * DRAWS < 10 * (1 - 1e-9):
+    if alpha / 2 * draws < 10 * (1 - 1e-9):
         raise ValueError(
-            f"intervals of this release are simulated, for levels up to {1 - 20 / DRAWS:g}; use a lower level"
+            f"intervals of this release are simulated, for levels up to {1 - 20 / draws:.4g}; use a lower level"
         )
 
 
