@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import inbounds
+from inbounds._keywords import _MEANINGS
 from inbounds.cli import commands as cli
+from inbounds.plan.items import NOT_KEYS
 from inbounds.plan.plan import Plan
 from inbounds.statistics import registered
 
@@ -46,6 +48,10 @@ def plan_reference() -> str:
             meaning = _plain(rule.get("description", ""))
             meaning += _goes_with(key, meaning) if name == "Item" else ""
             lines.append(f"| `{key}` | {_type(rule)} | {default} | {meaning} |")
+    lines += ["", "Keys of single statistics:", "", "| key | meaning |", "|---|---|"]
+    own = dict.fromkeys(key for one in registered().values() for key in inspect.signature(one).parameters)
+    own = [key for key in own if key not in (*NOT_KEYS, "columns", *schema["$defs"]["Item"]["properties"])]
+    lines += [f"| `{key}` | {_MEANINGS[key]}{_goes_with(key, '')} |" for key in own]
     return "\n".join([*lines, ""])
 
 
@@ -63,7 +69,8 @@ def _type(rule: dict[str, Any]) -> str:
             return f"two {_type(rule['prefixItems'][0])}s"
         return f"list of {_type(rule['items'])}".replace("of number", "of numbers") if rule.get("items") else "list"
     if rule.get("type") == "object":
-        return "table of whole numbers"
+        values = rule.get("additionalProperties", {})
+        return f"table of {' or '.join(values['enum'])}" if "enum" in values else "table of whole numbers"
     names = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true/false"}
     return names.get(rule.get("type", ""), "any") + _limits(rule)
 
@@ -79,7 +86,9 @@ def _default(rule: dict[str, Any]) -> str:
         return ""
     if value == '"':
         return "`'\"'`"
-    return f"`{str(value).lower()}`" if isinstance(value, bool | int) or value == "1" else f'`"{value}"`'
+    if isinstance(value, bool | int) or str(value).replace(".", "", 1).isdigit():
+        return f"`{str(value).lower()}`"
+    return f'`"{value}"`'
 
 
 def _goes_with(key: str, meaning: str) -> str:

@@ -25,6 +25,8 @@ def shown(value: object) -> str:
     """Write a value for a message. Anything but a number or a short text may be data, so only its type is shown."""
     kind = type(value).__name__
     scalar = value is None or isinstance(value, bool | int | float | complex | np.generic | Fraction | Decimal)
+    if isinstance(value, Fraction):
+        return str(value)
     return f"{value!r} of type {kind}" if scalar or (isinstance(value, str) and len(value) < 100) else f"a {kind}"
 
 

@@ -165,6 +165,19 @@ MISTAKES = [
         [('columns = ["age"]', 'columns = "age"')],
         ["release.age.columns: must be a list, got 'age'; write a list, as in columns"],
     ),
+    ([('statistic = "mean"', 'statistic = "quantile"')], ["release.age.q: must be given"]),
+    (
+        [('statistic = "mean"', 'statistic = "quantile"\nq = 50')],
+        ["release.age: q must lie between 0 and 1, both excluded, as in 0.5 for the median, got 50"],
+    ),
+    (
+        [('statistic = "mean"', 'statistic = "mean"\ninterval_method = "skore"')],
+        ["release.age.interval_method: must be one of 'score', 'worst-case', got 'skore'"],
+    ),
+    (
+        [('statistic = "mean"', 'statistic = "median"\nstep = 0.3')],
+        ["into at most 65,535 parts, got 3/10"],
+    ),
     ([("[[release]]", "[release]")], ["is not TOML"]),
     ([("rows = 20000", "rows = ROWS")], ["line 4: ROWS is still to be filled in"]),
     ([("age = {", "Größe = {")], ["names with spaces or umlauts must be quoted"]),

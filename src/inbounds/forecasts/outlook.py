@@ -157,7 +157,9 @@ class Outlook:
         )
         table = [_HEADS, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
         lines = [line for row in table for line in _lines(row, wide)]
-        return "\n".join([self.summary, *lines, *(wrap(visible(note), "", "  ") for note in self.notes)])
+        return "\n".join(
+            [wrap(visible(self.summary), "", "  "), *lines, *(wrap(visible(note), "", "  ") for note in self.notes)]
+        )
 
     @property
     def notes(self) -> list[str]:

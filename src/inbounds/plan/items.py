@@ -1,7 +1,7 @@
 """The rules that a release of a plan must keep, beside those of its own fields."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from math import prod
 from typing import Any
 
@@ -44,7 +44,10 @@ def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mappin
     offered = getattr(made, "interval_methods", ())
     if item.interval_method is not None and item.interval_method not in offered:
         there = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
-        yield f"{where}.interval_method: must be {there}"
+        yield f"{where}.interval_method: must be {there}, got {item.interval_method!r}"
+    given = {*extra, *(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None)}
+    for key in _needed(made) - given - {*NOT_KEYS, "columns"}:
+        yield f"{where}.{key}: must be given"
     yield from _list_level_problems(item, columns, levels)
     yield from WAYS[made.traits.columns].problems(item, rules)
     for group in item.groups:
@@ -72,6 +75,15 @@ def _cells(rule: Column) -> int:
 
 def _list_levels(levels: list[Any]) -> str:
     return ", ".join(map(repr, levels))
+
+
+def _needed(made: type[Statistic]) -> set[str]:
+    """The keywords of a statistic that have no default."""
+    return {field.name for field in fields(made) if field.init and _has_none(field)}  # type: ignore[arg-type]
+
+
+def _has_none(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 def _keys(made: type[Statistic]) -> set[str]:

@@ -48,7 +48,7 @@ def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str
     for where, fold in places:
         for name in fold or {}:
             if name not in columns:
-                yield f"{where}: columns.{name}: no such column{suggest_column(name, columns)}"
+                yield f"{where}: columns.{name}: no such column; declare it by the bounds, levels or edges of a record"
     if data.groups is not None:
         for name in data.groups:
             if name not in columns:

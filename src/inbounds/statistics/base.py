@@ -11,6 +11,7 @@ from inbounds import _check
 from inbounds._frozen import FrozenMap
 from inbounds.privacy.certified import Bound
 from inbounds.privacy.terms import Terms
+from inbounds.record.draft import UNNAMED
 from inbounds.record.release import Release
 from inbounds.record.selection import plain_statistic
 from inbounds.tables.request import MOST_ROWS
@@ -47,16 +48,22 @@ def keep(statistic: Any, **values: Any) -> None:
 
 def numeric(name: str, bounds: Any, missing: Any, integer: Any) -> Numeric:
     """A column of numbers, from the arguments of a user."""
-    return Numeric.of(name, settle_bounds(bounds), missing, integer=integer)
+    return Numeric.of(name, settle_bounds(bounds, name), missing, integer=integer)
 
 
-def settle_bounds(bounds: Any) -> Any:
-    """Bounds as they are, or those of a release of bounds, in exact numbers."""
+def settle_bounds(bounds: Any, name: str) -> Any:
+    """Bounds of a column as they are, or those of a release of its bounds, in exact numbers."""
     if not isinstance(bounds, Release):
         return bounds
     found = getattr(plain_statistic(bounds.statistic), "ends_of", None)
     if found is None:
         raise TypeError("bounds must be a pair (lower, upper) or a release of inbounds.bounds, got another release")
+    other: Any = bounds.columns[0].name
+    if name != other and UNNAMED not in (name, other):
+        raise ValueError(
+            f"bounds are those of column {other!r}, not of {name!r}; if they hold for both, give their numbers: "
+            "bounds=tuple(release.value)"
+        )
     return found(bounds)
 
 

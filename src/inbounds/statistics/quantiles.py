@@ -197,7 +197,10 @@ def check_shares(q: Sequence[Any]) -> tuple[Fraction, ...]:
     if not shares:
         raise ValueError("q must have at least one number")
     if not all(0 < share < 1 for share in shares):
-        raise ValueError(f"q must lie between 0 and 1, both excluded, got {_check.shown(q)}")
+        wrong = next(given for given, share in zip(q, shares, strict=True) if not 0 < share < 1)
+        raise ValueError(
+            f"q must lie between 0 and 1, both excluded, as in 0.5 for the median, got {_check.shown(wrong)}"
+        )
     if any(a >= b for a, b in pairwise(shares)):
         raise ValueError("q must increase, as in q=(0.25, 0.5, 0.75)")
     if len(shares) > MOST_QUANTILES:
@@ -266,8 +269,8 @@ def _draft(
     shares, keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
     if statistic.cover is not None and (terms.rows is None or keys):
         raise ValueError(
-            "cover= needs a public number of records: neighbours='substitute', all records and no groups; release "
-            "several q= and read the intervals off them"
+            "cover= needs a public number of records: neighbours='substitute', all records and no groups; leave it "
+            "out, or say what missing values count as"
         )
     own = None if statistic.cover is None else asked[0]
     groups, bounds = count_groups(keys), column.column

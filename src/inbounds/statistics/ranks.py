@@ -76,7 +76,7 @@ class Kendall:
                 )
         bins = _count_bins(self.bins, len(rules["bounds"]), [key.cells for key in cut.values()])
         even = {
-            n: Intervals.even(n, settle_bounds(pair), bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()
+            n: Intervals.even(n, settle_bounds(pair, n), bins or 1, fills.get(n)) for n, pair in rules["bounds"].items()
         }
         keys = (*even.values(), *cut.values())
         for key in keys:
