@@ -8,6 +8,7 @@ import pytest
 
 import inbounds as ib
 from inbounds._estimates import Estimate
+from inbounds.report.charts import _datum
 from inbounds.report.lines import list_lines
 from inbounds.report.rows import Section, collect_sections, to_csv
 from inbounds.report.words import list_notes
@@ -59,6 +60,12 @@ def test_points_of_which_the_error_is_not_known_are_not_judged(sections: list[Se
     assert lines[-1].text.endswith("5 not judged")
     assert sum(line.text.endswith("  not judged") for line in lines) == 5
     assert all(len(line.text) <= 80 for line in lines)
+
+
+def test_charts_leave_out_what_is_not_known(sections: list[Section]) -> None:
+    drawn = {section.name: [_datum(section, row) for row in section.rows()] for section in sections}
+    assert all(one["lower"] == one["value"] == one["upper"] for one in (*drawn["by carrier"], *drawn["selected"]))
+    assert all(one["lower"] < one["upper"] for one in drawn["covered"])
 
 
 def test_points_have_no_price_of_bounds(sections: list[Section]) -> None:

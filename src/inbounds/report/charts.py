@@ -213,7 +213,9 @@ def _point(along: str, axis: dict[str, Any]) -> dict[str, Any]:
 
 
 def _datum(section: Section, row: Row) -> dict[str, Any]:
-    figures = {"value": row.value, "lower": row.lower, "upper": row.upper}
+    # All possible values as an interval would leave nothing to see of the numbers.
+    lower, upper = (row.lower, row.upper) if row.estimate.has_interval else (row.value, row.value)
+    figures = {"value": row.value, "lower": lower, "upper": upper}
     return {name: None if x is None else _scale(section, float(x)) for name, x in figures.items()}
 
 

@@ -90,10 +90,11 @@ class Section:
         if self.interval is not None:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
-        possible = list_possible(self.release)
+        way, possible = self.release.derivation, list_possible(self.release)
+        if isinstance(way, Chosen) and way.points is not None:
+            possible = [(float(way.points[0]), float(way.points[-1]))] * size
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        way = self.release.derivation
         points = isinstance(way, Chosen)
         if isinstance(way, Chosen) and way.size is None:
             # Without a number of records nothing is known of the error.
