@@ -28,14 +28,6 @@ function frame() {
   document.title = `${TITLES[page.view]} – ${name ?? page.state.folder} – inbounds studio`;
 }
 
-/* What is put into a field by a script is no change to a browser: whoever leaves the field then has changed it. */
-function keepTyped(field, value) {
-  let told = false;
-  field.value = value;
-  field.addEventListener("change", () => { told = true; }, { once: true });
-  field.addEventListener("blur", () => { if (!told && field.isConnected) field.dispatchEvent(new Event("change", { bubbles: true })); }, { once: true });
-}
-
 /* Make the view again, with the focus and what is being typed where they were. */
 export function show() {
   const main = $("view"), active = document.activeElement;
@@ -51,7 +43,7 @@ export function show() {
   if (held) {
     const again = $(held.id);
     if (again) {
-      if (held.dirty) keepTyped(again, held.value);
+      if (held.dirty) again.value = held.value;
       again.focus({ preventScroll: true });
       try { if (held.start !== null) again.setSelectionRange(held.start, held.end); } catch { /* not a text */ }
       again.scrollTop = held.top;
