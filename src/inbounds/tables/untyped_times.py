@@ -71,11 +71,15 @@ def _seconds_of(value: "pl.Expr") -> "pl.Expr":
 
 
 def _tell(utc: "pl.Expr", zone: str) -> "pl.Expr":
+    """The time of a zone's clock at an instant, by a search in the changes of the zone.
+
+    Nested choices would name the instant, with all that reads it from text, once for each change.
+    """
     import polars as pl
 
-    return utc + find_offsets(zone).choose(
-        pl.lit, lambda change, before, after: pl.when(utc < change).then(before).otherwise(after)
-    )
+    offsets = find_offsets(zone)
+    changes, values = (pl.lit(pl.Series(numbers, dtype=pl.Float64)) for numbers in (offsets.changes, offsets.values))
+    return utc + values.gather(changes.search_sorted(utc, side="right"))
 
 
 def text_as_time(text: "pl.Expr", zone: str | None) -> "pl.Expr":
