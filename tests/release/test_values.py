@@ -64,7 +64,7 @@ def test_ordered_columns_too(name):
 def test_repaired_tables_add_up(name, epsilon, bounding):
     t = table(60)
     case = (ALL | REPAIRED)[name]
-    for _ in range(100):
+    for _ in range(40):
         value = case.call(t, epsilon=epsilon, bounding=bounding).value
         assert (value >= 0).all()
         if "proportions" in name:
@@ -208,7 +208,7 @@ def test_matrices_are_possible(size, epsilon, method):
     x = np.clip(base + 0.3 * rng.normal(size=(300, size)), 0, 1)
     t = {f"c{i}": x[:, i] for i in range(size)}
     bounds = dict.fromkeys(t, (0, 1))
-    for _ in range(1 if size == 50 else 30):
+    for _ in range(1 if size == 50 else 12):
         covariance = ib.covariance(t, bounds=bounds, epsilon=epsilon, method=method).value
         # Next to a variance of 0 there is none: the others are a correlation matrix with 0 there.
         correlation = np.ma.filled(ib.correlation(t, bounds=bounds, epsilon=epsilon, method=method).value, 0.0)
