@@ -45,7 +45,7 @@ EPSILONS = ("0.1", "0.5", "1", "2")
 def count_cells(data: Any, draft: Draft) -> list[Any]:
     """The exact cells of a draft's requests."""
     frame = read(data, draft.columns)
-    check_columns(frame, draft.columns, None)
+    check_columns(frame, draft.columns, draft.terms)
     return list(tally(frame, list(draft.requests)))
 
 
