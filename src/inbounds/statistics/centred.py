@@ -27,7 +27,7 @@ _SHARES = tuple(
     (Fraction(n), Fraction(share), Fraction(ratio))
     for n, share, ratio in (
         (0, "0.25", "1"),
-        (500, "0.19", "1"),
+        (500, "0.18", "1"),
         (1000, "0.14", "0.9"),
         (2500, "0.1", "0.81"),
         (5000, "0.08", "0.77"),
