@@ -31,6 +31,7 @@ CORRELATION_OF_SUMS = "correlations from noisy sums and count"
 POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
 VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS = "variance from noisy moments", "standard deviation from noisy moments"
 MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS = "covariances from noisy moments", "correlations from noisy moments"
+CENTRED, ROOT_OF_CENTRED = "variance around a noisy centre", "standard deviation around a noisy centre"
 TABLE_OF_MOMENTS = "means and covariances from noisy moments"
 SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
@@ -48,7 +49,7 @@ OF_SUMS = (
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
-NUMBERS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, MEAN_OF_MOMENTS)
+NUMBERS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, MEAN_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED)
 METHODS = (*CHOICES, *NUMBERS, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
@@ -60,8 +61,8 @@ _METHODS = {
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
     "sum": (DIRECT, NOISY_SUMS),
     "mean": (DIRECT, MEAN_OF_SUMS, MEAN_WITH_SQUARES, MEAN_OF_MOMENTS),
-    "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS),
-    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS),
+    "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS, CENTRED),
+    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS, ROOT_OF_CENTRED),
     "covariance": (MATRIX, MATRIX_OF_SUMS, MATRIX_OF_MOMENTS),
     "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
     "moments": (TABLE_OF_MOMENTS,),
@@ -256,6 +257,11 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         moved, narrow = [Fraction(facts.contributions)], parts[0].blocks == ("mean moments 1",)
         known = parts[0].noise == "polyhedral" and bool(parts[0].ranges) and all(map(_holds, parts[0].ranges))
         return list(units) == [2, 8] and _agrees(parts, moved, 2, 1) and narrow and known and facts.rows is not None
+    if facts.method in (CENTRED, ROOT_OF_CENTRED):
+        # Σu/2, then Σ((u - c)/(1 + |c|))² with terms between 0 and 1: a substituted record moves each by at most 1.
+        moved = [Fraction(facts.contributions)] * 2
+        alone = all(part.noise in ("laplace", "staircase") and part.bounding == "unbounded" for part in parts)
+        return list(units) == [2, 1] and _agrees(parts, moved, 1, 1) and alone and facts.rows is not None
     if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
         dimension = 1 + len(facts.ends) + products
@@ -417,9 +423,9 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [(rows * lower, rows * upper)]
     if facts.method in (VARIANCE_OF_SUMS, ROOT_OF_SUMS):
         return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))] * count
-    if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS):
+    if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED):
         top = width**2 * _largest(facts)
-        return [(zero, top if facts.method == VARIANCE_OF_MOMENTS else _root_below(top))]
+        return [(zero, top if facts.method in (VARIANCE_OF_MOMENTS, CENTRED) else _root_below(top))]
     if facts.method in (MATRIX_OF_MOMENTS, TABLE_OF_MOMENTS):
         share = Fraction(1, 2) if rows is None else _largest(facts)
         places = product(range(len(facts.ends)), repeat=2)

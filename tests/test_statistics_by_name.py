@@ -19,11 +19,15 @@ APART = {
 # A key of the record's format, methods, levels of a plausible truth and blocks of a norm: not the statistics of those
 # names.
 COINCIDENCES = {
-    "_types.py": ["Literal['moments', 'direct']", "Literal['mean', 'sd']"],
+    "_types.py": [
+        "Literal['moments', 'direct']",
+        "Literal['centred', 'moments', 'direct']",
+        "Literal['mean', 'sd']",
+    ],
     # Ways to fold the rows of a person.
     "plan/model.py": [
         "Literal['count', 'sum', 'mean', 'min', 'max', 'any', 'all', 'first', 'last']",
-        "Literal['joint', 'elements', 'split', 'moments', 'direct']",
+        "Literal['joint', 'elements', 'split', 'centred', 'moments', 'direct']",
     ],
     "privacy/persons.py": [
         "FOLDS = ('count', 'sum', 'mean', 'min', 'max', 'any', 'all', 'first', 'last')",

@@ -119,6 +119,7 @@ _TYPES = {
             "CountRepair": _types.CountRepair,
             "HistogramRepair": _types.HistogramRepair,
             "MatrixRepair": _types.MatrixRepair,
+            "MeanMethod": _types.MeanMethod,
             "SpreadMethod": _types.SpreadMethod,
             "Method": _types.Method,
             "Neighbours": _types.Neighbours,

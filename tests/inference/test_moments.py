@@ -145,7 +145,7 @@ def test_means_of_moments_are_covered(rows, epsilon, kind):
 @pytest.mark.parametrize(("rows", "epsilon"), [(500, 0.5), (5000, 1.0)])
 def test_variances_of_moments_are_covered(rows, epsilon, kind):
     rng, runs = np.random.default_rng(rows + 1), 100
-    template = ib.variance([0.5] * rows, bounds=(0, 1), epsilon=epsilon)
+    template = ib.variance([0.5] * rows, bounds=(0, 1), epsilon=epsilon, method="moments")
     covered = 0
     for z in moments.noise(1, 1.0, rng, runs):
         x = normal(rng, rows, 0.0)[1]

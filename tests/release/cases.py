@@ -169,7 +169,11 @@ SPLIT = {f"{name}, split": Case(partial(case.call, method="split"), case.truth) 
 # Noise on the numbers themselves, where by default it is on the moments that they are made of.
 THEMSELVES = {
     f"{name}, {way}": Case(partial((SCALARS | MATRICES)[name].call, method=way), (SCALARS | MATRICES)[name].truth)
-    for way, names in {"direct": ("variance", "standard deviation"), "elements": ("covariance", "correlation")}.items()
+    for way, names in {
+        "direct": ("variance", "standard deviation"),
+        "centred": ("variance", "standard deviation"),
+        "elements": ("covariance", "correlation"),
+    }.items()
     for name in names
 }
 ALL = SCALARS | VECTORS | MATRICES | TOGETHER

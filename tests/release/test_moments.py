@@ -191,7 +191,7 @@ def test_the_chosen_way_has_the_smaller_error(place):
     direct = ib.Mechanism(ib.Laplace(1 / rows / epsilon), "unbounded", bounds=(-np.inf, np.inf)).mse(0.5)
     better = "moments" if (errors**2).mean() < direct else "direct"
     assert choose_method((0, 1), {"mean": float(x.mean())}, 1) == better
-    made = ib.variance(x, bounds=(0, 1), epsilon=epsilon, plausible={"mean": float(x.mean())})
+    made = ib.variance(x[:400], bounds=(0, 1), epsilon=epsilon, plausible={"mean": float(x.mean())})
     assert made.method == ("direct" if better == "direct" else "variance from noisy moments")
 
 
@@ -206,7 +206,7 @@ def test_what_is_plausible_chooses():
         ({"mean": (90, 100)}, "direct"),
         # Of a range that holds both, the way that loses less at its worst.
         ({"mean": (0, 100)}, "moments"),
-        ({"mean": (80, 100)}, "direct"),
+        ({"mean": (85, 100)}, "direct"),
         # A spread of nearly all of the bounds puts the mean in the middle.
         ({"sd": 49}, "moments"),
         ({"sd": (1, 2)}, "moments"),
@@ -251,7 +251,7 @@ def test_expected_errors_are_those_of_releases(columns):
     cube = ib.moments(t, bounds=bounds, epsilon=0.7)
     assert cube.error.rmse != pytest.approx(rmse, rel=0.05)
     if columns == 1:
-        variance = ib.variance(t["c0"], bounds=(0, 1), epsilon=1)
+        variance = ib.variance(t["c0"], bounds=(0, 1), epsilon=1, method="moments")
         assert variance.error.rmse == pytest.approx(rmse[1, 0], rel=0.05)
 
 

@@ -301,7 +301,7 @@ def test_errors_are_those_of_the_law(repeated, name, rows, epsilon, runs):
 
 @pytest.mark.claim("release-single")
 @pytest.mark.claim("release-joint")
-@pytest.mark.parametrize("name", THEMSELVES)
+@pytest.mark.parametrize("name", [name for name in THEMSELVES if "centred" not in name])
 def test_errors_of_noise_on_the_numbers_themselves(repeated, name):
     rows, epsilon = SIZES[1]
     t = table(rows, seed=rows)

@@ -9,6 +9,7 @@ from inbounds.derivations.base import Coordinates as Coordinates
 from inbounds.derivations.base import Derivation as Derivation
 from inbounds.derivations.base import Limits as Limits
 from inbounds.derivations.base import Situation as Situation
+from inbounds.derivations.centred import CentredSpread as CentredSpread
 from inbounds.derivations.chosen import Chosen as Chosen
 from inbounds.derivations.direct import Direct as Direct
 from inbounds.derivations.matrices import Matrix as Matrix

@@ -16,6 +16,7 @@ from inbounds._types import (
     GroupPlace,
     Ledger,
     Level,
+    MeanMethod,
     Missing,
     Neighbours,
     Number,
@@ -26,7 +27,7 @@ from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.release import Release
 from inbounds.record.selection import select
-from inbounds.road.run import column_name, release_one
+from inbounds.road.run import column_name, count_in_memory, release_one
 from inbounds.statistics.counts import Count, Proportion
 from inbounds.statistics.means import Mean, Sum
 from inbounds.statistics.spreads import StandardDeviation, Variance, choose_method
@@ -39,7 +40,7 @@ def mean(
     *,
     bounds: Bounds,
     epsilon: Number,
-    method: SpreadMethod | None = None,
+    method: MeanMethod | None = None,
     missing: Missing | None = None,
     integer: bool = False,
     by: By | None = None,
@@ -282,13 +283,16 @@ def variance(
     ``method="moments"`` adds noise to the sum of the column and to the sum of its squares, in one draw.
     ``method="direct"`` adds noise to the variance itself. If the number of rows is public, the squared error of
     ``"moments"`` is a ninth of that of ``"direct"`` if the mean is in the middle of the bounds, and 1.6 times as much
-    if the mean is close to one of them. Without ``method``, ``plausible`` chooses, for instance
-    ``{"mean": (10, 20)}``. Without both, the method is ``"moments"``, or ``"direct"`` for truncated noise.
+    if the mean is close to one of them. ``method="centred"`` draws the sum first, with a small part of ε, and then the
+    squares around the centre that follows from it. For many records its squared error is a twelfth in the middle of the
+    bounds and as large as that of ``"direct"`` close to them. Without ``method``, ``plausible`` chooses, for instance
+    ``{"mean": (10, 20)}``. Without both, the method is ``"direct"`` for truncated noise, ``"centred"`` if the number of
+    rows is public and at least 1,000/ε (500/ε from ε = 1 on), and ``"moments"`` otherwise.
 
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method = method or choose_method(bounds, plausible, epsilon)
+    method = method or _choose_method(data, bounds, plausible, epsilon, neighbours, rows)
     statistic = Variance(
         column_name(column, data),
         bounds=bounds,
@@ -345,9 +349,9 @@ def standard_deviation(
     >>> standard_deviation([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method, name = method or choose_method(bounds, plausible, epsilon), column_name(column, data)
+    method = method or _choose_method(data, bounds, plausible, epsilon, neighbours, rows)
     statistic = StandardDeviation(
-        name,
+        column_name(column, data),
         bounds=bounds,
         method=method,
         missing=missing,
@@ -360,3 +364,17 @@ def standard_deviation(
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
     terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
+
+
+def _choose_method(
+    data: Data,
+    bounds: Bounds,
+    plausible: PlausibleSpread | None,
+    epsilon: Number,
+    neighbours: Neighbours,
+    rows: int | None,
+) -> SpreadMethod | None:
+    """The method of a spread that a plausible mean chooses. None for the default, which may be a centred one."""
+    public = rows if isinstance(rows, int) or neighbours != "substitute" else count_in_memory(data)
+    method = choose_method(bounds, plausible, epsilon, public if neighbours == "substitute" else None)
+    return None if method == "centred" else method

@@ -18,9 +18,10 @@ from typing import TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Matrix, MatrixOfMoments, SpreadOfMoments, TableOfMoments
+from inbounds.derivations import CentredSpread, Matrix, MatrixOfMoments, SpreadOfMoments, TableOfMoments
 from inbounds.expected import norm_parts
 from inbounds.inference import spreads
+from inbounds.inference.centred import centred_limits
 from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
 from inbounds.inference.intervals import interval_by
 from inbounds.inference.inversion import interval as inverted
@@ -39,6 +40,7 @@ UNAVAILABLE = (
 _Scaled: TypeAlias = Callable[[float], Noise]
 TRIED = "that it covers was tried on some laws of the records, and is not proved for all"
 METHODS = ("bound", "normal")
+ABOUT = "the mean is about the released centre"
 _OF_MOMENTS = SpreadOfMoments | MatrixOfMoments | TableOfMoments
 
 
@@ -47,6 +49,8 @@ def spread_limits(release: Release, alpha: float, population: bool) -> Made:
     way = release.derivation
     if not population:
         return normal_limits(release, alpha, population)
+    if isinstance(way, CentredSpread):
+        return *centred_limits(release, alpha, population, normal=False), METHOD, (TRIED,)
     if not _has_bound(release):
         raise ValueError(UNAVAILABLE.format(release.statistic.name.replace("_", " ")))
     root = getattr(way, "root", False)
@@ -82,6 +86,9 @@ def _has_bound(release: Release) -> bool:
 def normal_limits(release: Release, alpha: float, population: bool) -> Made:
     """Limits for normal records, or of the table itself."""
     way, traits = release.derivation, release.statistic.traits
+    if isinstance(way, CentredSpread):
+        clauses = (*spreads.NORMAL, ABOUT) if population else (ABOUT,)
+        return *centred_limits(release, alpha, population, normal=True), spreads.INVERTED, clauses
     if way.of_sums:
         return spreads.of_sums(release, alpha, population)
     if traits.matrix:

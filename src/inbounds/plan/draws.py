@@ -121,7 +121,7 @@ def _by_itself(share: Share, epsilon: Fraction) -> Fraction:
         return Fraction(f"{least_variance(float(epsilon)):.9g}")
     assert isinstance(share, OfMoments)
     dimension, home = _count(columns), dict.fromkeys(share.columns, columns)
-    return _ball(share, home) * (dimension + 1) * (dimension + 2) / epsilon**2
+    return share.alone * _ball(share, home) * (dimension + 1) * (dimension + 2) / epsilon**2
 
 
 def _ball(share: Share, home: Mapping[Numeric, int]) -> Fraction:

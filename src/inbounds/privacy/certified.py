@@ -37,6 +37,13 @@ def single_law(
     return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, spent)
 
 
+def open_law(name: str, terms: Terms, sensitivity: Fraction, epsilon: Fraction) -> Certificate:
+    """The law of one number without bounds at a share of ε, certified; what follows from it is clamped afterwards."""
+    _refuse_truncated(name, terms)
+    steps = sensitivity, None
+    return _single_law(name, "unbounded", (None, None), steps, terms.unit.neighbours, epsilon, "anywhere")
+
+
 def cut_law(law: Certificate, bounds: Bound) -> Certificate:
     """A truncated law at the same ε within other bounds, which the true value may lie beyond."""
     steps = law.sensitivity, None

@@ -4,9 +4,10 @@ The law of every number was fixed and certified when the release was drafted. Th
 arguments and return noisy ones. They keep nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from math import isqrt
 
 import numpy as np
@@ -43,6 +44,9 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     if draft.nodes:
         assert isinstance(exact, np.ndarray)
         made = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate))
+    elif draft.second is not None:
+        assert isinstance(certificate, Composition)
+        made = replace(draft.record, noisy=draw_after(exact[0][0], partial(draft.second, tables[0]), certificate))
     elif isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
         made = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
     elif isinstance(certificate, Composition):
@@ -75,6 +79,18 @@ def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = F
     law = certificate.mechanism
     at = _root_index(law, number) if squared else law.locate(number)
     return law.value(law.draw(at, entropy_source()))
+
+
+def draw_after(
+    number: Fraction, second: Callable[[Fraction], Fraction], laws: Composition
+) -> tuple[Fraction, Fraction]:
+    """claim:release-after. Draw one number, and then a second one that depends on what was drawn.
+
+    The losses of both add up: whatever was drawn first, the second has the law that its certificate says.
+    """
+    first, then = laws.parts
+    drawn = draw_single(number, first)
+    return drawn, draw_single(second(drawn), then)
 
 
 def _root_index(law: GridMechanism, square: Fraction) -> int:

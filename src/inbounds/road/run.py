@@ -5,10 +5,12 @@ value of the table is read, and the result is on the disk before it is returned.
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from inbounds import ledger as ledgers
 from inbounds.errors import PublicSize
@@ -326,3 +328,12 @@ def column_name(column: Any, data: Any) -> str:
     if own is not None and own != column:
         raise TypeError(f"the data are a column named {own!r}, but column is {column!r}; pass the table instead")
     return column
+
+
+def count_in_memory(data: Any) -> int | None:
+    """The number of rows of data in memory, as far as it takes no time to know; None for files and for other places."""
+    column = next(iter(data.values()), None) if isinstance(data, Mapping) else data
+    library = type(column).__module__.partition(".")[0]
+    if not isinstance(column, list | tuple | np.ndarray) and library not in ("pandas", "polars", "pyarrow"):
+        return None
+    return len(column) if isinstance(column, Sized) and getattr(column, "ndim", 1) > 0 else None

@@ -31,8 +31,9 @@ from inbounds.tables.schema import (
 UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
 # The most columns of a matrix, and the most digits of the numerator and denominator of a bound.
 MOST_COLUMNS, _MOST_DIGITS = 200, 100
-# Where the noise of a mean or a spread is added.
+# Where the noise of a mean is added, and that of a spread.
 METHODS = ("moments", "direct")
+SPREAD_METHODS = ("centred", *METHODS)
 # The most cells of a table.
 MOST_CELLS = 10**7
 
@@ -207,10 +208,10 @@ def refuse_with(what: str, **given: Any) -> None:
         raise TypeError(f"{', '.join(names)} cannot be combined with {what}")
 
 
-def check_method(method: Any) -> None:
+def check_method(method: Any, methods: tuple[str, ...] = METHODS) -> None:
     """Refuse an unknown method of a mean or a spread."""
     if method is not None:
-        _check.choice(method, "method", METHODS)
+        _check.choice(method, "method", methods)
 
 
 def fixed_denominator(denominator: Any) -> int | None:

@@ -65,6 +65,7 @@ def make_draft(
     axes: Sequence[Sequence[str]] = (),
     sizes: tuple[int, ...] | None = None,
     squared: bool = False,
+    second: Callable[[Cells, Fraction], Fraction] | None = None,
 ) -> Draft:
     """Draft a release: everything about it that is known before the data are read.
 
@@ -82,7 +83,7 @@ def make_draft(
         certificate=certificate,
     )
     requests = (request,) if isinstance(request, Request) else tuple(request)
-    return Draft(record, requests, exact, squared)
+    return Draft(record, requests, exact, squared, second=second)
 
 
 def draft_single(

@@ -6,7 +6,7 @@ from itertools import product
 from typing import ClassVar
 
 from inbounds._keywords import explain_fields
-from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, SpreadMethod
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, MeanMethod, Missing
 from inbounds.derivations import MeanOfMoments, MeanOfSums, SumOfGroup
 from inbounds.inference import intervals, means
 from inbounds.inference.result import Interval
@@ -62,7 +62,7 @@ class Mean:
 
     column: str
     bounds: Bounds
-    method: SpreadMethod | None = None
+    method: MeanMethod | None = None
     missing: Missing | None = None
     integer: bool = False
     by: By | None = None
@@ -239,7 +239,7 @@ class Sum:
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def find_method(method: SpreadMethod | None, terms: Terms, groups: int = 0) -> SpreadMethod:
+def find_method(method: MeanMethod | None, terms: Terms, groups: int = 0) -> MeanMethod:
     """claim:mean-method. The method that was asked for, or the one that serves both the mean and its interval.
 
     With a public number of records the sum has Laplace noise by both methods; by the direct one it may have a staircase

@@ -1,6 +1,7 @@
 """The share of a statistic in a joint draw."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 from inbounds.derivations import Derivation
@@ -24,7 +25,8 @@ class OfMoments:
     """A statistic that follows from the sums of its columns and of their products.
 
     A statistic without products (a mean) is computed from these sums if the draw has them, and is a ``number``
-    otherwise. ``root`` asks for finer steps, for a root of the sums.
+    otherwise. ``root`` asks for finer steps, for a root of the sums. ``alone`` is the variance of the noise of a
+    release that is drawn alone, as a share of that of one from its moments alone.
     """
 
     columns: tuple[Numeric, ...]
@@ -33,6 +35,7 @@ class OfMoments:
     axes: tuple[tuple[str, ...], ...] = ()
     number: Number | None = None
     root: bool = False
+    alone: Fraction = Fraction(1)
 
 
 Share: TypeAlias = Number | OfMoments

@@ -20,6 +20,7 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
+    SPREAD_METHODS,
     check_method,
     count_groups,
     fields_of_groups,
@@ -30,6 +31,7 @@ from inbounds.statistics.base import (
     quantise,
     title_of,
 )
+from inbounds.statistics.centred import compare_alone, draft_centred, is_better, noise_at
 from inbounds.statistics.drafts import draft_moments, draft_of_sums, draft_single, law_of_number
 from inbounds.statistics.share import OfMoments, Share
 from inbounds.tables import coordinates
@@ -40,6 +42,8 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 # The variances of the noise of Σu² and Σu at ε = 1 in a joint draw: (d+1)(d+2) times the second moments of the unit
 # ball of their norm. Noise on the variance itself, in the same units, has the variance 2 · 4².
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
+# How much more noise than another method the direct one is treated as having.
+_TIE = 1.05
 
 
 @register
@@ -48,8 +52,8 @@ _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
 class Variance:
     """The sample variance (denominator n - 1) of a column; see `inbounds.variance`.
 
-    ``method="moments"`` draws Σu and Σu² together, where u = (x - c)/(W/2), c is the middle of the bounds and W their
-    width.
+    ``method="moments"`` draws Σu and Σu² together, where u is x in half-widths from the middle of the bounds.
+    ``method="centred"`` draws Σu first, which gives a centre c, and then Σ((u - c)/(1 + |c|))².
 
     >>> Variance("age", bounds=(0, 100)).title
     'variance of age'
@@ -74,7 +78,7 @@ class Variance:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
-        check_method(self.method)
+        check_method(self.method, SPREAD_METHODS)
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         rules = fields_of_groups(keys)
         keep(self, **rules, bounds=column.ends, missing=column.spelled_missing, _column=column, _keys=keys)
@@ -97,6 +101,8 @@ class Variance:
             largest: Bound = (Fraction(0), self._column.width**2 / 2)
             return _draft_groups(self, terms, SpreadOfSums(), column, largest)
         (number,) = coordinates.covariances([column], terms.unit, terms.rows)
+        if method == "centred":
+            return draft_centred(self, terms, column, [(number.lower, number.upper)])
         if method == "moments":
             return draft_moments(self, terms, SpreadOfMoments(terms.rows), [column], [(number.lower, number.upper)])
         return draft_single(self, terms, number, Request((), (column,), True), [column])
@@ -104,10 +110,11 @@ class Variance:
     def share(self, terms: Terms) -> Share | None:
         """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
-        if self._keys or find_method(self.method, terms) != "moments":
+        if self._keys or not _may_share(self.method, terms):
             return None
         (number,) = coordinates.covariances([quantise(self._column, terms)], terms.unit, terms.rows)
-        return OfMoments((self._column,), SpreadOfMoments(terms.rows), ((number.lower, number.upper),))
+        way, alone = SpreadOfMoments(terms.rows), _compare_alone(self.method, terms)
+        return OfMoments((self._column,), way, ((number.lower, number.upper),), alone=alone)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return bounded.interval_of_spread(release, level, kind, variance)
@@ -146,7 +153,7 @@ class StandardDeviation:
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)
-        check_method(self.method)
+        check_method(self.method, SPREAD_METHODS)
         keys = keys_of(self.by, self.levels, self.by_missing, self.other)
         rules = fields_of_groups(keys)
         keep(self, **rules, bounds=column.ends, missing=column.spelled_missing, _column=column, _keys=keys)
@@ -162,7 +169,7 @@ class StandardDeviation:
     def numbers(self, terms: Terms) -> int:
         if terms.rows is None or self._keys:
             return 3 * count_groups(self._keys)
-        return 2 if find_method(self.method, terms) == "moments" and not self._own_is_better(terms) else 1
+        return 1 if find_method(self.method, terms) == "direct" or self._own_is_better(terms) else 2
 
     def draft(self, terms: Terms) -> Draft:
         column, method = self._quantise(terms), find_method(self.method, terms, grouped=bool(self._keys))
@@ -176,6 +183,8 @@ class StandardDeviation:
         request = Request((), (column,), True)
         if self._own_is_better(terms):
             return draft_single(self, terms, itself, request, [column], certificate=own)
+        if method == "centred":
+            return draft_centred(self, terms, column, [(itself.lower, itself.upper)], root=True)
         if method == "moments":
             way = SpreadOfMoments(terms.rows, root=True)
             return draft_moments(self, terms, way, [column], [(itself.lower, itself.upper)])
@@ -188,7 +197,7 @@ class StandardDeviation:
         """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
 
         Figures are in units of the bounds, so that the answer does not depend on their width. Noise of moments is
-        treated as Laplace noise of the same variance.
+        treated as Laplace noise of the same variance, and that around a centre as that of moments.
         """
         assert terms.rows is not None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
@@ -204,11 +213,12 @@ class StandardDeviation:
     def share(self, terms: Terms) -> Share | None:
         """The part in a joint draw, with other statistics that are computed from moments."""
         assert terms.rows is not None
-        if self._keys or find_method(self.method, terms) != "moments":
+        if self._keys or not _may_share(self.method, terms):
             return None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
         itself, way = coordinates.standard_deviation(variance), SpreadOfMoments(terms.rows, root=True)
-        return OfMoments((self._column,), way, ((itself.lower, itself.upper),), root=True)
+        alone = _compare_alone(self.method, terms)
+        return OfMoments((self._column,), way, ((itself.lower, itself.upper),), root=True, alone=alone)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return bounded.interval_of_spread(release, level, kind, variance)
@@ -237,30 +247,48 @@ def _in_bounds(part: Certificate) -> Laplace | Staircase:
 
 
 def find_method(method: SpreadMethod | None, terms: Terms, *, grouped: bool = False) -> SpreadMethod:
-    """The method that was asked for, or the one with the smaller error in the middle of the bounds."""
-    if method == "direct" and (terms.rows is None or grouped):
+    """The method that was asked for, or the one with the smaller error as far as public numbers say."""
+    if method in ("direct", "centred") and (terms.rows is None or grouped):
         raise ValueError(
-            "method='direct' needs a public number of records; with neighbours='add-remove', groups and selections use "
-            "method='moments'"
+            f"method={method!r} needs a public number of records; with neighbours='add-remove', groups and selections "
+            "use method='moments'"
         )
-    if method == "moments" and terms.bounding == "truncated":
+    if method in ("moments", "centred") and terms.bounding == "truncated":
         raise ValueError("bounding='truncated' needs method='direct', since noise of a joint draw cannot be truncated")
-    return method or ("direct" if terms.bounding == "truncated" else "moments")
+    if method is not None:
+        return method
+    if terms.bounding == "truncated":
+        return "direct"
+    return "centred" if not grouped and is_better(terms) else "moments"
+
+
+def _may_share(method: SpreadMethod | None, terms: Terms) -> bool:
+    """Whether a spread may be computed from the moments of a joint draw."""
+    return method in (None, "moments") and terms.bounding != "truncated"
+
+
+def _compare_alone(method: SpreadMethod | None, terms: Terms) -> Fraction:
+    """How much noise a spread has that is drawn alone, as a share of that of one from moments."""
+    return Fraction(1) if method == "moments" else compare_alone(terms)
 
 
 def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
     """Count the noisy numbers of a variance."""
     if terms.rows is None:
         return 3
-    return 2 if find_method(method, terms) == "moments" else 1
+    return 1 if find_method(method, terms) == "direct" else 2
 
 
-def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any) -> SpreadMethod | None:
+def choose_method(
+    bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any, rows: int | None = None
+) -> SpreadMethod | None:
     """claim:spread-method. The method with the smaller error for a plausible mean. None if none is given.
 
     Let m be the mean in half-widths from the middle of the bounds. The noise of a variance from moments has a variance
-    of about 3.54 + 47.9 m², in units in which direct noise has 32. So moments are better for |m| below 0.77, or
-    slightly less if the noise of one number is a staircase. For a range, the smaller worst loss decides.
+    of about 3.54 + 47.9 m², in units in which direct noise has 32, or less if it is a staircase. If the number of
+    ``rows`` is public and large enough, a variance around a noisy centre is tried as well. For a range, the smallest
+    worst loss decides. Moments are preferred to the direct method where they lose by less than a twentieth, since they
+    gain where variances are clamped.
     """
     if plausible is None:
         return None
@@ -280,9 +308,15 @@ def choose_method(bounds: Bounds, plausible: PlausibleSpread | None, epsilon: An
     near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
     spent = _check.positive(float(epsilon), "epsilon")
     direct = _OF_VARIANCE * least_variance(spent) * spent**2 / 2
-    losses = [(_OF_SQUARES + 4 * _OF_SUMS * m * m) / direct for m in (near, far)]
-    # The worst loss of moments is the factor at the far end, that of the direct method its inverse at the near end.
-    return "moments" if losses[1] <= 1 / losses[0] else "direct"
+    noise: dict[SpreadMethod, list[float]] = {
+        "moments": [_OF_SQUARES + 4 * _OF_SUMS * m * m for m in (near, far)],
+        "direct": [direct * _TIE] * 2,
+    }
+    if rows is not None and is_better(terms := Terms.of(epsilon, rows=rows)):
+        noise["centred"] = [noise_at(m, terms) for m in (near, far)]
+    best = [min(each) for each in zip(*noise.values(), strict=True)]
+    losses = {way: max(x / least for x, least in zip(each, best, strict=True)) for way, each in noise.items()}
+    return min(losses, key=lambda way: losses[way])
 
 
 def _ends(stated: Any, name: str) -> tuple[float, float]:

@@ -1,0 +1,93 @@
+"""Variances and standard deviations from squares around a noisy centre, of a public number of records.
+
+Coordinates are those of `inbounds.tables.coordinates.CentredSquares`: Σu with the noise a, which gives the centre c,
+and Σ((u - c)/(1 + |c|))² with the noise z, drawn after it. Since Σ(u - c)² is the scatter around the mean and a²/n, a
+scatter is off by (1 + |c|)² z + a²/n. What a²/n is on average is taken off.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.truths import Truths, find_truths
+from inbounds.expected import continuous
+
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class CentredSpread(Simulated):
+    """A variance, or with ``root`` a standard deviation; ``surplus`` is what a²/n is on average."""
+
+    rows: int
+    surplus: float
+    root: bool = False
+
+    plain = False
+    of_sums = False
+    tail: ClassVar[Tail] = "chebyshev"
+
+    @property
+    def text(self) -> str:
+        return f"{'standard deviation' if self.root else 'variance'} around a noisy centre"
+
+    def squares(self, noisy: Array) -> tuple[Array, Array]:
+        """The noisy Σ(u - c)², and the (1 + |c|)² in it."""
+        weight = (1 + np.abs(np.clip(noisy[..., 0] / self.rows, -1.0, 1.0))) ** 2
+        return np.asarray(noisy[..., 1] * weight), np.asarray(weight)
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        squares, _ = self.squares(noisy)
+        made = (squares - self.surplus) * _half(limits) ** 2 / (self.rows - 1)
+        variances = np.clip(made[..., None], 0.0, limits.upper**2 if self.root else limits.upper)
+        return np.asarray(np.sqrt(variances) if self.root else variances)
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        rng, worth, rows = np.random.default_rng(0), given.worth, self.rows
+        laws = [continuous(part, unit) for part, unit in zip(given.parts, given.units, strict=True)]
+        first, second = (law.sample(0.0, _DRAWS, rng=rng) for law in laws)
+        here = self.values(worth, given.limits)
+        scatter = float(here[0] ** 2 if self.root else here[0]) * (rows - 1) / _half(given.limits) ** 2
+        mean = float(np.clip(worth[0] / rows, -1.0, 1.0))
+        sums = rows * mean + first
+        centre = np.clip(sums / rows, -1.0, 1.0)
+        drawn = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
+        errors = self.values(np.stack([sums, drawn], axis=-1), given.limits) - here
+        rmse, bias = self._worst(first, second, given.limits)
+        return errors, (np.maximum(rmse, np.sqrt((errors**2).mean(axis=0))), bias)
+
+    def _worst(self, first: Array, second: Array, limits: Limits) -> tuple[Array, Array]:
+        """RMSE and bias at worst: all records at a bound, where (1 + |c|)² is 4 and half of the noise is clamped."""
+        unit, offset = _half(limits) ** 2 / (self.rows - 1), first**2 / self.rows
+        rmse = np.sqrt(16 * (second**2).mean() + (offset**2).mean()) * unit
+        bias = (2 * np.abs(second).mean() + offset.mean()) * unit
+        if self.root:
+            # √a - √b is at most √|a - b|, so that its mean square is at most the mean size.
+            rmse = bias = np.sqrt(rmse)
+        return np.minimum(rmse, limits.upper), np.minimum(bias, limits.upper)
+
+    def room(self, values: Array) -> Array | None:
+        return np.asarray(1e-9 * np.abs(values))
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        truth, half = self._truths(seen).typical, _half(seen)
+        mean = (float(truth.means[0]) - float(seen.columns[0].mean())) / half
+        scatter = (self.rows - 1) * float(truth.matrix[0, 0]) / half**2
+        vector = self.rows * mean, (scatter + self.surplus) / (1 + abs(mean)) ** 2
+        return tuple(Fraction(x) / unit for x, unit in zip(vector, seen.units, strict=True))
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(seen).assume()
+
+    def _truths(self, seen: Situation) -> Truths:
+        return find_truths(seen, "spread" if self.root else "squared spread")
+
+
+def _half(limits: Limits | Situation) -> float:
+    """Half of the width of the column's bounds."""
+    return float(limits.columns[0, 1] - limits.columns[0, 0]) / 2

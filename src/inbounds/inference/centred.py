@@ -1,0 +1,79 @@
+"""Intervals of variances around a noisy centre.
+
+What was drawn is the scatter, a²/n and (1 + |c|)² z, of which z is the noise that was drawn last and a that of the
+centre. Since a²/n is not negative, the upper limit is the one without it. The lower limit is that of what was drawn
+less what a²/n adds to the quantile of the noise.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy
+
+from inbounds.derivations import CentredSpread
+from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
+from inbounds.inference.inversion import Family
+from inbounds.inference.inversion import interval as inverted
+from inbounds.inference.laws import Law, Noise, noise_of
+from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
+from inbounds.record.release import Release
+
+# Values of a, at even steps of their probability; and those at which its law is tabulated.
+_POINTS, _TABLE = 2000, 20_001
+
+
+def centred_limits(release: Release, alpha: float, population: bool, *, normal: bool) -> tuple[float, float]:
+    """claim:centred-interval. Limits of a variance around a noisy centre, or of the root of one."""
+    way, (worth,) = release.derivation, release.numeric_ends()
+    assert isinstance(way, CentredSpread)
+    width, rows = float(worth[1] - worth[0]), way.rows
+    squares, weight = (float(x) for x in way.squares(release.worth()))
+    unit = (width / 2) ** 2 / (rows - 1)
+    noise = noise_of(release.parts[1], float(release.units[1]) * weight * unit)
+    offset = _offset(noise, noise_of(release.parts[0], float(release.units[0])), unit / rows, alpha)
+    top = width**2 * (rows * rows // 4) / (rows * (rows - 1))
+    ends = []
+    for place, y in enumerate((squares * unit - offset, squares * unit)):
+        ends.append(_limits(y, noise, top, width, rows, alpha, population, normal=normal)[place])
+    lower, upper = ends
+    return (math.sqrt(max(lower, 0.0)), math.sqrt(upper)) if way.root else (lower, upper)
+
+
+def _limits(
+    y: float, noise: Noise, top: float, width: float, rows: int, alpha: float, population: bool, *, normal: bool
+) -> tuple[float, float]:
+    """Limits of a variance with some noise."""
+    if population and not normal:
+        # See `inbounds.inference.bounded`: a mean over pairs, of values from 0 to W²/2.
+        pairs = rows // 2
+        one, sampling = width**2 / 2 / pairs, Binomial(pairs)
+        scaled: Any = replace(noise, scale=noise.scale / one)  # type: ignore[type-var]
+        at = min(max(y / one, 0.0), float(pairs))
+        law = without_cut(Law(scaled, 0.0, float(pairs)), at, 10 * sampling.deviation(at))
+        lower, upper = inverted(Averaged(Sampled(sampling, law, step=0)), at, alpha)
+        return lower * one * pairs, upper * one * pairs
+    law, at = Law(noise, 0.0, top), min(max(y, 0.0), top)
+    family: Family = Integrated(ChiSquare(rows - 1), law, 0.0, top) if population else noise_only(law, at, 0.0, top)
+    return inverted(family, at, alpha)
+
+
+def _offset(noise: Noise, first: Noise, unit: float, alpha: float) -> float:
+    """What the squares of the first noise, times ``unit``, add to the upper quantile of the second."""
+    alone = _quantile(noise, alpha / 2)
+    # The upper half of the first noise: its squares have the same law.
+    table = np.linspace(0.0, first.reach, _TABLE)
+    squares = np.interp(0.5 + (np.arange(_POINTS) + 0.5) / _POINTS / 2, first.cdf(table), table) ** 2 * unit
+
+    def beyond(x: float) -> float:
+        return float((1 - noise.cdf(x - squares)).mean()) - alpha / 2
+
+    high = alone + float(squares.max()) + noise.reach
+    return float(scipy.optimize.brentq(beyond, 0.0, high, xtol=1e-9 * high)) - alone
+
+
+def _quantile(noise: Noise, tail: float) -> float:
+    """Where the noise is larger with probability ``tail``, below a half."""
+    found: float = scipy.optimize.brentq(lambda x: float(1 - noise.cdf(x)) - tail, 0.0, noise.reach)
+    return found
