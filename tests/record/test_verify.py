@@ -223,7 +223,7 @@ def test_what_cannot_be_asked_for_is_refused(monkeypatch, capsys, tmp_path, term
 def test_a_record_is_of_one_table(monkeypatch, capsys, tmp_path):
     """A public number of rows is one number."""
     releases = {f"of {rows}": made_up(rows=rows) for rows in (60, 61)}
-    assert_refused(monkeypatch, capsys, tmp_path, codec.write_record(releases))
+    assert_refused(monkeypatch, capsys, tmp_path, "".join(codec.record_pieces(releases)))
 
 
 @pytest.mark.claim("verify")

@@ -1,10 +1,13 @@
 """What was asked of an interval: its kind, its level, how it is made, and whether all hold together."""
 
+import json
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from inbounds import _check
+from inbounds.errors import RecordError
 from inbounds.record.selection import plain_statistic
 
 if TYPE_CHECKING:
@@ -30,6 +33,49 @@ class Asked:
             except ValueError:
                 continue
         return None
+
+    @classmethod
+    def from_dict(cls, plain: Any, release: "Release") -> "Asked":
+        """Read what `write_asked` wrote of a release. Raises a `RecordError` if no plan could ask for it."""
+        names = {"kind", "level", "method", "simultaneous"}
+        if not isinstance(plain, dict) or set(plain) != names:
+            raise RecordError("an interval has missing or unknown fields")
+        level, method = plain["level"], plain["method"]
+        offered: tuple[str, ...] = getattr(plain_statistic(release.statistic), "interval_methods", ())
+        known = (
+            plain["kind"] in (None, "noise", "population"),
+            isinstance(level, float) and 0 < level < 1,
+            method is None or method in offered,
+            isinstance(plain["simultaneous"], bool),
+        )
+        if not all(known):
+            raise RecordError("an interval is none that a plan can ask for")
+        return cls(**plain)
+
+
+def write_asked(asked: Mapping[str, Asked]) -> dict[str, Any]:
+    """The intervals that are not the default, as plain values by the name of their release."""
+    return {name: asdict(one) for name, one in asked.items() if one != Asked()}
+
+
+def read_asked(plain: Any, releases: "Mapping[str, Release]") -> dict[str, Asked]:
+    """The intervals that the plan of a record asked for.
+
+    They decide nothing but how the numbers are shown, so that neither the digest nor the charge depends on them. They
+    must be intervals that a plan of these releases can ask for, as `write_asked` writes them.
+
+    Raises
+    ------
+    RecordError
+        If they are not.
+    """
+    if not isinstance(plain, dict) or not plain or set(plain) - set(releases):
+        raise RecordError("the record's intervals are not by the names of its releases")
+    made = {name: Asked.from_dict(plain[name], release) for name, release in releases.items() if name in plain}
+    # Texts are compared, because 1 == 1.0 == True.
+    if json.dumps(write_asked(made), sort_keys=True) != json.dumps(plain, sort_keys=True):
+        raise RecordError("the record's intervals are not as inbounds writes them")
+    return made
 
 
 def find_interval(

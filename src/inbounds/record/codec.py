@@ -22,6 +22,7 @@ from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
+from inbounds.record.asked import Asked, read_asked, write_asked
 from inbounds.record.group import Group
 from inbounds.record.selection import draft_statistic, terms_of
 from inbounds.record.sequential import laws_in_turn
@@ -77,22 +78,21 @@ def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def write_record(releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None) -> str:
-    """A record as text."""
-    return "".join(record_pieces(releases, dataset, entry))
-
-
 def record_pieces(
-    releases: "Mapping[str, Release]", dataset: str | None = None, entry: Entry | None = None
+    releases: "Mapping[str, Release]",
+    dataset: str | None = None,
+    entry: Entry | None = None,
+    asked: Mapping[str, Asked] | None = None,
 ) -> Iterator[str]:
-    """The text of `write_record` in pieces, so that a large record is not in memory twice."""
-    groups = list_groups(releases)
+    """A record as text, in pieces, so that a large record is not in memory twice."""
+    groups, intervals = list_groups(releases), write_asked(asked or {})
     head = {
         "format": FORMAT,
         "dataset": dataset,
         "digest": digest_of(dataset, releases),
         "entry": None if entry is None else entry.to_dict(),
         "groups": [group.to_dict() for group in groups],
+        **({"intervals": intervals} if intervals else {}),
     }
     start = "{"
     for name, value in head.items():
@@ -195,6 +195,7 @@ class Proved:
     releases: "dict[str, Release]"
     dataset: str | None
     entry: Entry | None
+    asked: dict[str, Asked]
 
 
 def read_record(text: str) -> Proved:
@@ -214,7 +215,7 @@ def read_record(text: str) -> Proved:
         )
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise RecordError(f"the format is not {FORMAT}")
-    if set(body) != _FIELDS or not isinstance(body["releases"], dict) or not body["releases"]:
+    if set(body) - {"intervals"} != _FIELDS or not isinstance(body["releases"], dict) or not body["releases"]:
         raise RecordError("the record has missing or unknown fields")
     dataset = body["dataset"]
     if len(body["releases"]) > MOST_RELEASES:
@@ -240,7 +241,8 @@ def read_record(text: str) -> Proved:
     _check_total(releases)
     if digest_of(dataset, releases) != body["digest"]:
         raise RecordError("the record's digest is not that of what was asked for")
-    return Proved(releases, dataset, _prove_entry(body["entry"], dataset, releases))
+    asked = read_asked(body["intervals"], releases) if "intervals" in body else {}
+    return Proved(releases, dataset, _prove_entry(body["entry"], dataset, releases), asked)
 
 
 def read_single(text: str) -> "Release":

@@ -33,7 +33,7 @@ class Releases(Mapping[str, Release]):
     stored
         Whether this is the stored result of an earlier release.
     asked
-        The intervals that the plan asks for, by name; not part of the record.
+        The intervals that the plan asks for, by name. The record has those that are not the default.
     """
 
     records: Mapping[str, Release]
@@ -119,7 +119,7 @@ class Releases(Mapping[str, Release]):
 
     def json_pieces(self) -> Iterator[str]:
         """The text of `to_json` in pieces."""
-        return codec.record_pieces(self.records, self.dataset, self.entry)
+        return codec.record_pieces(self.records, self.dataset, self.entry, self.asked)
 
     @classmethod
     def from_json(cls, text: str) -> "Releases":
@@ -143,4 +143,4 @@ class Releases(Mapping[str, Release]):
             If a certificate does not prove what it says.
         """
         proved = codec.read_record(text)
-        return cls(proved.releases, proved.dataset, proved.entry)
+        return cls(proved.releases, proved.dataset, proved.entry, asked=proved.asked)
