@@ -182,6 +182,47 @@ def test_mistakes_are_shown_where_they_are_and_both_ways_are_one_file(studio, fo
     assert (folder / "plan.toml").read_text("utf-8") == "not TOML ["
 
 
+def test_what_is_in_hand_stays_when_the_page_changes(studio, folder, visit):
+    """A field with unsaved text, its focus, what is open and an open confirmation are not made again."""
+    page = visit(studio, "plan")
+    page.click("#item-0 summary")
+    page.fill("#item-0-name", "smokers")
+    page.evaluate("document.getElementById('item-0-name').same = true")
+    (folder / "plan.toml").write_text(demo.PLAN.replace("epsilon = 1.0", "epsilon = 0.25"), "utf-8")
+    page.wait_for_function("() => document.getElementById('budget-epsilon').value === '0.25'")
+    assert page.evaluate("document.activeElement.id === 'item-0-name' && document.activeElement.same")
+    assert page.input_value("#item-0-name") == "smokers"
+    assert page.get_attribute("#item-0", "open") is not None
+    # A browser reports a change only if a person made it: this is what a script that puts text back would break.
+    page.press("#item-0-name", "Tab")
+    page.wait_for_selector("#item-0 summary:has-text('smokers')")
+    assert read(folder)["release"][0]["name"] == "smokers"
+    assert read(folder)["budget"]["epsilon"] == 0.25
+    # Two changes one after the other, the second before the first is answered, are both made.
+    page.evaluate("""() => { for (const [id, value] of [['budget-epsilon', '0.5'], ['budget-limit', '4']]) {
+        const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event('change')); } }""")
+    page.wait_for_function("() => /limit = 4/.test(document.getElementById('toml').value)")
+    assert (read(folder)["budget"]["epsilon"], read(folder)["budget"]["limit"]) == (0.5, 4)
+    go(page, "release")
+    page.click("#go:not([disabled])")
+    page.wait_for_selector("#confirm[open]")
+    (folder / "more.csv").write_text("a\n1\n", "utf-8")
+    page.wait_for_function(
+        "() => fetch('/api/state').then((one) => one.json()).then((one) => one.files.tables.includes('more.csv'))"
+    )
+    assert page.get_attribute("#confirm", "open") is not None
+    # Going to another view leaves the field, and so saves it.
+    page.click("#confirm-no")
+    go(page, "plan")
+    page.fill("#budget-limit", "5")
+    page.go_back()
+    page.wait_for_selector("nav a[href='#release'][aria-current]")
+    page.wait_for_function(
+        "() => fetch('/api/state').then((one) => one.json()).then((one) => one.read.content.budget.limit === 5)"
+    )
+    assert read(folder)["budget"]["limit"] == 5
+
+
 def test_a_budget_that_is_refused(studio, folder, visit):
     (folder / "plan.toml").write_text(demo.PLAN.replace("epsilon = 1.0", "epsilon = 5"), "utf-8")
     page = visit(studio, "release")
