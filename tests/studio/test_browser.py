@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from inbounds import demo, ledger, service
+from tests.engines import places
 from tests.studio.harness import CHROMIUM, WITHOUT, Local, Server
 
 pytestmark = [
@@ -154,6 +155,39 @@ def test_from_nothing_to_a_verified_report(folder, visit):
         page.wait_for_selector("nav a[href='#preview'][aria-current]")
         page.go_forward()
         page.wait_for_selector("[data-verify]")
+    finally:
+        server.stop()
+
+
+def test_a_table_of_a_database_from_nothing_to_a_verified_report(folder, visit, monkeypatch):
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    (folder / "plan.toml").unlink()
+    places.put(demo.survey().select("age", "smoker").head(2000), "people")
+    monkeypatch.setenv("STUDIO_DATABASE", places.postgres())
+    server = Local(folder, None)
+    try:
+        page = visit(server)
+        page.fill("#begin-source", "env:STUDIO_DATABASE")
+        page.fill("#begin-table", "people")
+        page.fill("#begin-name", "plan.toml")
+        page.click("#begin-go")
+        page.fill("#data-rows", "2000")
+        page.click("#column-age summary")
+        # The database declares types; values are on no page.
+        assert page.inner_text("#column-age summary .chip") != ""
+        page.fill("#column-age-bounds", "18, 100")
+        go(page, "plan")
+        page.click("#add")
+        page.wait_for_selector("#item-0-name")
+        page.wait_for_selector("#fine")
+        go(page, "release")
+        release(page)
+        page.click("[data-verify]")
+        assert "1 release holds" in page.inner_text("[data-proof]")
+        assert "the ledger has the charge" in page.inner_text("[data-proof]")
+        data = read(folder)["data"]
+        assert (data["source"], data["table"], data["rows"]) == ("env:STUDIO_DATABASE", "people", 2000)
     finally:
         server.stop()
 
