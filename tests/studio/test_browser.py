@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from inbounds import demo, ledger, service
+from tests.engines import places
 from tests.studio.harness import CHROMIUM, WITHOUT, Local, Server
 
 pytestmark = [
@@ -158,6 +159,39 @@ def test_from_nothing_to_a_verified_report(folder, visit):
         server.stop()
 
 
+def test_a_table_of_a_database_from_nothing_to_a_verified_report(folder, visit, monkeypatch):
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    (folder / "plan.toml").unlink()
+    places.put(demo.survey().select("age", "smoker").head(2000), "people")
+    monkeypatch.setenv("STUDIO_DATABASE", places.postgres())
+    server = Local(folder, None)
+    try:
+        page = visit(server)
+        page.fill("#begin-source", "env:STUDIO_DATABASE")
+        page.fill("#begin-table", "people")
+        page.fill("#begin-name", "plan.toml")
+        page.click("#begin-go")
+        page.fill("#data-rows", "2000")
+        page.click("#column-age summary")
+        # The database declares types; values are on no page.
+        assert page.inner_text("#column-age summary .chip") != ""
+        page.fill("#column-age-bounds", "18, 100")
+        go(page, "plan")
+        page.click("#add")
+        page.wait_for_selector("#item-0-name")
+        page.wait_for_selector("#fine")
+        go(page, "release")
+        release(page)
+        page.click("[data-verify]")
+        assert "1 release holds" in page.inner_text("[data-proof]")
+        assert "the ledger has the charge" in page.inner_text("[data-proof]")
+        data = read(folder)["data"]
+        assert (data["source"], data["table"], data["rows"]) == ("env:STUDIO_DATABASE", "people", 2000)
+    finally:
+        server.stop()
+
+
 def test_mistakes_are_shown_where_they_are_and_both_ways_are_one_file(studio, folder, visit):
     page = visit(studio, "plan")
     text = page.input_value("#toml")
@@ -180,6 +214,47 @@ def test_mistakes_are_shown_where_they_are_and_both_ways_are_one_file(studio, fo
     page.fill("#toml", "not TOML [")
     page.wait_for_selector("#mistakes")
     assert (folder / "plan.toml").read_text("utf-8") == "not TOML ["
+
+
+def test_what_is_in_hand_stays_when_the_page_changes(studio, folder, visit):
+    """A field with unsaved text, its focus, what is open and an open confirmation are not made again."""
+    page = visit(studio, "plan")
+    page.click("#item-0 summary")
+    page.fill("#item-0-name", "smokers")
+    page.evaluate("document.getElementById('item-0-name').same = true")
+    (folder / "plan.toml").write_text(demo.PLAN.replace("epsilon = 1.0", "epsilon = 0.25"), "utf-8")
+    page.wait_for_function("() => document.getElementById('budget-epsilon').value === '0.25'")
+    assert page.evaluate("document.activeElement.id === 'item-0-name' && document.activeElement.same")
+    assert page.input_value("#item-0-name") == "smokers"
+    assert page.get_attribute("#item-0", "open") is not None
+    # A browser reports a change only if a person made it: this is what a script that puts text back would break.
+    page.press("#item-0-name", "Tab")
+    page.wait_for_selector("#item-0 summary:has-text('smokers')")
+    assert read(folder)["release"][0]["name"] == "smokers"
+    assert read(folder)["budget"]["epsilon"] == 0.25
+    # Two changes one after the other, the second before the first is answered, are both made.
+    page.evaluate("""() => { for (const [id, value] of [['budget-epsilon', '0.5'], ['budget-limit', '4']]) {
+        const one = document.getElementById(id); one.value = value; one.dispatchEvent(new Event('change')); } }""")
+    page.wait_for_function("() => /limit = 4/.test(document.getElementById('toml').value)")
+    assert (read(folder)["budget"]["epsilon"], read(folder)["budget"]["limit"]) == (0.5, 4)
+    go(page, "release")
+    page.click("#go:not([disabled])")
+    page.wait_for_selector("#confirm[open]")
+    (folder / "more.csv").write_text("a\n1\n", "utf-8")
+    page.wait_for_function(
+        "() => fetch('/api/state').then((one) => one.json()).then((one) => one.files.tables.includes('more.csv'))"
+    )
+    assert page.get_attribute("#confirm", "open") is not None
+    # Going to another view leaves the field, and so saves it.
+    page.click("#confirm-no")
+    go(page, "plan")
+    page.fill("#budget-limit", "5")
+    page.go_back()
+    page.wait_for_selector("nav a[href='#release'][aria-current]")
+    page.wait_for_function(
+        "() => fetch('/api/state').then((one) => one.json()).then((one) => one.read.content.budget.limit === 5)"
+    )
+    assert read(folder)["budget"]["limit"] == 5
 
 
 def test_a_budget_that_is_refused(studio, folder, visit):

@@ -14,5 +14,8 @@ async function ask(name, options) {
 }
 
 export const get = (name) => ask(name);
-export const post = (name, body) =>
-  ask(name, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) });
+export function post(name, body) {
+  const text = JSON.stringify(body ?? {});
+  // What is small is sent even if the page is closed meanwhile.
+  return ask(name, { method: "POST", keepalive: text.length < 20000, headers: { "content-type": "application/json" }, body: text });
+}

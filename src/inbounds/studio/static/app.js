@@ -1,9 +1,10 @@
 // The frame of the page: what is open, which view is shown, and what every browser is told.
 
 import { get, post, Refusal } from "/static/api.js";
-import { $, h, note, say } from "/static/dom.js";
+import { $, h, say } from "/static/dom.js";
+import { undo, update } from "/static/morph.js";
 import data from "/static/views/data.js";
-import plan from "/static/views/plan.js";
+import plan, { write } from "/static/views/plan.js";
 import preview from "/static/views/preview.js";
 import release from "/static/views/release.js";
 import ledger from "/static/views/ledger.js";
@@ -20,36 +21,21 @@ function frame() {
   const { files, plan: name, read } = page.state;
   const options = files.plans.map((one) => h("option", { value: one, selected: one === name }, one));
   if (!name) options.unshift(h("option", { value: "", selected: true }, "none yet"));
-  $("plans").replaceChildren(...options);
-  $("steps").replaceChildren(...Object.entries(TITLES).map(([key, title]) =>
+  update($("plans"), ...options);
+  $("plans").value = name ?? "";
+  update($("steps"), ...Object.entries(TITLES).map(([key, title]) =>
     h("li", {}, h("a", { href: `#${key}`, "aria-current": key === page.view ? "page" : null }, title,
       key === "plan" && read?.mistakes.length ? ` (${read.mistakes.length})` : ""))));
   $("saved").textContent = !read ? "" : read.mistakes.length ? `saved, ${read.mistakes.length} mistake${read.mistakes.length > 1 ? "s" : ""}` : "saved";
   document.title = `${TITLES[page.view]} – ${name ?? page.state.folder} – inbounds studio`;
 }
 
-/* Make the view again, with the focus and what is being typed where they were. */
+/* Make the view as it should be now. What somebody has in hand stays as it is: see morph.js. */
 export function show() {
-  const main = $("view"), active = document.activeElement;
-  const held = active?.id && main.contains(active)
-    ? { id: active.id, value: active.value, dirty: active.value !== active.defaultValue && /INPUT|TEXTAREA/.test(active.tagName) && active.type !== "range", start: active.selectionStart, end: active.selectionEnd, top: active.scrollTop } : null;
-  const open = new Set([...main.querySelectorAll("details[open][id]")].map((one) => one.id));
-  const top = window.scrollY;
-  const view = VIEWS[page.view];
-  const made = view(page);
-  made.querySelectorAll("details[id]").forEach((one) => { if (open.has(one.id)) one.open = true; });
-  $("made").replaceChildren(made);
+  const made = VIEWS[page.view](page);
+  made.dataset.key = page.view;
+  update($("made"), made);
   if (page.view !== "release") $("beside").replaceChildren();
-  if (held) {
-    const again = $(held.id);
-    if (again) {
-      if (held.dirty) again.value = held.value;
-      again.focus({ preventScroll: true });
-      try { if (held.start !== null) again.setSelectionRange(held.start, held.end); } catch { /* not a text */ }
-      again.scrollTop = held.top;
-    }
-  }
-  window.scrollTo(0, top);
   frame();
 }
 
@@ -85,19 +71,40 @@ export function trouble(error) {
   say(error.message);
 }
 
-/* Change keys of the plan's file. */
-export async function edit(...edits) {
-  try {
-    await post("edit", { edits, base: page.state.read.revision });
-    calm();
-    await refresh();
-    say("saved");
-  } catch (error) { trouble(error); await refresh(); }
+let turn = Promise.resolve();
+
+/* Changes of the file are made one after the other, each of them to what the one before it left. */
+export function inTurn(action) {
+  turn = turn.then(action, action);
+  return turn;
 }
 
+/* Take the plan as the server has just read it; a state that was asked for before that is no longer wanted. */
+export function take(read) {
+  number += 1;
+  page.state = { ...page.state, read };
+  show();
+}
+
+/* Change keys of the plan's file. A change may be a function, which is asked when its turn has come. */
+export const edit = (...edits) => inTurn(async () => {
+  try {
+    await write();
+    const wanted = edits.map((one) => (typeof one === "function" ? one(page.state.read.content) : one));
+    take(await post("edit", { edits: wanted, base: page.state.read.revision }));
+    calm();
+    say("saved");
+  } catch (error) { trouble(error); undo($("made")); }
+  await refresh();
+});
+
+/* Leaving a field saves it. Whoever goes to another view, or closes the page, leaves it too. */
+const leave = () => { if ($("made").contains(document.activeElement)) document.activeElement.blur(); };
+
 function route() {
-  const before = page.view;
-  page.view = chosen();
+  const before = page.view, next = chosen();
+  if (before && before !== next) leave();
+  page.view = next;
   page.keep = before === page.view ? page.keep : {};
   show();
   if (before && before !== page.view) { $("view").focus({ preventScroll: true }); window.scrollTo(0, 0); }
@@ -108,6 +115,7 @@ async function start() {
   route();
   left();
   window.addEventListener("hashchange", route);
+  window.addEventListener("pagehide", () => { leave(); write(); });
   $("plans").addEventListener("change", async (event) => {
     try { if (event.target.value) await post("open", { name: event.target.value }); calm(); } catch (error) { trouble(error); }
     refresh();

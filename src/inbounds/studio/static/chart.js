@@ -56,17 +56,17 @@ export function draw({ series, words, xLog, yLog, dot, aim, atoms = [], width = 
   if (dot) root.append(s("circle", { class: "dot", cx: x(dot[0]), cy: y(dot[1]), r: 5.5 }));
   if (aim) {
     const line = s("line", { class: "aim", x1: ROOM.left, x2: width - ROOM.right, y1: y(aim.y), y2: y(aim.y) });
-    const grip = s("rect", { class: "grip", x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom });
     const at = (event) => {
-      const box = root.getBoundingClientRect();
+      const box = event.currentTarget.ownerSVGElement.getBoundingClientRect();
       const pixel = ((event.clientY - box.top) / box.height) * height;
       return y.back(Math.min(Math.max(pixel, ROOM.top), height - ROOM.bottom));
     };
-    let held = false;
-    const show = (event) => { const v = at(event); line.setAttribute("y1", y(v)); line.setAttribute("y2", y(v)); return v; };
-    grip.addEventListener("pointerdown", (event) => { held = true; grip.setPointerCapture(event.pointerId); show(event); });
-    grip.addEventListener("pointermove", (event) => { if (held) show(event); });
-    grip.addEventListener("pointerup", (event) => { if (held) { held = false; aim.drop(show(event)); } });
+    const held = (event) => event.currentTarget.hasPointerCapture(event.pointerId);
+    const show = (event) => { const v = at(event), there = event.currentTarget.previousSibling; there.setAttribute("y1", y(v)); there.setAttribute("y2", y(v)); return v; };
+    const grip = s("rect", { class: "grip", x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom,
+      onpointerdown: (event) => { event.currentTarget.setPointerCapture(event.pointerId); show(event); },
+      onpointermove: (event) => { if (held(event)) aim.drag?.(show(event)); },
+      onpointerup: (event) => { if (held(event)) aim.drop(show(event)); } });
     root.append(line, grip);
   }
   return root;

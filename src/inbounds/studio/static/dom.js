@@ -1,13 +1,24 @@
-// Small helpers to make elements. Text is always text: nothing is ever parsed as HTML.
+// Small helpers to make elements, and to bring what is on the page to what it should be. Text is always text: nothing
+// is ever parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
+
+const heard = (event) => event.currentTarget.hears[event.type]?.(event);
+
+/* What an element hears is kept in a place of its own, so that it can be exchanged without exchanging the element. */
+export function listen(element, kind, action) {
+  element.hears ??= {};
+  if (!(kind in element.hears)) element.addEventListener(kind, heard);
+  element.hears[kind] = action;
+}
 
 function fill(element, properties, children) {
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    if (name.startsWith("on")) listen(element, name.slice(2), value);
     else if (name === "value") { element.value = value; element.defaultValue = value; }
-    else if (name === "checked" || name === "open" || name === "selected" || name === "disabled") element[name] = true;
+    else if (name === "checked") element.checked = element.defaultChecked = true;
+    else if ( name === "open" || name === "selected" || name === "disabled") element[name] = true;
     else element.setAttribute(name, value === true ? "" : value);
   }
   for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== false) element.append(child);
@@ -21,7 +32,7 @@ export const $ = (id) => document.getElementById(id);
 export function field(id, label, input, help) {
   input.id = id;
   if (help) input.setAttribute("aria-describedby", `${id}-help`);
-  return h("div", { class: "field" }, h("label", { for: id }, label), input, help ? h("p", { class: "help", id: `${id}-help` }, help) : null);
+  return h("div", { class: "field", "data-key": id }, h("label", { for: id }, label), input, help ? h("p", { class: "help", id: `${id}-help` }, help) : null);
 }
 
 export function choose(options, value, change, properties) {
@@ -30,6 +41,7 @@ export function choose(options, value, change, properties) {
     const [key, words] = Array.isArray(one) ? one : [one, one];
     made.append(h("option", { value: key, selected: key === value }, words));
   }
+  made.first = made.value;
   return made;
 }
 

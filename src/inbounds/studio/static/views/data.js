@@ -1,6 +1,6 @@
 // Data: which table, what is public about it, and the public rule of each column.
 
-import { edit, page, refresh, trouble, calm } from "/static/app.js";
+import { edit, page, refresh, show, trouble, calm } from "/static/app.js";
 import { post } from "/static/api.js";
 import { choose, field, h, note, slug, type } from "/static/dom.js";
 
@@ -16,7 +16,7 @@ function load(data) {
   post("columns", { source: data.source, table: data.table ?? null, written })
     .then((columns) => { if (cache.key === key) cache.columns = columns; })
     .catch((error) => { if (cache.key === key) cache.said = error.message; })
-    .finally(() => { if (cache.key === key && page.view === "data") import("/static/app.js").then((app) => app.show()); });
+    .finally(() => { if (cache.key === key && page.view === "data") show(); });
 }
 
 function begin(files) {
@@ -98,6 +98,6 @@ export default function data(page) {
     !cache.columns && !cache.said && content.data?.source ? h("p", {}, "Looking at the names …") : null,
     h("p", { class: "help" }, "By name and declared type. Files without types, such as CSV, have none."),
     [...listed, ...rest].map((one) => rule(one, given[one.name]))));
-  made.append(h("details", {}, h("summary", {}, "Start another plan"), h("div", { class: "inside" }, begin(files))));
+  made.append(h("details", { id: "another" }, h("summary", {}, "Start another plan"), h("div", { class: "inside" }, begin(files))));
   return made;
 }

@@ -4,6 +4,7 @@ import { page } from "/static/app.js";
 import { post } from "/static/api.js";
 import { draw, sample } from "/static/chart.js";
 import { $, field, h, note } from "/static/dom.js";
+import { update } from "/static/morph.js";
 
 const set = { epsilon: 0.5, rows: 20, lower: 0, upper: 1, truth: 0.1 };
 const MARKS = { bit: "line", truncated: "two", paper: "three" };
@@ -23,7 +24,7 @@ function redraw(got) {
   if (!place) return;
   const top = Math.max(...got.laws.flatMap((one) => one.density));
   const curves = (key) => got.over.laws.map((one) => ({ points: got.over.x.map((x, i) => [x, one[key][i]]), mark: MARKS[one.name] }));
-  place.replaceChildren(
+  update(place,
     h("section", { class: "card" }, h("h2", {}, "The law of the released mean"), h("ul", { class: "key" }, got.laws.map((one) => h("li", {}, sample(MARKS[one.name]), one.title))),
       draw({ series: got.laws.map((one) => ({ points: got.x.map((x, i) => [x, one.density[i]]), mark: MARKS[one.name] })), words: "Densities of the released value; thick bars at the bounds are probabilities of exactly that value", yZero: true, yTop: top, width: 760, height: 260, xTitle: "released value", atoms: got.laws.flatMap((one) => one.atoms.map((height, i) => ({ x: i ? set.upper : set.lower, height, mark: MARKS[one.name] })).filter((atom) => atom.height > 0)) })),
     h("section", { class: "card" }, h("h2", {}, "What it costs"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of the laws" }, h("table", {}, h("thead", {}, h("tr", {}, ["Law", "Scale", "Bias", "RMSE", "At the lower bound", "At the upper bound", "Real ε"].map((one, i) => h("th", { scope: "col", class: i ? "number" : "" }, one)))),
@@ -40,7 +41,7 @@ export default function learn() {
   controls.push(plain("learn-truth", "True value", "truth", 0, 1, 0.01), plain("learn-upper", "Upper bound", "upper", 1, 10, 0.5));
   controls[0].querySelector("label").textContent = `ε that is asked for: ${set.epsilon}`;
   controls[1].querySelector("label").textContent = `Number of rows n: ${set.rows}`;
-  made.append(h("section", { class: "card", "aria-label": "What can be moved" }, h("div", { class: "grid" }, controls)), h("div", { id: "laws" }, h("p", {}, "Computing …")), h("p", { class: "help" }, "The third law has the scale of the paper, δ/ε. It loses more than the ε it was made for; the truncated law of a release has the scale that keeps it. The paper's simulations, figure by figure, are made by inbounds study paper."));
+  made.append(h("section", { class: "card", "aria-label": "What can be moved" }, h("div", { class: "grid" }, controls)), h("div", { id: "laws", "data-own": true }, h("p", {}, "Computing …")), h("p", { class: "help" }, "The third law has the scale of the paper, δ/ε. It loses more than the ε it was made for; the truncated law of a release has the scale that keeps it. The paper's simulations, figure by figure, are made by inbounds study paper."));
   queueMicrotask(ask);
   return made;
 }

@@ -1,44 +1,57 @@
 // Plan: the releases as forms, and the text of the plan's file beside them. Both change the same file.
 
-import { calm, edit, page, refresh, trouble, warn, show } from "/static/app.js";
+import { calm, edit, inTurn, page, refresh, take, trouble, warn } from "/static/app.js";
 import { post } from "/static/api.js";
-import { $, choose, field, h, note, say, slug, type } from "/static/dom.js";
+import { $, choose, field, h, note, slug, type } from "/static/dom.js";
 
 const typing = { text: null, base: null, timer: 0 };
 
-async function save() {
+export async function write() {
   const { text, base } = typing;
+  clearTimeout(typing.timer);
   if (text === null) return;
   try {
     const read = await post("save", { text, base });
-    if (typing.text === text) { typing.text = null; const area = $("toml"); if (area) area.defaultValue = text; } else { typing.base = read.revision; later(); }
+    if (typing.text === text) typing.text = null; else { typing.base = read.revision; later(); }
     calm();
-    await refresh();
+    take(read);
   } catch (error) {
     if (error.status === 409) {
-      const mine = async () => { await refresh(); typing.base = page.state.read.revision; calm(); save(); };
-      const theirs = async () => { typing.text = null; calm(); const area = $("toml"); if (area) area.value = area.defaultValue; page.state = null; await refresh(); };
+      const mine = async () => { await refresh(); typing.base = page.state.read.revision; calm(); await save(); };
+      const theirs = async () => { typing.text = null; calm(); await refresh(); const area = $("toml"); if (area) area.value = area.defaultValue; };
       warn("The plan's file was changed by somebody else. What you typed is not saved yet.",
         h("p", { class: "row" }, h("button", { onclick: theirs }, "Take the file's text"), h("button", { onclick: mine }, "Keep what I typed")));
     } else trouble(error);
   }
 }
 
+const save = () => inTurn(write);
+
 function later() { clearTimeout(typing.timer); typing.timer = setTimeout(save, 350); }
 
+function number(area, mistakes) {
+  const wrong = new Set(mistakes.map((one) => one.line));
+  return area.value.split("\n").flatMap((_, i) => [wrong.has(i + 1) ? h("span", { class: "wrong" }, `▸ ${i + 1}`) : String(i + 1), "\n"]);
+}
+
 function editor(read) {
-  const area = h("textarea", { id: "toml", spellcheck: "false", autocapitalize: "off", "aria-label": "Text of the plan, TOML", wrap: "off" });
-  area.value = area.defaultValue = read.text;
-  if (typing.text !== null) area.value = typing.text;
-  const gutter = h("div", { class: "gutter", "aria-hidden": "true" });
-  const wrong = new Set(read.mistakes.map((one) => one.line));
-  const number = () => gutter.replaceChildren(...area.value.split("\n").flatMap((_, i) => [wrong.has(i + 1) ? h("span", { class: "wrong" }, `▸ ${i + 1}`) : String(i + 1), "\n"]));
-  number();
-  area.addEventListener("scroll", () => { gutter.scrollTop = area.scrollTop; });
-  area.addEventListener("input", () => { typing.base ??= read.revision; if (typing.text === null) typing.base = read.revision; typing.text = area.value; $("saved").textContent = "not saved yet"; number(); later(); });
+  const area = h("textarea", { id: "toml", spellcheck: "false", autocapitalize: "off", "aria-label": "Text of the plan, TOML", wrap: "off",
+    onscroll: (event) => { $("gutter").scrollTop = event.target.scrollTop; },
+    oninput: (event) => {
+      if (typing.text === null) typing.base = page.state.read.revision;
+      typing.text = event.target.value;
+      $("saved").textContent = "not saved yet";
+      $("gutter").replaceChildren(...number(event.target, page.state.read.mistakes));
+      later();
+    } });
+  area.defaultValue = read.text;
+  area.value = typing.text ?? read.text;
+  // The text on the page may be ahead of the file.
+  const gutter = h("div", { class: "gutter", id: "gutter", "aria-hidden": "true" }, number(area, read.mistakes));
   const go = (line) => () => {
-    const before = area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
-    area.focus(); area.setSelectionRange(before, before + (area.value.split("\n")[line - 1] ?? "").length); area.scrollTop = (line - 4) * 19.5;
+    const there = $("toml"), lines = there.value.split("\n");
+    const before = lines.slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
+    there.focus(); there.setSelectionRange(before, before + (lines[line - 1] ?? "").length); there.scrollTop = (line - 4) * 19.5;
   };
   return h("section", { class: "card", "aria-labelledby": "text" }, h("h2", { id: "text" }, `The file ${page.state.plan}`),
     h("div", { class: "editor" }, gutter, area),
@@ -52,7 +65,7 @@ function columns(id, what, item, index, given) {
   const names = Object.keys(given), chosen = item.columns ?? [];
   const one = what === "number" || what === "cells" || what.startsWith("level");
   if (one) return field(`${id}-column`, "Column", choose([["", "none"], ...new Set([...names, ...chosen])], chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })));
-  return h("fieldset", { class: "field" }, h("legend", {}, "Columns"), h("div", { class: "checks" }, names.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-has-${slug(name)}`, checked: chosen.includes(name), onchange: (event) => edit({ path: ["release", index, "columns"], value: event.target.checked ? [...chosen, name] : chosen.filter((other) => other !== name) }) }), name))));
+  return h("fieldset", { class: "field", "data-key": `${id}-columns` }, h("legend", {}, "Columns"), h("div", { class: "checks" }, names.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-has-${slug(name)}`, checked: chosen.includes(name), onchange: ({ target }) => edit((content) => { const now = content.release[index].columns ?? []; return { path: ["release", index, "columns"], value: target.checked ? [...now, name] : now.filter((other) => other !== name) }; }) }), name))));
 }
 
 function card(item, index, content, read) {
@@ -72,7 +85,7 @@ function card(item, index, content, read) {
         field(`${id}-name`, "Name", type(item.name, text("name"))),
         field(`${id}-statistic`, "Statistic", choose(page.statistics.map((one) => [one.name, one.name.replaceAll("_", " ")]), item.statistic, (value) => edit({ path: at("statistic"), value })), made?.help.replace(/; see `.*$/, ".")),
         made ? columns(id, made.columns, item, index, content.columns ?? {}) : null,
-        made?.by ? h("fieldset", { class: "field" }, h("legend", {}, "For each group of"), h("div", { class: "checks" }, groups.length ? groups.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-by-${slug(name)}`, checked: by.includes(name), onchange: (event) => { const next = event.target.checked ? [...by, name] : by.filter((other) => other !== name); edit({ path: at("by"), value: next.length ? next : null }); } }), name)) : h("span", { class: "help" }, "columns with levels can be groups"))) : null,
+        made?.by ? h("fieldset", { class: "field", "data-key": `${id}-by` }, h("legend", {}, "For each group of"), h("div", { class: "checks" }, groups.length ? groups.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-by-${slug(name)}`, checked: by.includes(name), onchange: ({ target }) => edit((content) => { const now = [content.release[index].by ?? []].flat(), next = target.checked ? [...now, name] : now.filter((other) => other !== name); return { path: at("by"), value: next.length ? next : null }; }) }), name)) : h("span", { class: "help" }, "columns with levels can be groups"))) : null,
         field(`${id}-where`, "Only records where", type(item.where, text("where"), { placeholder: "age >= 18 and region <> 'north'" })),
         field(`${id}-share`, `Share of the budget: ${share}`, h("input", { type: "range", min: 0.25, max: Math.max(5, share), step: 0.25, value: share, onchange: (event) => edit({ path: at("share"), value: Number(event.target.value) }) })),
         field(`${id}-bounding`, "Kept in its bounds by", choose([["bit", "clamping (BIT)"], ["truncated", "truncation"]], item.bounding ?? "bit", (value) => edit({ path: at("bounding"), value }))),
@@ -80,14 +93,15 @@ function card(item, index, content, read) {
       h("p", { class: "row" }, h("button", { id: `${id}-remove`, onclick: () => edit({ path: ["release", index], value: null }) }, `Remove ${item.name ?? ""}`))));
 }
 
-function add(content) {
-  const first = Object.entries(content.columns ?? {}).find(([, rule]) => rule?.bounds)?.[0];
-  const other = Object.keys(content.columns ?? {})[0];
-  const items = content.release ?? [];
-  const name = (word) => { let made = word, k = 2; while (items.some((one) => one.name === made)) made = `${word} ${k++}`; return made; };
-  const value = first ? { name: name(first), statistic: "mean", columns: [first] } : other ? { name: name(other), statistic: "proportions", columns: [other] } : { name: name("records"), statistic: "count" };
-  page.keep.open = `item-${items.length}`;
-  edit({ path: ["release", items.length], value }).then(() => { const one = $(page.keep.open); if (one) { one.open = true; $(`${page.keep.open}-name`)?.focus(); } });
+function add() {
+  let id = null;
+  edit((content) => {
+    const [first, other] = [Object.entries(content.columns ?? {}).find(([, rule]) => rule?.bounds)?.[0], Object.keys(content.columns ?? {})[0]];
+    const items = content.release ?? [];
+    const name = (word) => { let made = word, k = 2; while (items.some((one) => one.name === made)) made = `${word} ${k++}`; return made; };
+    id = `item-${items.length}`;
+    return { path: ["release", items.length], value: first ? { name: name(first), statistic: "mean", columns: [first] } : other ? { name: name(other), statistic: "proportions", columns: [other] } : { name: name("records"), statistic: "count" } };
+  }).then(() => { const made = $(id); if (made) { made.open = true; $(`${id}-name`).focus(); } });
 }
 
 export default function plan(page) {
@@ -107,7 +121,7 @@ export default function plan(page) {
     const bar = h("div", { class: "bar", role: "img", "aria-label": "How the budget is shared" });
     for (const item of items) { const part = h("span", { title: item.name }); part.style.flexGrow = String(Number(item.share ?? 1)); bar.append(part); }
     left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help" }, items.length ? "Each part of the bar is the share of a release; open one to drag it." : "There is none yet."),
-      items.map((item, index) => card(item, index, content, read)), h("p", { class: "row" }, h("button", { class: "main", id: "add", onclick: () => add(content) }, "Add a release"))));
+      items.map((item, index) => card(item, index, content, read)), h("p", { class: "row" }, h("button", { class: "main", id: "add", onclick: add }, "Add a release"))));
   }
   made.append(h("div", { class: "two" }, left, editor(read)));
   return made;

@@ -4,6 +4,7 @@ import { edit, page, show, trouble } from "/static/app.js";
 import { post } from "/static/api.js";
 import { draw, sample } from "/static/chart.js";
 import { $, h, note, say, worth } from "/static/dom.js";
+import { update } from "/static/morph.js";
 
 const seen = { revision: null, epsilon: null, now: null, curves: [], grid: [], ledger: null, said: null, asking: false, next: null };
 
@@ -29,7 +30,7 @@ async function aim(name, error) {
 function redraw() {
   const place = $("prospects");
   if (!place || page.view !== "preview") return;
-  if (seen.said || !seen.now) { place.replaceChildren(seen.said ? note(seen.said, "bad") : h("p", {}, "Looking ahead …")); return; }
+  if (seen.said || !seen.now) { update(place, seen.said ? note(seen.said, "bad") : h("p", {}, "Looking ahead …")); return; }
   const { items, epsilon } = seen.now;
   $("epsilon-now").textContent = epsilon;
   const dial = $("epsilon"), where = seen.grid.indexOf(epsilon);
@@ -43,14 +44,14 @@ function redraw() {
   $("take").disabled = epsilon === own;
   $("take").textContent = epsilon === own ? "This is the plan's ε" : `Put ε = ${epsilon} into the plan`;
   const counts = ["reliable", "rough", "tells nothing"].map((word) => [word, items.filter((one) => one.worth === word).length]);
-  $("counts").replaceChildren(...counts.filter(([, n]) => n).map(([word, n]) => { const one = worth(word); one.append(`: ${n}`); return one; }));
-  place.replaceChildren(...items.map((item, i) => {
+  update($("counts"), ...counts.filter(([, n]) => n).map(([word, n]) => { const one = worth(word); one.append(`: ${n}`); return one; }));
+  update(place, ...items.map((item, i) => {
     const curve = seen.curves.map((one) => [one.at, one.items[i]?.half_width ?? 0]);
     const alone = item.alone ? seen.curves.map((one) => [one.at, one.items[i]?.alone?.half_width ?? one.items[i]?.half_width ?? 0]) : null;
     const series = [{ points: curve.length ? curve : [[seen.now.at, item.half_width]], mark: "line" }];
     if (alone) series.push({ points: alone, mark: "two" });
     const words = `${item.name}: 95% of releases are off by at most ${item.said} at epsilon ${epsilon}`;
-    return h("article", { class: "item" }, h("h2", {}, item.name), h("p", { class: "help" }, item.title),
+    return h("article", { class: "item", "data-key": item.name }, h("h2", {}, item.name), h("p", { class: "help" }, item.title),
       h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), worth(item.worth)),
       draw({ series, words, xLog: true, yLog: true, dot: [seen.now.at, item.half_width], aim: { y: item.half_width, drop: (y) => aim(item.name, y) }, xTitle: "ε of the plan" }),
       h("p", { class: "help" }, `ε ${item.share} of it`, item.alone ? `; drawn alone ± ${item.alone.said}` : "", item.assumed ? `; ${item.assumed}` : ""));
@@ -67,10 +68,10 @@ export default function preview(page) {
   dial.value = String(Math.max(seen.grid.indexOf(seen.epsilon), 0));
   made.append(h("section", { class: "card", "aria-label": "Budget" }, h("div", { class: "dial" }, h("span", { class: "row" }, h("span", { class: "name" }, "ε"), h("output", { id: "epsilon-now", for: "epsilon" }, seen.epsilon)), dial,
     h("button", { id: "take", onclick: () => edit({ path: ["budget", "epsilon"], toml: seen.epsilon }) }, "Put it into the plan")),
-  h("p", { id: "cost", class: "note", role: "status" }, seen.ledger?.said ?? "…"), h("p", { id: "counts", class: "row" }),
+  h("p", { id: "cost", class: "note", role: "status" }, seen.ledger?.said ?? "…"), h("p", { id: "counts", class: "row", "data-own": true }),
   h("ul", { class: "key" }, h("li", {}, sample("line"), "as the plan draws it"), h("li", {}, sample("two"), "each drawn alone")),
   h("p", { id: "rule", class: "help" }, seen.rule ?? "")));
-  made.append(h("section", { id: "prospects", class: "charts", "aria-label": "Releases" }, h("p", {}, "Looking ahead …")));
+  made.append(h("section", { id: "prospects", class: "charts", "data-own": true, "aria-label": "Releases" }, h("p", {}, "Looking ahead …")));
   queueMicrotask(() => { redraw(); if (!seen.now || seen.curves.length < seen.grid.length) ask(seen.epsilon, true); });
   return made;
 }

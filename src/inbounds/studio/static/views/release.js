@@ -48,7 +48,7 @@ function result(one, first) {
     say(seen.proofs[one.id].said); show();
   };
   const base = `/results/${encodeURIComponent(one.id)}`;
-  return h("li", { class: "card" }, h("div", { class: "row" }, h("h3", {}, one.id), first ? h("span", { class: "chip" }, "the newest") : null, one.when ? h("span", { class: "help" }, `${one.dataset}, ${one.when.slice(0, 16).replace("T", " ")}`) : h("span", { class: "help" }, one.dataset ?? "")),
+  return h("li", { class: "card", "data-key": one.id }, h("div", { class: "row" }, h("h3", {}, one.id), first ? h("span", { class: "chip" }, "the newest") : null, one.when ? h("span", { class: "help" }, `${one.dataset}, ${one.when.slice(0, 16).replace("T", " ")}`) : h("span", { class: "help" }, one.dataset ?? "")),
     h("p", { class: "row" }, h("button", { class: first ? "main" : "", "data-show": one.id, onclick: () => { seen.shown = one.id; show(); $("report")?.scrollIntoView(); } }, "Show the report"), h("button", { "data-verify": one.id, onclick: verify }, "Verify"), h("a", { href: `${base}.zip`, download: true }, "Download everything"), one.files.map((file) => h("a", { href: `${base}/${encodeURIComponent(file)}`, download: true }, file))),
     proof ? h("div", { "data-proof": one.id }, note(proof.said, proof.kind)) : null);
 }
