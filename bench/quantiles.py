@@ -1,6 +1,6 @@
 """How far off quantiles are: beside other libraries, several against one by one, coverage, released bounds, one draw.
 
-    python bench/quantiles.py [--part laws peers several coverage bounds draw scale] [--runs 200] [--peers PYTHON]
+    python bench/quantiles.py [--part laws peers several coverage shares bounds draw scale] [--runs 200] [--peers PY]
 
 ``--peers`` is a Python that has diffprivlib and OpenDP. Errors are RMSEs over releases of one table, in units of the
 bounds' width unless it says otherwise. Every release is drawn from its certified law and the system's randomness.
@@ -17,6 +17,8 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -209,6 +211,43 @@ def coverage(runs: int, _: Any) -> None:
         print(f"  {law:12s} {'   '.join(said)}", flush=True)
 
 
+def cover_by_law(runs: int, _: Any) -> None:
+    """Coverage of 95% intervals at three shares for ten laws: tables and points are simulated in doubles."""
+    print("coverage of 95% intervals, epsilon 1, n 2,000: population, table; for q = .1, .5, .9")
+    bounds_of, rows = (-20, 120), 2000
+    for law, (make, _median) in LAWS.items():
+        said = []
+        for q in (0.1, 0.5, 0.9):
+            statistic = quantile(q, bounds_of, cover="0.95", step="0.1")
+            draft = draft_statistic(statistic, Terms.of(1, rows=rows))
+            parts: Any = draft.record.certificate
+            spreads = [float(part.grid.scale.steps) for part in parts.parts]
+            rng = np.random.default_rng(int(100 * q))
+            # The population's quantile, of ten million records.
+            truth = float(np.quantile(np.clip(make(rng, 10_000_000), *bounds_of), q, method="inverted_cdf"))
+            held = own = 0
+            for _ in range(runs):
+                x = np.rint((np.clip(make(rng, rows), *bounds_of) + 20) * 10).astype(int)
+                counts = np.bincount(x, minlength=1401)
+                below = np.cumsum(counts) - counts
+                drawn = []
+                for node, spread in zip(draft.nodes, spreads, strict=True):
+                    target = float(node.share) * rows
+                    scores = np.maximum(np.maximum(below - target, target - below - counts), 0)
+                    sums = np.cumsum(np.exp(-scores / spread))
+                    drawn.append(int(np.searchsorted(sums, rng.random() * sums[-1])))
+                noisy = tuple(Fraction(point, 10) - 20 for point in drawn)
+                made = replace(draft.record, noisy=noisy)
+                low, high = made.interval(0.95)
+                # To the step of the grid, to which records are rounded.
+                held += low - 0.05 <= truth <= high + 0.05
+                exact = np.quantile(x, q, method="inverted_cdf") / 10 - 20
+                low, high = made.interval(0.95, kind="noise")
+                own += low - 1e-9 <= exact <= high + 1e-9
+            said.append(f"{held / runs:.3f} {own / runs:.3f}")
+        print(f"  {law:12s} {'   '.join(said)}", flush=True)
+
+
 def bounds(runs: int, _: Any) -> None:
     """Share of records within released bounds, and the error of a mean with them beside bounds ten times too wide."""
     try:
@@ -281,6 +320,7 @@ PARTS = {
     "peers": peers,
     "several": several,
     "coverage": coverage,
+    "shares": cover_by_law,
     "bounds": bounds,
     "draw": one_draw,
     "scale": scale,
