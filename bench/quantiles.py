@@ -1,6 +1,6 @@
 """How far off quantiles are: beside other libraries, several against one by one, coverage, released bounds, one draw.
 
-    python bench/quantiles.py [--part peers several coverage bounds draw scale] [--runs 200] [--peers PYTHON]
+    python bench/quantiles.py [--part laws peers several coverage shares bounds draw scale] [--runs 200] [--peers PY]
 
 ``--peers`` is a Python that has diffprivlib and OpenDP. Errors are RMSEs over releases of one table, in units of the
 bounds' width unless it says otherwise. Every release is drawn from its certified law and the system's randomness.
@@ -17,6 +17,8 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,48 @@ def peers(runs: int, python: str | None) -> None:
                 print(f"  {q}  {rows:6d}  {epsilon:<4}  {own:.5f} {said}", flush=True)
 
 
+def exact_error(x: Any, q: float, rate: float, truth: float, steps: int | None = None, tilt: float = 0.5) -> float:
+    """The RMSE of the exponential mechanism on [0, 1] by its law: on a grid, or without one as diffprivlib draws it."""
+    if steps is None:
+        ends = np.concatenate([[0.0], np.sort(x), [1.0]])
+        low, high = ends[:-1], ends[1:]
+        scores = np.abs(np.arange(len(x) + 1) - q * len(x))
+        weights = (high - low) * np.exp(-rate * (scores - scores.min()))
+        squares = ((high - truth) ** 2 + (high - truth) * (low - truth) + (low - truth) ** 2) / 3
+    else:
+        counts = np.bincount(np.rint(x * steps).astype(int), minlength=steps + 1)
+        below = np.cumsum(counts) - counts
+        over, under = below - q * len(x), q * len(x) - below - counts
+        scores = 2 * np.maximum(np.maximum(tilt * over, (1 - tilt) * under), 0)
+        weights = np.exp(-rate * scores)
+        squares = (np.arange(steps + 1) / steps - truth) ** 2
+    return float(np.sqrt(weights @ squares / weights.sum()))
+
+
+def laws(runs: int, _: Any) -> None:
+    """Errors of one quantile by the laws themselves, without a draw: diffprivlib's over ours, over some tables."""
+    print("RMSE of one quantile of normal(.5, .1) on [0, 1] by exact laws\n  q    n     eps  inbounds  diffprivlib")
+    for q in (0.1, 0.5, 0.9):
+        for rows in (500, 5000, 20_000):
+            for epsilon in (0.1, 1):
+                own, other, drawn = [], [], []
+                for seed in range(20):
+                    x = np.clip(np.random.default_rng((rows, seed)).normal(0.5, 0.1, rows), 0, 1)
+                    truth = float(np.quantile(x, q, method="inverted_cdf"))
+                    statistic = quantile(q)
+                    draft = draft_statistic(statistic, Terms.of(epsilon, rows=rows))
+                    certificate: Any = draft.record.certificate
+                    rate = 1 / float(certificate.grid.scale.steps)
+                    tilt = float(draft.nodes[0].tilt)
+                    own.append(exact_error(x, q, rate, truth, certificate.move, tilt))
+                    other.append(exact_error(x, q, epsilon / 2, truth))
+                    if seed == 0:
+                        drawn.append(rmse(repeat(statistic, x, epsilon, runs), truth) / own[0])
+                a, b = rmse(own, 0), rmse(other, 0)
+                said = f"{b / a:.3f} times (draws {drawn[0]:.2f} of the law)"
+                print(f"  {q}  {rows:6d}  {epsilon:<4}  {a:.6f}  {b:.6f}  {said}", flush=True)
+
+
 def several(runs: int, _: Any) -> None:
     """Several quantiles in one draw, against one release for each at an equal share of ε."""
     print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
@@ -113,15 +157,13 @@ def several(runs: int, _: Any) -> None:
         for m in (3, 9, 99):
             shares = [f"{k}/{m + 1}" for k in range(1, m + 1)]
             truth = np.quantile(x, [k / (m + 1) for k in range(1, m + 1)], method="inverted_cdf")
-            count = max(10, runs // (4 * m))
-            one = [
-                repeat(quantile(share), x, epsilon / m, count) - exact
-                for share, exact in list(zip(shares, truth, strict=True))[:: max(1, m // 9)]
-            ]
-            together = repeat(quantile(shares), x, epsilon, max(15, runs // m)) - truth
-            a, b = rmse(np.concatenate(one), 0), rmse(together, 0)
-            inner = np.median(np.abs(np.concatenate(one))) / np.median(np.abs(together))
-            print(f"  n {rows} eps {epsilon} m {m}: {a:.5f} {b:.5f} {a / b:.2f} (medians {inner:.2f})", flush=True)
+            # Of 99 every eleventh, from the sixth on, by either way.
+            some = range(m) if m < 20 else range(5, m, 11)
+            one = np.stack([repeat(quantile(shares[k]), x, epsilon / m, runs) - truth[k] for k in some], axis=1)
+            together = (repeat(quantile(shares), x, epsilon, runs if m < 20 else runs // 4) - truth)[:, list(some)]
+            a, b = rmse(one, 0), rmse(together, 0)
+            inner = np.median(np.abs(one)) / np.median(np.abs(together))
+            print(f"  n {rows} eps {epsilon} m {m}: {a:.6f} {b:.6f} {a / b:.2f} (medians {inner:.2f})", flush=True)
 
 
 LAWS: dict[str, tuple[Callable[[Any, int], Any], float]] = {
@@ -166,6 +208,43 @@ def coverage(runs: int, _: Any) -> None:
                 plain.append(order[last] - order[max(first - 1, 0)])
             ratio = np.mean(width) / max(float(np.mean(plain)), 1e-9)
             said.append(f"n {rows}: {held / runs:.3f} {own / runs:.3f} {ratio if ratio < 1e3 else np.inf:.2f}")
+        print(f"  {law:12s} {'   '.join(said)}", flush=True)
+
+
+def cover_by_law(runs: int, _: Any) -> None:
+    """Coverage of 95% intervals at three shares for ten laws: tables and points are simulated in doubles."""
+    print("coverage of 95% intervals, epsilon 1, n 2,000: population, table; for q = .1, .5, .9")
+    bounds_of, rows = (-20, 120), 2000
+    for law, (make, _median) in LAWS.items():
+        said = []
+        for q in (0.1, 0.5, 0.9):
+            statistic = quantile(q, bounds_of, cover="0.95", step="0.1")
+            draft = draft_statistic(statistic, Terms.of(1, rows=rows))
+            parts: Any = draft.record.certificate
+            spreads = [float(part.grid.scale.steps) for part in parts.parts]
+            rng = np.random.default_rng(int(100 * q))
+            # The population's quantile, of ten million records.
+            truth = float(np.quantile(np.clip(make(rng, 10_000_000), *bounds_of), q, method="inverted_cdf"))
+            held = own = 0
+            for _ in range(runs):
+                x = np.rint((np.clip(make(rng, rows), *bounds_of) + 20) * 10).astype(int)
+                counts = np.bincount(x, minlength=1401)
+                below = np.cumsum(counts) - counts
+                drawn = []
+                for node, spread in zip(draft.nodes, spreads, strict=True):
+                    target = float(node.share) * rows
+                    scores = np.maximum(np.maximum(below - target, target - below - counts), 0)
+                    sums = np.cumsum(np.exp(-scores / spread))
+                    drawn.append(int(np.searchsorted(sums, rng.random() * sums[-1])))
+                noisy = tuple(Fraction(point, 10) - 20 for point in drawn)
+                made = replace(draft.record, noisy=noisy)
+                low, high = made.interval(0.95)
+                # To the step of the grid, to which records are rounded.
+                held += low - 0.05 <= truth <= high + 0.05
+                exact = np.quantile(x, q, method="inverted_cdf") / 10 - 20
+                low, high = made.interval(0.95, kind="noise")
+                own += low - 1e-9 <= exact <= high + 1e-9
+            said.append(f"{held / runs:.3f} {own / runs:.3f}")
         print(f"  {law:12s} {'   '.join(said)}", flush=True)
 
 
@@ -237,9 +316,11 @@ def scale(runs: int, _: Any) -> None:
 
 
 PARTS = {
+    "laws": laws,
     "peers": peers,
     "several": several,
     "coverage": coverage,
+    "shares": cover_by_law,
     "bounds": bounds,
     "draw": one_draw,
     "scale": scale,

@@ -96,6 +96,18 @@ def test_scores_of_groups_move_by_what_is_certified_and_no_less(name, neighbours
     assert moved == certificate.sensitivity * certificate.draws
 
 
+@pytest.mark.claim("quantile-sensitivity")
+def test_scores_are_tilted_only_where_all_of_a_public_number_of_records_are_drawn_from():
+    plain, bounds = ib.Quantile("x", q=0.9, bounds=(0, 2), step=1), ib.Bounds("x", within=(0, 9), coverage=0.9)
+    secret = Terms.of("0.1", "add-remove")
+    for statistic, public in ((plain, Terms.of("0.1", rows=400)), (bounds, Terms.of(1, rows=400))):
+        assert any(node.tilt != Fraction(1, 2) for node in draft_statistic(statistic, public).nodes)
+        for other, terms in ((statistic, secret), (select(statistic, "y > 0"), public)):
+            assert all(node.tilt == Fraction(1, 2) for node in draft_statistic(other, terms).nodes)
+    grouped = ib.Quantile("x", q=0.9, bounds=(0, 2), step=1, **BY)
+    assert all(node.tilt == Fraction(1, 2) for node in draft_statistic(grouped, public).nodes)
+
+
 X = {"column": "x", "bounds": (0, 10), "method": "moments"}
 MEANS = {
     "all": ib.Mean(**X),

@@ -27,7 +27,8 @@ class Chosen(Simulated):
     ``shown`` are the places of the shares that were asked for; others were drawn for their intervals. ``size`` is the
     number of records of a group, as far as that is known; None where nothing is. ``points`` are those of a grid that is
     not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
-    ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it.
+    ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
+    those of scores, for one share or for shares that are drawn apart.
     """
 
     shares: tuple[Fraction, ...]
@@ -37,6 +38,7 @@ class Chosen(Simulated):
     points: tuple[Fraction, ...] | None = None
     apart: bool = False
     offsets: tuple[int, ...] = ()
+    tilts: tuple[Fraction, ...] = ()
 
     of_sums = False
     plain = False
@@ -51,7 +53,8 @@ class Chosen(Simulated):
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The draws."""
-        return keep_apart(self.shares) if self.apart else halve(self.shares)
+        apart = self.apart or len(self.shares) == 1
+        return keep_apart(self.shares, self.tilts) if apart else halve(self.shares)
 
     @property
     def depths(self) -> tuple[int, ...]:

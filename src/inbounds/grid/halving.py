@@ -8,7 +8,9 @@ of a point are spread evenly over them: a cut may go through a point with many r
 them. What a record does to the score of a place is then an average of what it would do on either side.
 
 A score is how many records lie between a place and the one that is asked for, as a whole number of parts of a record.
-Of a draw that nothing depends on, it is the distance from the rank asked for to those that the point has.
+Of a draw that nothing depends on, it is the distance from the rank asked for to those that the point has, times twice
+the tilt above that rank and twice the rest below it: a record that is substituted moves ranks one way, and so scores on
+one side up and on the other down, by 2 together.
 """
 
 from collections.abc import Sequence
@@ -51,12 +53,13 @@ def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fract
         low = start if node.below is None else cuts[node.below]
         high = end if node.above is None else cuts[node.above]
         unit = find_rate(node, spreads) / (parts * node.share.denominator)
-        one = _Draw(counts, below, parts, low, high, node.share, unit)
+        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt)
         cuts[node.place] = one.cut(entropy) if node.inner else one.point(entropy)
     return [cuts[place].point for place in sorted(cuts)]
 
 
-# No score is larger than 2^60: counts are of at most 2^31 records, and denominators of shares at most 2^20.
+# No score is larger than 2^60: counts are of at most 2^31 records, denominators of shares at most 2^20, and twice those
+# of tilts at most 2^6.
 _MOST = 1 << 60
 # The score of what cannot be chosen.
 _NEVER = (1 << 63) - 1
@@ -73,6 +76,7 @@ class _Draw:
     high: _Cut
     share: Fraction
     unit: Fraction
+    tilt: Fraction
 
     @property
     def _points(self) -> slice:
@@ -90,8 +94,9 @@ class _Draw:
         last = first + self.parts * self.counts[self._points]
         over = self.share.denominator * np.maximum(first, self.low.mass) - self._target
         under = self._target - self.share.denominator * np.minimum(last, self.high.mass)
-        scores = np.maximum(np.maximum(over, under), 0)
-        return _Cut(self.low.point + choose(scores, self.unit, _MOST, entropy), 0, 0)
+        above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
+        scores = np.maximum(np.maximum(above * over, (whole - above) * under), 0)
+        return _Cut(self.low.point + choose(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)
 
     def cut(self, entropy: Entropy) -> _Cut:
         """A place: first its point, by the sum of the weights of its places, then one of these."""

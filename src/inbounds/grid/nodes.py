@@ -12,7 +12,8 @@ LARGEST_DENOMINATOR = 1 << 20
 class Node:
     """One draw: of which quantile, between which two others (None is an end), and with which share of their records.
 
-    ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``.
+    ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``. Of a
+    draw that is not, ``tilt`` is how steep scores are above the rank that is asked for, as a part of both sides'.
     """
 
     place: int
@@ -22,6 +23,7 @@ class Node:
     share: Fraction
     inner: bool = False
     last: int = 0
+    tilt: Fraction = Fraction(1, 2)
 
 
 def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
@@ -52,9 +54,10 @@ def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
     return tuple(node if node.inner else replace(node, last=deepest) for node in made)
 
 
-def keep_apart(shares: Sequence[Fraction]) -> tuple[Node, ...]:
-    """The draws for shares of which none depends on another."""
-    return tuple(Node(place, None, None, place, share, last=place) for place, share in enumerate(shares))
+def keep_apart(shares: Sequence[Fraction], tilts: Sequence[Fraction] = ()) -> tuple[Node, ...]:
+    """The draws for shares of which none depends on another, each with its tilt."""
+    made = tuple(Node(place, None, None, place, share, last=place) for place, share in enumerate(shares))
+    return tuple(replace(node, tilt=tilt) for node, tilt in zip(made, tilts, strict=True)) if tilts else made
 
 
 def find_rate(node: Node, spreads: Sequence[Fraction]) -> Fraction:

@@ -59,7 +59,8 @@ class _Ranks:
 def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, rows: int) -> _Ranks:
     made: dict[int, tuple[list[float], list[float], float]] = {}
     for node in nodes:
-        scale = 1 / float(find_rate(node, spreads))
+        # On the side on which scores are less steep.
+        scale = 1 / float(2 * min(node.tilt, 1 - node.tilt) * find_rate(node, spreads))
         reach = np.log(points * (_PARTS if node.inner else 1))
         scales, reaches, fixed = [scale], [reach], rows / (2 * _PARTS) if node.inner else 0.0
         # What the cuts on either side are off by moves the rank that is asked for between them.

@@ -52,8 +52,9 @@ class Certificate:
     its scale is in levels. Other noise has neither.
 
     ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T). The unit
-    moves the score of every point by at most ``sensitivity``, up or down, in each of ``draws`` draws; T is the scale,
-    in units of the score. Then the loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
+    moves the scores of points by amounts that differ by at most twice the ``sensitivity``, as where each moves by that
+    up or down, in each of ``draws`` draws; T is the scale, in units of the score. Then the loss is
+    2 · sensitivity · draws / T, and ``move`` is all of the grid.
     """
 
     statistic: str
@@ -189,7 +190,8 @@ def _certify_choice(
 ) -> Certificate:
     """claim:exponential-loss. The certificate of points that are chosen by the exponential mechanism.
 
-    If every score moves by at most s, every weight changes by a factor of at most e^(s/T), and so does their sum.
+    If every score moves by at least a and at most b, every weight changes by a factor from e^(-b/T) to e^(-a/T), and so
+    does their sum: a probability changes by a factor of at most e^((b-a)/T), and b - a is at most 2s.
     """
     if mechanism.bounding != "bit" or mechanism.stairs is not None or mechanism.span is None:
         raise CertificateError("a point is chosen from a grid with two ends, and has no other noise")

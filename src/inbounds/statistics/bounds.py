@@ -13,6 +13,7 @@ from inbounds._keywords import explain_fields
 from inbounds._types import Edges as EdgeList
 from inbounds._types import Missing, Number, Side
 from inbounds.derivations import Chosen
+from inbounds.expected.quantiles import find_tilt
 from inbounds.inference import intervals, quantiles
 from inbounds.inference.result import Interval
 from inbounds.privacy.certificate import Certificate, Composition, compose
@@ -31,6 +32,8 @@ from inbounds.tables.schema import Column, Edges, Numeric
 _SERIES = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91)
 # Powers of ten below the larger end.
 _DECADES = 12
+# The part of the points that records are thought to take, where the shape of the law is chosen by it.
+_TAKEN = 0.1
 SIDES = ("both", "upper", "lower")
 
 
@@ -133,6 +136,7 @@ class Bounds:
             points=key.edges,
             apart=True,
             offsets=offsets,
+            tilts=self._tilts(terms),
         )
 
         def exact(table: Cells) -> Exact:
@@ -161,6 +165,13 @@ class Bounds:
         part = Fraction(1, len(self.shares))
         laws = [choice_law(self.name, terms, grid, moved * terms.contributions, 1, part) for _ in self.shares]
         return laws[0] if len(laws) == 1 else compose(laws, terms.epsilon)
+
+    def _tilts(self, terms: Terms) -> tuple[Fraction, ...]:
+        """Steeper scores towards the ends, where the number of records is public and those beyond a bound are few."""
+        if terms.rows is None:
+            return ()
+        rate = float(terms.epsilon) / (2 * terms.contributions * len(self.shares))
+        return tuple(find_tilt(share, terms.rows, rate, _TAKEN) for share in self.shares)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
