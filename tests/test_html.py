@@ -48,7 +48,7 @@ def test_a_name_that_was_not_given_is_an_error():
 
 
 def test_nothing_is_marked_as_safe():
-    """What goes unescaped has to be looked at one by one: charts, which tests/report/test_charts.py takes apart."""
+    """What goes unescaped has to be looked at one by one: charts, which tests/report/test_svg.py takes apart."""
     templates = sorted((SOURCE / "report" / "templates").iterdir())
     assert len(templates) >= 5
     for path in templates:

@@ -138,7 +138,7 @@ def test_the_page_has_no_more_than_its_text(written):
 
     Reader().feed(text)
     ours = "html head meta title style body main h1 h2 div p a ul li span section figure details summary table caption"
-    ours += " thead tr th td tbody code svg g text line path desc"
+    ours += " thead tr th td tbody code svg text line rect circle path desc"
     assert {tag for tag, _ in seen} <= {*ours.split()}
     assert not {name for _, given in seen for name in given if name.startswith("on") or name in ("src", "style")}
     assert all(given.get("href", "#release-").startswith("#release-") for _, given in seen)

@@ -63,9 +63,9 @@ def test_points_of_which_the_error_is_not_known_are_not_judged(sections: list[Se
 
 
 def test_charts_leave_out_what_is_not_known(sections: list[Section]) -> None:
-    drawn = {section.name: [_datum(section, row) for row in section.rows()] for section in sections}
-    assert all(one["lower"] == one["value"] == one["upper"] for one in (*drawn["by carrier"], *drawn["selected"]))
-    assert all(one["lower"] < one["upper"] for one in drawn["covered"])
+    drawn = {section.name: [_datum(row) for row in section.rows()] for section in sections}
+    assert all(one.lower == one.value == one.upper for one in (*drawn["by carrier"], *drawn["selected"]))
+    assert all(one.lower < one.upper for one in drawn["covered"])
 
 
 def test_points_have_no_price_of_bounds(sections: list[Section]) -> None:

@@ -1,33 +1,34 @@
-"""Charts of a release, as Vega-Lite drawn to SVG by vl-convert: which one it is follows from the shape of the record.
+"""Charts of a release as SVG: which one it is follows from the shape of the record.
 
-Colours are variables of the page's style, so that one drawing serves light, dark and print. The SVG is taken apart and
-put together again from elements and attributes that only draw.
+Colours are variables of the page's style, so that one drawing serves light, dark and print.
 """
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
-from xml.etree import ElementTree
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 from inbounds._text import visible
 from inbounds.record.selection import list_rules
 from inbounds.record.show import key_names
 from inbounds.report.rows import Row, Section
+from inbounds.report.svg import FONT, Drawing, Scale, measure
+from inbounds.report.ticks import Tick, extend, list_numbers, list_times
 from inbounds.tables.schema import Edges
+from inbounds.tables.times import Clock
 
 # The width of the smallest screen that a chart fits on, less the margins of the page.
 _WIDTH = 340
-_LABELS = 110
+# What an axis takes below a chart, and what is left free at the sides for circles and round ends.
+_AXIS, _SIDE = 26, 10
+# The labels of groups, and the height of a group.
+_LABELS, _ROW = 118, 24
+# About how many steps an axis has. Dates are longer than numbers.
+_STEPS, _DATES = 4, 3
+_RADIUS = 4
 # A chart of more numbers than this would be as long as the table below it.
 _MOST_DRAWN = 40
 _LONGEST_LABEL = 18
-_DAY, _SECOND = 86_400_000, 1_000
-_SHAPES = frozenset({"svg", "g", "path", "line", "rect", "text"})
-_LOOKS = frozenset(
-    {"d", "fill", "fill-opacity", "font-size", "height", "opacity", "stroke", "stroke-dasharray", "stroke-linecap"}
-    | {"stroke-width", "text-anchor", "transform", "viewBox", "width", "x", "x1", "x2", "y", "y1", "y2"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,14 @@ class Chart:
     svg: str
     title: str
     description: str
+
+
+class Datum(NamedTuple):
+    """A number with the limits of its interval."""
+
+    value: float
+    lower: float
+    upper: float
 
 
 def draw_chart(section: Section) -> Chart | None:
@@ -59,11 +68,11 @@ def draw_chart(section: Section) -> Chart | None:
     found = _choose(section, rows) if rows and len(rows) <= _MOST_DRAWN else None
     if found is None:
         return None
-    spec, description = found
-    return Chart(_draw(spec), section.name, description)
+    drawing, description = found
+    return Chart(drawing.to_text(), section.name, description)
 
 
-def _choose(section: Section, rows: list[Row]) -> tuple[dict[str, Any], str] | None:
+def _choose(section: Section, rows: list[Row]) -> tuple[Drawing, str] | None:
     release = section.release
     if not release.axes:
         return _number(section, rows[0])
@@ -88,41 +97,41 @@ def _shares_of(section: Section) -> list[float] | None:
     return shares if shares[0] >= 0 and shares[-1] <= 1 else None
 
 
-def _number(section: Section, row: Row) -> tuple[dict[str, Any], str] | None:
+def _number(section: Section, row: Row) -> tuple[Drawing, str] | None:
     """A number and its interval on the line of possible values."""
     if not all(map(math.isfinite, row.possible)):
         return None
-    first, last = (_scale(section, end) for end in row.possible)
-    x = _axis(section, domain=[first, last])
-    layers = [_interval("x", x), _point("x", x)]
-    return _spec([_datum(section, row)], layers, height=26), "the released number with its interval, on possible values"
+    drawing, datum, height = Drawing(_WIDTH, 28 + _AXIS), _datum(row), 28
+    scale = Scale(*row.possible, _SIDE, _WIDTH - _SIDE)
+    drawing.across(scale, _list_ticks(section, scale), 0, height)
+    _draw_interval(drawing, datum, scale, height / 2)
+    drawing.circle((scale.place(datum.value), height / 2), _RADIUS, "mark")
+    return drawing, "the released number with its interval, on possible values"
 
 
-def _groups(section: Section, rows: list[Row]) -> tuple[dict[str, Any], str]:
+def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
     """Groups or levels with intervals on a common axis: sorted by their numbers, or in an order of their own."""
     counted = section.release.statistic.traits.counted
     own = any(isinstance(rule, Edges) for rule in list_rules(section.release.statistic)) or _are_rising(section.cells)
     ordered = rows if own else sorted(rows, key=lambda row: -(row.value or 0.0))
-    data = [_datum(section, row) | {"cell": _shorten(row.cell), "place": i} for i, row in enumerate(ordered)]
-    # Labels need not differ once they are cut, so that places are the axis and labels are text beside it.
-    y = {"field": "place", "type": "ordinal", "axis": None}
-    x = _axis(section, zero=counted)
-    label = {
-        "mark": {"type": "text", "align": "right", "x": -8, "fill": "var(--ink)", "fontSize": 12},
-        "encoding": {"text": {"field": "cell", "type": "nominal"}},
-    }
-    bars = [
-        {
-            "mark": {"type": "bar", "fill": "var(--mark)", "opacity": 0.35, "height": {"band": 0.7}},
-            "encoding": {"x": x | {"field": "value"}},
-        }
-    ]
-    # A circle would hide a short interval at the end of a bar.
-    layers = [*(bars if counted else []), _interval("x", x), *([] if counted else [_point("x", x)]), label]
-    spec = _spec(data, layers, height={"step": 24}, width=_WIDTH - _LABELS - 20, encoding={"y": y})
+    data = [_datum(row) for row in ordered]
+    height = _ROW * len(data)
+    drawing = Drawing(_WIDTH, height + _AXIS)
+    scale = Scale(*_find_ends(section, data, zero=counted), _LABELS + _SIDE, _WIDTH - _SIDE)
+    drawing.across(scale, _list_ticks(section, scale), 0, height)
+    for i, (row, datum) in enumerate(zip(ordered, data, strict=True)):
+        top, middle = i * _ROW, (i + 0.5) * _ROW
+        drawing.text((_LABELS, middle), _shorten(row.cell), "end")
+        if counted:
+            ends = (scale.place(0.0), top + 4), (scale.place(datum.value), top + _ROW - 4)
+            drawing.bar(*ends, "mark", opacity=0.35)
+        _draw_interval(drawing, datum, scale, middle)
+        # A circle would hide a short interval at the end of a bar.
+        if not counted:
+            drawing.circle((scale.place(datum.value), middle), _RADIUS, "mark")
     shape = "bars" if counted else "circles"
     order = "in their order" if own else "largest first"
-    return spec, f"released numbers as {shape}, {order}, with their intervals as lines"
+    return drawing, f"released numbers as {shape}, {order}, with their intervals as lines"
 
 
 def _are_rising(labels: list[str]) -> bool:
@@ -133,145 +142,93 @@ def _are_rising(labels: list[str]) -> bool:
         return False
 
 
-def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[dict[str, Any], str]:
+def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[Drawing, str]:
     """Intervals of numbers in their order: a bar for each, as wide as the interval is."""
     widths = [b - a for a, b in pairwise(edges)]
     if max(widths) > 1.001 * min(widths):
         # Heights would have to be densities, which nobody released.
         return _groups(section, rows)
     clock = next(rule.clock for rule in list_rules(section.release.statistic) if isinstance(rule, Edges))
-    unit = {"date": _DAY, "datetime": _SECOND}.get(clock or "", 1)
-    data = [
-        _datum(section, row) | {"from": a * unit, "to": b * unit, "middle": (a + b) / 2 * unit}
-        for row, (a, b) in zip(rows, pairwise(edges), strict=True)
-    ]
-    y = _axis(section, zero=True)
-    kind = "quantitative" if clock is None else "temporal"
-    x = {"type": kind, "scale": {"nice": False, "zero": False} | ({"type": "utc"} if clock else {}), "title": None}
-    bar = {
-        "mark": {"type": "bar", "fill": "var(--mark)", "opacity": 0.35, "stroke": "var(--page)", "strokeWidth": 1},
-        "encoding": {
-            "x": x | {"field": "from"},
-            "x2": {"field": "to"},
-            "y": y | {"field": "value"},
-            "y2": {"datum": 0},
-        },
-    }
-    middle = {"x": x | {"field": "middle"}}
-    layers = [bar, _interval("y", y, middle)]
-    return _spec(data, layers, height=150, width=_WIDTH - 60), "released counts as bars, with their intervals as lines"
+    data, height = [_datum(row) for row in rows], 150
+    drawing, upwards = _start_plane(section, data, height, zero=True)
+    across = Scale(edges[0], edges[-1], upwards[1], _WIDTH - _SIDE)
+    drawing.across(across, _list_along(across, clock), height, height)
+    scale = upwards[0]
+    for datum, (a, b) in zip(data, pairwise(edges), strict=True):
+        left, right = across.place(a), across.place(b)
+        # A hair between bars that are wide enough to have one.
+        hair = 0.5 if right - left > 4 else 0.0
+        ends = (left + hair, scale.place(0.0)), (right - hair, scale.place(datum.value))
+        drawing.bar(*ends, "mark", opacity=0.35)
+        middle = (left + right) / 2
+        drawing.line((middle, scale.place(datum.lower)), (middle, scale.place(datum.upper)), "mark", width=3)
+    return drawing, "released counts as bars, with their intervals as lines"
 
 
-def _curve(section: Section, rows: list[Row], shares: list[float]) -> tuple[dict[str, Any], str]:
+def _curve(section: Section, rows: list[Row], shares: list[float]) -> tuple[Drawing, str]:
     """Quantiles over the share of records below them, with a band of intervals."""
-    data = [_datum(section, row) | {"share": share} for row, share in zip(rows, shares, strict=False)]
-    x = {
-        "field": "share",
-        "type": "quantitative",
-        "scale": {"domain": [0, 1]},
-        "title": "share of records below",
-        "axis": {"format": ".0%", "tickCount": 5},
-    }
-    y = _axis(section, zero=False)
-    band = {
-        "mark": {"type": "area", "fill": "var(--mark)", "opacity": 0.2},
-        "encoding": {"y": y | {"field": "lower"}, "y2": {"field": "upper"}},
-    }
-    line = {
-        "mark": {"type": "line", "stroke": "var(--mark)", "strokeWidth": 2},
-        "encoding": {"y": y | {"field": "value"}},
-    }
-    layers = [band, line, _interval("y", y), _point("y", y)]
-    spec = _spec(data, layers, height=180, width=_WIDTH - 60, encoding={"x": x})
-    return spec, "quantiles as a curve over the share of records below, with their intervals as a band"
+    data, height = [_datum(row) for row in rows], 180
+    drawing, (scale, left) = _start_plane(section, data, height, zero=False, title=True)
+    across = Scale(0.0, 1.0, left, _WIDTH - _SIDE)
+    drawing.across(across, list_numbers(0.0, 1.0, 5, percent=True), _SIDE, height)
+    drawing.text(((across.start + across.end) / 2, height + _AXIS + FONT / 2), "share of records below")
+    places = [across.place(share) for share, _ in zip(shares, data, strict=False)]
+    lower, value, upper = (
+        [(x, scale.place(getattr(datum, name))) for x, datum in zip(places, data, strict=True)]
+        for name in ("lower", "value", "upper")
+    )
+    drawing.area([*lower, *reversed(upper)], "mark", opacity=0.2)
+    drawing.path(value, "mark")
+    for low, middle, high in zip(lower, value, upper, strict=True):
+        drawing.line(low, high, "mark", width=3)
+        drawing.circle(middle, _RADIUS, "mark")
+    return drawing, "quantiles as a curve over the share of records below, with their intervals as a band"
 
 
-def _axis(section: Section, *, domain: list[float] | None = None, zero: bool = False) -> dict[str, Any]:
-    """The axis of values: a share in percent, a date as such."""
-    axis: dict[str, Any] = {"tickCount": 4, "labelFlush": True}
-    scale: dict[str, Any] = {"zero": zero, "nice": domain is None}
-    if domain is not None:
-        scale["domain"] = domain
-    if section.release.clock is not None:
-        return {"type": "temporal", "scale": scale | {"type": "utc"}, "title": None, "axis": axis}
-    if section.release.statistic.traits.shares:
-        axis["format"] = "~%"
-    return {"type": "quantitative", "scale": scale, "title": None, "axis": axis}
+def _start_plane(
+    section: Section, data: list[Datum], height: int, *, zero: bool, title: bool = False
+) -> tuple[Drawing, tuple[Scale, float]]:
+    """A drawing with an axis of values at the left, its scale, and where the axis across begins."""
+    drawing = Drawing(_WIDTH, height + _AXIS + (FONT + 4 if title else 0))
+    scale = Scale(*_find_ends(section, data, zero=zero), height, _SIDE)
+    ticks = _list_ticks(section, scale)
+    left = max((measure(tick.label) for tick in ticks), default=0.0) + _SIDE
+    drawing.upwards(scale, ticks, left, _WIDTH - _SIDE)
+    return drawing, (scale, left)
 
 
-def _interval(along: str, axis: dict[str, Any], other: dict[str, Any] | None = None) -> dict[str, Any]:
-    mark = {"type": "rule", "stroke": "var(--mark)", "strokeWidth": 3, "strokeCap": "round"}
-    return {
-        "mark": mark,
-        "encoding": {along: axis | {"field": "lower"}, f"{along}2": {"field": "upper"}, **(other or {})},
-    }
+def _draw_interval(drawing: Drawing, datum: Datum, scale: Scale, height: float) -> None:
+    drawing.line((scale.place(datum.lower), height), (scale.place(datum.upper), height), "mark", width=3)
 
 
-def _point(along: str, axis: dict[str, Any]) -> dict[str, Any]:
-    mark = {"type": "point", "fill": "var(--page)", "stroke": "var(--mark)", "strokeWidth": 2, "size": 60, "opacity": 1}
-    return {"mark": mark, "encoding": {along: axis | {"field": "value"}}}
+def _find_ends(section: Section, data: list[Datum], *, zero: bool) -> tuple[float, float]:
+    """The ends of an axis that has all numbers and, where it is finite, what is known of them."""
+    figures = [x for x in chain.from_iterable(data) if math.isfinite(x)] + [0.0] * zero
+    low, high = min(figures, default=0.0), max(figures, default=1.0)
+    if section.release.clock is None:
+        return extend(low, high, _STEPS)
+    return (low, high) if low < high else (low - 1, high + 1)
 
 
-def _datum(section: Section, row: Row) -> dict[str, Any]:
+def _list_ticks(section: Section, scale: Scale) -> list[Tick]:
+    """The ticks of an axis of values: a share in percent, a date as such."""
+    return _list_along(scale, section.release.clock, percent=section.release.statistic.traits.shares)
+
+
+def _list_along(scale: Scale, clock: Clock | None, *, percent: bool = False) -> list[Tick]:
+    if clock is not None:
+        return list_times(scale.low, scale.high, _DATES, clock)
+    return list_numbers(scale.low, scale.high, _STEPS, percent=percent)
+
+
+def _datum(row: Row) -> Datum:
     # All possible values as an interval would leave nothing to see of the numbers.
-    lower, upper = (row.lower, row.upper) if row.estimate.has_interval else (row.value, row.value)
-    figures = {"value": row.value, "lower": lower, "upper": upper}
-    return {name: None if x is None else _scale(section, float(x)) for name, x in figures.items()}
-
-
-def _scale(section: Section, x: float) -> float:
-    """A number, or the milliseconds of a date or time."""
-    return x * {"date": _DAY, "datetime": _SECOND}.get(section.release.clock or "", 1)
+    ends = (row.lower, row.upper) if row.estimate.has_interval else (row.value, row.value)
+    value, lower, upper = (math.nan if x is None else float(x) for x in (row.value, *ends))
+    return Datum(value, lower, upper)
 
 
 def _shorten(label: str) -> str:
     # An escape is longer than the character that it stands for, so the label is made visible first.
     label = visible(label)
     return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
-
-
-def _spec(
-    data: list[dict[str, Any]],
-    layers: list[dict[str, Any]],
-    *,
-    height: Any,
-    width: int = _WIDTH - 24,
-    encoding: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    ink = "var(--ink)"
-    axis = {"labelColor": ink, "titleColor": ink, "tickColor": "var(--line)", "domainColor": "var(--line)"}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "width": width,
-        "height": height,
-        "data": {"values": data},
-        "layer": layers,
-        "encoding": encoding or {},
-        "config": {
-            "aria": False,
-            "background": None,
-            "view": {"stroke": None},
-            "axis": axis | {"gridColor": "var(--line)", "gridOpacity": 0.5, "labelFontSize": 12, "titleFontSize": 12},
-        },
-    }
-
-
-def _draw(spec: dict[str, Any]) -> str:
-    import vl_convert
-
-    drawn = ElementTree.fromstring(vl_convert.vegalite_to_svg(spec, vl_version="6.4"))
-    return ElementTree.tostring(_rebuild(drawn), encoding="unicode")
-
-
-def _rebuild(drawn: ElementTree.Element) -> ElementTree.Element:
-    """The same drawing, of elements and attributes that only draw: no names, styles, links or scripts."""
-    name = drawn.tag.rpartition("}")[2]
-    looks = {key: value for key, value in drawn.attrib.items() if key in _LOOKS}
-    made = ElementTree.Element(name, looks)
-    made.text = drawn.text if name == "text" else None
-    for inner in drawn:
-        kind = inner.tag.rpartition("}")[2]
-        # Backgrounds and foregrounds of groups are empty paths.
-        if kind in _SHAPES and inner.get("class") not in ("background", "foreground"):
-            made.append(_rebuild(inner))
-    return made
