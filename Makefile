@@ -141,7 +141,8 @@ compare: .venv-peers/.ready .venv-compare/inbounds/.ready $(PEERS:%=.venv-compar
 	@touch $@
 
 # Checkouts of two auditors that are not ours: make auditors STATDP=... RECORDER=...
-AUDITORS := numba tqdm coloredlogs dp-accounting matplotlib seaborn graphviz scikit-learn pandas
+# Older versions of dp-accounting have no privacy loss distributions, which dp-recorder imports.
+AUDITORS := numba tqdm coloredlogs 'dp-accounting>=0.4' matplotlib seaborn graphviz scikit-learn pandas
 
 auditors: .venv-auditors/.ready  ## what StatDP and dp-recorder say of our mechanisms, and of two that leak
 	.venv-auditors/bin/python bench/auditors.py $(if $(STATDP),--statdp $(STATDP)) $(if $(RECORDER),--recorder $(RECORDER))

@@ -51,6 +51,8 @@ OTHERS = {
     "cli.studio": {"inbounds.studio"},
     # SQLite is loaded where there is a ledger, the report where one is written.
     "ledger.store": {"inbounds.ledger.sqlite"},
+    # Inference stands above records, and is loaded by who asks for an estimate.
+    "record.release": {"inbounds.inference.estimates"},
     "record.record": {"inbounds.report.files"},
     # Statistics register themselves when they are loaded, which whoever reads a record need not have done.
     "record.statistic": {"inbounds.statistics"},

@@ -1,11 +1,12 @@
 """Inference from the record of a release: intervals, tests and posteriors. No data are read and nothing is spent.
 
 `interval` (also ``release.interval``), `difference` and `p_value`; `t_test`, `chi_square` and `compare_shares`;
-`regression`; `posterior` and `unbiased`; `combine` for several synthetic tables; `distribution` for released quantiles;
-and `naive_wald`, the interval that ignores the noise, for comparison.
+`regression`; `estimate` (also ``release.estimate``), `posterior` and `unbiased`; `combine` for several synthetic
+tables; `distribution` for released quantiles; and `naive_wald`, the interval that ignores the noise, for comparison.
 """
 
 from inbounds.inference.compare import difference, p_value
+from inbounds.inference.estimates import estimate
 from inbounds.inference.hypotheses import Outcome, chi_square, compare_shares, t_test
 from inbounds.inference.intervals import interval
 from inbounds.inference.posterior import Posterior, posterior, unbiased
@@ -26,6 +27,7 @@ __all__ = [
     "compare_shares",
     "difference",
     "distribution",
+    "estimate",
     "interval",
     "naive_wald",
     "p_value",

@@ -7,6 +7,7 @@ is in the certificate. `Release.from_json` drafts the statistic again and refuse
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -325,6 +326,10 @@ class Release:
             If there is no such interval. The message says what to use instead.
         """
         return find_interval(self, level, kind, variance, method, simultaneous=simultaneous)
+
+    def estimate(self, kind: str = "unbiased", prior: tuple[float, float] = (1.0, 1.0)) -> Any:
+        """Another estimate from the record: see `inbounds.inference.estimate`. It costs nothing."""
+        return import_module("inbounds.inference.estimates").estimate(self, kind, prior)
 
     def plot(self, level: float = 0.95, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
         """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""

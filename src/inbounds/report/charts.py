@@ -22,7 +22,7 @@ _WIDTH = 340
 # What an axis takes below a chart, and what is left free at the sides for circles and round ends.
 _AXIS, _SIDE = 26, 10
 # The labels of groups, and the height of a group.
-_LABELS, _ROW = 118, 24
+_LABELS, _ROW = 126, 24
 # About how many steps an axis has. Dates are longer than numbers.
 _STEPS, _DATES = 4, 3
 _RADIUS = 4
