@@ -63,7 +63,7 @@ def text_of(releases: dict[str, Release], *, paid: bool = False) -> str:
         said = {"dataset": "d", "request": codec.digest_of("d", releases), "epsilon": "1"}
         rest = {"cost": 10**9, "what": list(codec.list_charged(releases)), "when": "", "who": ""}
         entry = Entry.after(None, "charge", said | rest)
-    return compact(json.loads(codec.write_record(releases, "d", entry)))
+    return compact(json.loads("".join(codec.record_pieces(releases, "d", entry))))
 
 
 def single(statistic: Statistic, *, top: bool = False, **terms: Any) -> Release:
@@ -158,7 +158,7 @@ def several(made: Iterator[Release], *, paid: bool = False) -> str:
     releases: dict[str, Release] = {}
     size = 1000
     for release in made:
-        size += len(compact(json.loads(codec.write_record({"r": release})))) - 110 + (120 if paid else 0)
+        size += len(text_of({"r": release})) - 110 + (120 if paid else 0)
         if size > LARGEST or len(releases) == codec.MOST_RELEASES:
             break
         releases[f"{len(releases):x}"] = release

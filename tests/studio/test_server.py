@@ -1,6 +1,7 @@
 """The studio's server: what the page asks of it, and 200 requests of those who should not."""
 
 import json
+import socket
 import threading
 import tomllib
 import zipfile
@@ -12,6 +13,7 @@ import pytest
 from inbounds import demo, ledger, service
 from inbounds.studio.app import STATIC
 from inbounds.studio.guard import LARGEST_BODY
+from inbounds.studio.serve import make_server
 from tests.studio.harness import DOOR, HOST, Client
 
 pytestmark = pytest.mark.xdist_group("studio-server")
@@ -386,3 +388,9 @@ def test_files_of_the_page_name_no_other_host():
         assert "http:" not in text
         assert "https:" not in text
         assert "innerHTML" not in text
+
+
+def test_a_browser_that_comes_before_the_server_runs_is_not_turned_away(tmp_path):
+    running = make_server(tmp_path, None)
+    with running.listening, socket.create_connection(("127.0.0.1", running.door.port)):
+        pass

@@ -125,7 +125,7 @@ def list_numbers(low: float, high: float, count: int, *, percent: bool = False) 
     Examples
     --------
     >>> [tick.label for tick in list_numbers(0, 0.02, 4, percent=True)]
-    ['0%', '0.5%', '1%', '1.5%', '2%']
+    ['0.0%', '0.5%', '1.0%', '1.5%', '2.0%']
     """
     if not low < high:
         return [Tick(low, _write(Fraction(low), -2 if percent else 0, percent=percent))]

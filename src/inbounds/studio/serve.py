@@ -68,6 +68,8 @@ def make_server(folder: Path, plan: str | None, port: int = 0) -> Running:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((HOST, port))
+        # From here on a browser is answered, if late: its address is printed before the server runs.
+        listening.listen()
     except OSError as error:
         listening.close()
         raise ValueError(
