@@ -8,7 +8,7 @@ ENGINES := $(VENV)/.engines
 SPARK4 := .venv-spark4/.ready
 DOCS := .venv-docs/.ready
 
-.PHONY: help setup environments browser demo examples dist docs pages screenshots test coverage check format bench compare auditors mutants lock clean
+.PHONY: help setup environments browser demo examples dist sbom docs pages screenshots test coverage check format bench compare auditors mutants lock clean
 
 help:  ## what can be run
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -59,8 +59,16 @@ screenshots: $(ENGINES) browser  ## the pictures of the report and of the studio
 	$(BIN)/python docs/screenshots.py
 	$(BIN)/python docs/screens.py docs/studio
 
-dist: $(READY)  ## the wheel and the source archive, in dist/
-	$(BIN)/python -m hatchling build
+dist: $(RUN)  ## the wheel and the source archive, in dist/: built twice, and kept if every byte is the same
+	$(BIN)/python tools/dist.py
+
+sbom: dist .venv-sbom/.ready  ## what the wheel needs, as a bill of materials (CycloneDX) beside it
+	$(BIN)/python tools/sbom.py dist/*.whl --cyclonedx .venv-sbom/bin/cyclonedx-py
+
+.venv-sbom/.ready: locks/sbom.lock
+	$(PYTHON) -m venv .venv-sbom
+	.venv-sbom/bin/python -m pip install --quiet --require-hashes -r locks/sbom.lock
+	@touch $@
 
 docs: $(DOCS)  ## the site, in build/docs: pages executed, no warnings, every link followed, nothing from elsewhere
 	.venv-docs/bin/python -m sphinx -W --keep-going -n -a -q -d build/doctrees -c docs . build/docs
@@ -176,7 +184,8 @@ lock:  ## resolve the dependencies into locks/ (needs uv)
 	for group in dev docs; do $(UV) $(UPGRADE) pyproject.toml --group $$group -c locks/engines.lock -o locks/$$group.lock || exit 1; done
 	$(UV) $(UPGRADE) pyproject.toml --group build -c locks/engines.lock -o locks/run.lock
 	for group in mutants peers spark4; do $(UV) $(UPGRADE) pyproject.toml --group $$group -o locks/$$group.lock || exit 1; done
+	$(UV) $(UPGRADE) --group sbom -o locks/sbom.lock
 	for peer in $(PEERS); do $(UV) $(UPGRADE) --group $$peer -o locks/peers/$$peer.lock || exit 1; done
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants .venv-auditors build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark4 .venv-docs .venv-peers .venv-compare .venv-mutants .venv-auditors .venv-sbom build dist mutants .mypy_cache .pytest_cache .ruff_cache .hypothesis
