@@ -54,10 +54,29 @@ def module(path: Path):
 
 def test_every_page_is_in_the_contents_once():
     parts = module(DOCS / "_ext" / "contents.py").parts((DOCS / "index.md").read_text("utf-8"))
-    assert list(parts) == ["Start", "Guides", "Reference", "Theory", "Trust", "Contributing"]
+    assert list(parts) == ["Tutorial", "How-to", "Reference", "Explanation", "Proof", "Project"]
     named = [(DOCS / f"{name}.md").resolve() for pages in parts.values() for name in pages]
     assert len(named) == len(set(named))
     assert set(named) == set(PAGES) - {DOCS / "index.md", ROOT / "README.md"}
+
+
+def misnamed(index: Path) -> list[str]:
+    """Items of the contents that are not called as their page is: the side bar has the page's title."""
+    found = []
+    for name, link in re.findall(r"^- \[([^\]]*)\]\(([^)#]+\.md)\)", index.read_text("utf-8"), flags=re.MULTILINE):
+        title = re.search(r"^# (.*)$", (index.parent / link).read_text("utf-8"), flags=re.MULTILINE)[1]
+        found += [f"{link}: {name} / {title}"] * (name != title)
+    return found
+
+
+def test_the_contents_name_pages_by_their_titles():
+    assert misnamed(DOCS / "index.md") == []
+
+
+def test_another_name_is_seen(tmp_path):
+    (tmp_path / "a.md").write_text("# A page\n")
+    (tmp_path / "index.md").write_text("- [A page](a.md)\n- [Another](a.md): why\n")
+    assert misnamed(tmp_path / "index.md") == ["a.md: Another / A page"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-"""The commands of the README and of the first steps, given one after another, with the output that they show."""
+"""The commands of the README, the first steps and the survey, given one after another, with the output that they show."""
 
 import doctest
 import os
@@ -18,7 +18,7 @@ FILES = {"toml": "plan.toml", "python": "own.py"}
 # Set up already, by whoever runs this.
 ALREADY = ("make setup", "make dist", "source .venv/bin/activate", "pip install dist/inbounds-*.whl")
 # Pages, and how many commands they give.
-PAGES = {"README.md": 7, "docs/start.md": 14}
+PAGES = {"README.md": 7, "docs/start.md": 14, "docs/survey.md": 7}
 
 
 def steps(text):
