@@ -1,4 +1,4 @@
-"""The commands of the README, the first steps and the survey, given one after another, with the output that they show."""
+"""The commands of the README, the first steps and the survey, one after another, with the output that they show."""
 
 import doctest
 import os
