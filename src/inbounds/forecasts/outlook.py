@@ -91,6 +91,7 @@ _LARGE = 5
 
 
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "at ½ ε", "at 2 ε")
+_RANGE = "RMSE range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +123,22 @@ class Outlook:
             "releases": [one.to_dict() for one in self.prospects],
         }
 
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The head of the table. There is a column of ranges if an error depends on the true value."""
+        return (*_HEADS, _RANGE) if any(one.forecast.depends for one in self.prospects) else _HEADS
+
     def rows(self) -> list[tuple[str, ...]]:
-        """The lines of the table as text, without its head: name, ε, RMSE, half-width, RMSE at half and twice the ε."""
+        """The lines of the table as text, below its `heads`: name, ε, RMSE, half-width, RMSE at half and twice the ε.
+
+        All of them are for a typical true value. Where the error depends on it, the range of the RMSE comes last.
+        """
         half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
         return [
             (
                 visible(f"{one.name}: {one.preview.asked.record.title}"),
-                _figure(float(one.epsilon)),
-                _span(seen.typical, seen.typical_range, seen.depends),
-                _span(seen.reach, seen.reach_range, seen.depends),
-                *(_figure(x) for x in (one.errors[half], one.errors[double])),
+                *map(_figure, (float(one.epsilon), seen.typical, seen.reach, one.errors[half], one.errors[double])),
+                *([_span(seen)] if self.heads != _HEADS else []),
             )
             for one in self.prospects
             for seen in [one.forecast]
@@ -149,13 +156,13 @@ class Outlook:
         return f"epsilon {_figure(float(self.epsilon))} for {unit}, neighbours '{data.neighbours}'{size}"
 
     def __str__(self) -> str:
-        rows = self.rows()
-        wide = [max(map(len, column)) + 1 for column in zip(_HEADS, *rows, strict=True)]
+        rows, heads = self.rows(), self.heads
+        wide = [max(map(len, column)) + 1 for column in zip(heads, *rows, strict=True)]
         # The names get what the figures leave of a terminal's width.
         wide[0] = min(
             max(len(visible(one.name)) for one in self.prospects), max(WIDTH - sum(wide[1:]) - len(wide) + 1, 12)
         )
-        table = [_HEADS, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
+        table = [heads, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
         lines = [line for row in table for line in _lines(row, wide)]
         return "\n".join(
             [wrap(visible(self.summary), "", "  "), *lines, *(wrap(visible(note), "", "  ") for note in self.notes)]
@@ -196,7 +203,7 @@ class Outlook:
         if not depend:
             return []
         found = [f"{', '.join(names)}: the error depends on the true value: {text}." for text, names in depend.items()]
-        hint = "The RMSE at ½ ε and at 2 ε is for a typical value."
+        hint = "All other errors are for a typical value."
         if any(one.preview.wanted.plausible is None for one in self.prospects if one.forecast.assumed):
             hint += " If you know more about sd, mean or sizes of groups, write plausible = { sd = [...], ... }"
         return [*found, hint]
@@ -206,7 +213,7 @@ class Outlook:
 
     def _repr_html_(self) -> str:
         rows = [(name, figures) for name, *figures in self.rows()]
-        return render("list", caption=self.summary, heads=_HEADS, rows=rows, rest="")
+        return render("list", caption=self.summary, heads=self.heads, rows=rows, rest="")
 
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
@@ -278,9 +285,9 @@ def _figure(x: float) -> str:
     return f"{x:.3g}"
 
 
-def _span(typical: float, ends: tuple[float, float], depends: bool) -> str:
-    """Write an error: its range if it depends on the true value, otherwise the typical one."""
-    return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in ends) if depends else _figure(typical)
+def _span(seen: Forecast) -> str:
+    """Write the range of an RMSE that depends on the true value."""
+    return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in seen.typical_range) if seen.depends else ""
 
 
 def _lines(cells: Sequence[str], wide: Sequence[int]) -> list[str]:
