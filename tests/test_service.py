@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from inbounds import demo, ledger, service
+from inbounds import ledger, service
 from inbounds.plan.plan import Plan
+from tests import health as demo
 
 
 class Cancelled(Exception):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import inbounds as ib
-from inbounds import demo as example
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases, release
 from inbounds.record import RecordError, codec
@@ -17,6 +16,7 @@ from inbounds.record.statistic import registered
 from inbounds.repairs import matrix
 from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import Covariance, drafts, tables
+from tests import health as example
 from tests.records import body_of, record_with
 
 PATH = Path(__file__).parents[2] / "bench" / "hostile_records.py"

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds import demo as example
 from inbounds import ledger
 from inbounds import service as commands
 from inbounds.grid.scale import Scale
@@ -19,6 +18,7 @@ from inbounds.plan.release import Releases, release
 from inbounds.privacy.certificate import certify, compose
 from inbounds.record import FORMAT, RecordError
 from inbounds.tables.schema import DataError
+from tests import health as example
 
 
 @pytest.fixture

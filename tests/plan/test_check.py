@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds import demo, service
+from inbounds import service
 from inbounds.plan.check import NOTICE
+from tests import health as demo
 from tests.app.test_cli import called
 
 PLAN = """

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from inbounds import demo
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.plan import draws
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.road import draw
+from tests import health as demo
 from tests.plan.joint import MIXED, groups_of, mean, noise_of, plan_of, proportion, scalars
 
 DRAWS = 20_000

@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 
 import inbounds as ib
-from inbounds import demo as example
 from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.codec import total
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.report.rows import collect_sections
+from tests import health as example
 
 GOOD = example.PLAN
 

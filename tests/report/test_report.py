@@ -7,12 +7,12 @@ import re
 import polars as pl
 import pytest
 
-from inbounds import demo as example
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import release
 from inbounds.report.html import to_html
 from inbounds.report.markdown import to_markdown
 from inbounds.report.rows import HEADS, collect_sections, to_csv
+from tests import health as example
 
 NUMBERS = """
 [data]

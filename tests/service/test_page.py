@@ -6,11 +6,12 @@ import tomllib
 
 import pytest
 
-from inbounds import demo, ledger, service
+from inbounds import ledger, service
 from inbounds.errors import DataError, PlanError, RecordError
 from inbounds.plan.plan import Plan
 from inbounds.plan.template import begin
 from inbounds.service.reading import list_places
+from tests import health as demo
 
 pytestmark = pytest.mark.xdist_group("service-page")
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from inbounds import demo, ledger, service
+from inbounds import ledger, service
+from tests import health as demo
 from tests.engines import places
 from tests.studio.harness import CHROMIUM, WITHOUT, Local, Server
 

@@ -10,10 +10,11 @@ from io import BytesIO
 import polars as pl
 import pytest
 
-from inbounds import demo, ledger, service
+from inbounds import ledger, service
 from inbounds.studio.app import STATIC
 from inbounds.studio.guard import LARGEST_BODY
 from inbounds.studio.serve import make_server
+from tests import health as demo
 from tests.studio.harness import DOOR, HOST, Client
 
 pytestmark = pytest.mark.xdist_group("studio-server")

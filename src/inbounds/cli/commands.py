@@ -99,7 +99,7 @@ def plan_init(
         return
     with out.open("x", encoding="utf-8") as file:
         file.write(text)
-    say(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
+    say_prose(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
 
 
 @plans.command("schema", short_help="JSON schema of plans, for editors")
