@@ -274,7 +274,7 @@ def _rank_equal(
 
 def _cube(sums: _Words, added: float) -> _Words:
     """The hash of a sum, by the same doubles as in `inbounds.tables.persons.cube`."""
-    moved: npt.NDArray[np.float64] = sums + added
+    moved = sums + np.float64(added)
     square = moved * moved
     made = (square - np.floor(square * (1 / PRIME)) * PRIME) * moved
     hashed: _Words = (made - np.floor(made * (1 / PRIME)) * PRIME).astype(np.int64)
