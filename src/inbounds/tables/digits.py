@@ -14,13 +14,16 @@ PARTS, _DIGITS = 8, 12
 BITS = 48
 
 
-def add_digits(frame: Any, name: str, prefix: str, *, written: bool) -> Any:
-    """The frame with the numbers of a column of text. ``written``: it has its bytes in hexadecimal digits already."""
+def add_digits(frame: Any, name: str, prefix: str, *, written: bool, parts: int = PARTS) -> Any:
+    """The frame with the numbers of a column of text. ``written``: it has its bytes in hexadecimal digits already.
+
+    Polars may be asked for the first ``parts`` of them alone, where the others are known to be 0.
+    """
     import narwhals as nw
 
     made = frame.implementation
     if made.is_polars():
-        new = _polars(frame.to_native(), name, prefix, written=written)
+        new = _polars(frame.to_native(), name, prefix, parts, written=written)
     elif made.is_duckdb():
         new = _duckdb(frame.to_native(), name, prefix, written=written)
     elif made.is_pyspark() or made.is_pyspark_connect():
@@ -34,13 +37,18 @@ def add_digits(frame: Any, name: str, prefix: str, *, written: bool) -> Any:
     return nw.from_native(new)
 
 
-def _polars(table: Any, name: str, prefix: str, *, written: bool) -> Any:
+def count_parts(longest: int, *, written: bool) -> int:
+    """How many of the numbers may be other than 0, of texts with at most so many bytes."""
+    return min(PARTS, -(-longest // (_DIGITS if written else _DIGITS // 2)))
+
+
+def _polars(table: Any, name: str, prefix: str, count: int, *, written: bool) -> Any:
     import polars as pl
 
     text = pl.col(name) if written else pl.col(name).cast(pl.Binary).bin.encode("hex")
-    text = text.str.pad_end(PARTS * _DIGITS, "0")
+    text = text.str.pad_end(count * _DIGITS, "0")
     parts = [
-        text.str.slice(_DIGITS * i, _DIGITS).str.to_integer(base=16, dtype=pl.Int64, strict=False) for i in range(PARTS)
+        text.str.slice(_DIGITS * i, _DIGITS).str.to_integer(base=16, dtype=pl.Int64, strict=False) for i in range(count)
     ]
     return table.with_columns(**{f"{prefix}{i}": one.fill_null(0).cast(pl.Float64) for i, one in enumerate(parts)})
 

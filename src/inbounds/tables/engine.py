@@ -21,8 +21,9 @@ from inbounds.errors import DataError
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import persons, rules
 from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
-from inbounds.tables.arithmetic import floor, zero_one
+from inbounds.tables.arithmetic import floor
 from inbounds.tables.dialects import prepare, write_ids
+from inbounds.tables.kept import query_kept
 from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
@@ -74,7 +75,7 @@ def tally(
         answers = collect(lambda: [plan.query(table) for plan in plans])
     else:
         whole = Plan(union(requests), at_most)
-        answers = collect(lambda: whole.query_kept(table, keeping, plans))
+        answers = collect(lambda: query_kept(whole, table, keeping, plans))
     results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
     if any(records(result) > most for result in results):
         raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
@@ -130,56 +131,9 @@ class Plan:
 
         if not self.request.columns:
             return frame.select(nw.len().alias("one"))
-        return self._count(*self._records(frame))
+        return self.count(*self.records(frame))
 
-    def query_kept(self, frame: Frame, keeping: persons.Keeping, plans: Sequence["Plan"]) -> list[Frame]:
-        """The tables of parts of this request, of the rows that are kept of each person.
-
-        Which rows these are follows from all that this request counts, so that they are the same for its parts.
-        """
-        import narwhals as nw
-
-        types = frame.collect_schema()
-        frame, levels, text = self._records(frame, keeping.columns)
-        ids = types[source_name(keeping.columns[0], types)]
-        keeping = replace(keeping, written=text in ("hexadecimal", "collated") and _is_text(ids))
-        for name, key, dtype in levels:
-            if frame.implementation.is_polars() and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
-                frame = rules.place_levels(frame, name, key)
-                continue
-            write = to_hexadecimal if text == "hexadecimal" and _is_text(dtype) and key.formula is None else str
-            number = rules.label(key, nw.col(name), dtype) if dtype.is_numeric() else None
-            number = persons.number_levels(key, nw.col(name), write) if number is None else number
-            frame = frame.with_columns(**{name: number.cast(nw.Float64)})
-        # A value that is missing, where that is refused, is counted as well.
-        gone = {f"z{i}": zero_one(nw.col(f"c{i}").is_null()) for i in self.refusing}
-        frame = frame.with_columns(**gone) if gone else frame
-        sums, keys = self.request.sums, self.request.by
-        integers = [persons.Integer(f"k{i}", 0, one.count) for i, one in enumerate(sums)]
-        integers += [persons.Integer(f"z{i}", 0, 1) for i in self.refusing]
-        cells = {key: persons.range_of(key, f"g{i}") for i, key in enumerate(keys)}
-        kept = persons.keep(frame, keeping, [*integers, *cells.values()], self._capped(keeping, cells))
-        found = []
-        for plan in plans:
-            request = plan.request
-            if not request.columns:
-                found.append(kept.select(nw.len().alias("one")))
-                continue
-            own = {f"{x}{i}": f"{x}{sums.index(one)}" for i, one in enumerate(request.sums) for x in "ck"}
-            own |= {f"g{i}": f"g{keys.index(key)}" for i, key in enumerate(request.by)}
-            found.append(plan._count(kept.select(**{name: nw.col(source) for name, source in own.items()}), [], ""))
-        return found
-
-    def _capped(self, keeping: persons.Keeping, cells: Mapping[Any, persons.Integer]) -> persons.Integer | None:
-        """The column of which a person is in a few groups only."""
-        if keeping.persons.groups is None:
-            return None
-        name = keeping.persons.groups[0]
-        return next(cells[key] for key in cells if not isinstance(key, Condition) and key.name == name)
-
-    def _records(
-        self, frame: Frame, others: Sequence[Operand] = ()
-    ) -> tuple[Frame, list[tuple[str, Levels, Any]], str]:
+    def records(self, frame: Frame, others: Sequence[Operand] = ()) -> tuple[Frame, list[tuple[str, Levels, Any]], str]:
         """Each record as its own integers, but for levels, which are still to be told; and how text is compared.
 
         ``others`` are the columns of the rule for persons, which are not counted.
@@ -218,7 +172,7 @@ class Plan:
             levels = [one for one in levels if one[0] not in told]
         return frame.with_columns(**made) if made else frame, levels, text
 
-    def _count(self, frame: Frame, levels: Sequence[tuple[str, Levels, Any]], text: str) -> Frame:
+    def count(self, frame: Frame, levels: Sequence[tuple[str, Levels, Any]], text: str) -> Frame:
         """Records reduced to one row for each cell."""
         import narwhals as nw
 

@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
     from inbounds.tables.sources import Frame
 
-_PRIME = (1 << 25) - 39
-_LIMB = 24
+PRIME = (1 << 25) - 39
+LIMB = 24
 # As many products of a limb and a factor stay below 2^53 in sum.
 _MOST_TERMS = 30
 # Names of the columns that the rule adds to a record's integers.
 ID, AT = "id", "at"
-_NUMBER, _HASH, _RANK, _GROUP, _PLACE = "occurrence", "hash", "rank", "group_hash", "place"
+NUMBER, HASH, _RANK, _GROUP, _PLACE = "occurrence", "hash", "rank", "group_hash", "place"
 _DIGIT = "digit"
 # Bits of the number of a row among equal ones: there are at most 2^31 rows.
-_NUMBERED = 31
+NUMBERED = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Integer:
     @property
     def limbs(self) -> int:
         """Digits of 24 bits that it has, counted from ``low``."""
-        return max(1, -(-(self.high - self.low).bit_length() // _LIMB))
+        return max(1, -(-(self.high - self.low).bit_length() // LIMB))
 
 
 def list_columns(persons: Persons) -> tuple[Operand, ...]:
@@ -145,7 +145,7 @@ def keep(frame: "Frame", keeping: Keeping, integers: Sequence[Integer], group: I
     if keeping.persons.missing == "skip":
         frame = frame.filter(~missing)
     if not frame.implementation.is_dask():
-        made: Frame = _rank(frame, keeping, integers, group)
+        made: Frame = rank(frame, keeping, integers, group)
         return made
     # All rows of a person in one partition, which is then a table of its own.
     owned = frame.filter(~missing).to_native()
@@ -167,17 +167,17 @@ def _rank_part(part: Any, keeping: Keeping, integers: Sequence[Integer], group: 
     if not len(part):
         return part
     numbered = pl.from_pandas(part).with_row_index(_PLACE)
-    kept = _rank(nw.from_native(numbered), keeping, integers, group)
+    kept = rank(nw.from_native(numbered), keeping, integers, group)
     return part.iloc[kept[_PLACE].to_numpy()]
 
 
-def _rank(frame: Any, keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> Any:
+def rank(frame: Any, keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> Any:
     import narwhals as nw
 
     persons, columns = keeping.persons, frame.collect_schema().names()
-    key, names = _Key(keeping.key), [one.name for one in integers]
+    key, names = Key(keeping.key), [one.name for one in integers]
     own = nw.col(ID).is_null()
-    frame, digits = _read_ids(frame, keeping)
+    frame, digits = read_ids(frame, keeping)
     if group is not None:
         frame = _permute_groups(frame, key, [*digits, group])
         most = persons.groups[1] if persons.groups is not None else 0
@@ -191,10 +191,10 @@ def _rank(frame: Any, keeping: Keeping, integers: Sequence[Integer], group: Inte
         first = [f"{AT}_missing", AT]
     # Equal in all that decides, too: another number is another hash.
     frame = _add_numbers(frame, [*first, *names])
-    frame = _hash(frame, key, [*digits, *integers, Integer(_NUMBER, 0, (1 << _NUMBERED) - 1)])
-    order = [*first, _HASH, *names, _NUMBER]
+    frame = _hash(frame, key, [*digits, *integers, Integer(NUMBER, 0, (1 << NUMBERED) - 1)])
+    order = [*first, HASH, *names, NUMBER]
     within = [ID] if group is None else [ID, group.name]
-    frame = frame.with_columns(**{_RANK: nw.col(_HASH).cum_count().over(*within, order_by=order)})
+    frame = frame.with_columns(**{_RANK: nw.col(HASH).cum_count().over(*within, order_by=order)})
     return frame.filter((nw.col(_RANK) <= keeping.rows) | own).select(*columns)
 
 
@@ -202,13 +202,16 @@ def _rank(frame: Any, keeping: Keeping, integers: Sequence[Integer], group: Inte
 _LARGEST_ID = 62
 
 
-def _read_ids(frame: Any, keeping: Keeping) -> tuple[Any, list[Integer]]:
-    """The ids as whole numbers, for hashes alone: no two of them are taken for one by it."""
+def read_ids(frame: Any, keeping: Keeping, parts: int = PARTS) -> tuple[Any, list[Integer]]:
+    """The ids as whole numbers, for hashes alone: no two of them are taken for one by it.
+
+    Of text that is no longer than so many parts in Polars the others are left out of the frame: they are 0.
+    """
     import narwhals as nw
 
     dtype, value = frame.collect_schema()[ID], nw.col(ID)
     if dtype == nw.String:
-        frame = add_digits(frame, ID, _DIGIT, written=keeping.written)
+        frame = add_digits(frame, ID, _DIGIT, written=keeping.written, parts=parts)
         return frame, [Integer(f"{_DIGIT}{i}", 0, (1 << BITS) - 1) for i in range(PARTS)]
     if isinstance(dtype, nw.Date | nw.Datetime):
         value = seconds_of(value, date=not isinstance(dtype, nw.Datetime))
@@ -222,12 +225,12 @@ def _add_numbers(frame: Any, names: Sequence[str]) -> Any:
     """Rows of a person that are equal in all of these, numbered from 0."""
     import narwhals as nw
 
-    frame = frame.with_columns(**{_NUMBER: nw.lit(1.0)})
-    counted = nw.col(_NUMBER).cum_count().over(ID, *names, order_by=_NUMBER).cast(nw.Float64)
-    return frame.with_columns(**{_NUMBER: counted - 1.0})
+    frame = frame.with_columns(**{NUMBER: nw.lit(1.0)})
+    counted = nw.col(NUMBER).cum_count().over(ID, *names, order_by=NUMBER).cast(nw.Float64)
+    return frame.with_columns(**{NUMBER: counted - 1.0})
 
 
-class _Key:
+class Key:
     """Public random numbers from the key of a release, one after another."""
 
     def __init__(self, key: bytes) -> None:
@@ -240,31 +243,55 @@ class _Key:
         return float(int.from_bytes(hashlib.sha256(text).digest(), "big") % limit)
 
 
-def _hash(frame: Any, key: _Key, integers: Sequence[Integer]) -> Any:
+def _hash(frame: Any, key: Key, integers: Sequence[Integer]) -> Any:
     """The frame with the hash of some integers of each row."""
+    factors = Factors.draw(key, sum(one.limbs for one in integers))
+    return cube(mix(frame, factors, integers), HASH, factors.added)
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """What a hash multiplies the limbs with, what it starts from, and what is added before the cube."""
+
+    limbs: tuple[float, ...]
+    start: float
+    added: float
+
+    @classmethod
+    def draw(cls, key: Key, limbs: int) -> "Factors":
+        """The next ones of a key, in an order that is the same on every engine."""
+        first = min(limbs, _MOST_TERMS)
+        factors = [1.0 + key.below((1 << LIMB) - 1) for _ in range(first)]
+        start = key.below(PRIME)
+        factors += [1.0 + key.below((1 << LIMB) - 1) for _ in range(limbs - first)]
+        return cls(tuple(factors), start, key.below(PRIME))
+
+
+def mix(frame: Any, factors: Factors, integers: Sequence[Integer], zeros: frozenset[str] = frozenset()) -> Any:
+    """The frame with Σ a_i x_i + c modulo p of each row; integers in ``zeros`` are known to be 0."""
     import narwhals as nw
 
-    limbs = list(_limbs(integers))
+    limbs = [limb for one in integers for limb in ([None] * one.limbs if one.name in zeros else _limbs(one))]
     for start in range(0, len(limbs), _MOST_TERMS):
-        terms = [limb * (1.0 + key.below((1 << _LIMB) - 1)) for limb in limbs[start : start + _MOST_TERMS]]
-        before = [nw.lit(key.below(_PRIME))] if start == 0 else [nw.col(_HASH)]
-        frame = _reduce(frame.with_columns(**{_HASH: _add([*before, *terms])}))
-    return _cube(frame, _HASH, key.below(_PRIME))
+        pairs = list(zip(limbs, factors.limbs, strict=True))[start : start + _MOST_TERMS]
+        terms = [limb * factor for limb, factor in pairs if limb is not None]
+        before = [nw.lit(factors.start)] if start == 0 else [nw.col(HASH)]
+        frame = _reduce(frame.with_columns(**{HASH: _add([*before, *terms])}))
+    return frame
 
 
-def _limbs(integers: Sequence[Integer]) -> "Iterator[nw.Expr]":
-    """The digits of 24 bits of each integer, lowest first."""
+def _limbs(one: Integer) -> "Iterator[nw.Expr]":
+    """The digits of 24 bits of an integer, lowest first."""
     import narwhals as nw
 
-    for one in integers:
-        value = nw.col(one.name) - float(one.low) if one.low else nw.col(one.name)
-        for place in range(one.limbs):
-            above = value if place == 0 else floor(value * 2.0 ** (-_LIMB * place))
-            last = place == one.limbs - 1
-            yield above if last else above - floor(value * 2.0 ** (-_LIMB * (place + 1))) * 2.0**_LIMB
+    value = nw.col(one.name) - float(one.low) if one.low else nw.col(one.name)
+    for place in range(one.limbs):
+        above = value if place == 0 else floor(value * 2.0 ** (-LIMB * place))
+        last = place == one.limbs - 1
+        yield above if last else above - floor(value * 2.0 ** (-LIMB * (place + 1))) * 2.0**LIMB
 
 
-def _permute_groups(frame: Any, key: _Key, integers: Sequence[Integer]) -> Any:
+def _permute_groups(frame: Any, key: Key, integers: Sequence[Integer]) -> Any:
     """The frame with the groups of each person in a random order: another number for each of them, below p.
 
     The cube of (group + hash of the id) modulo p is one to one for the groups of a person, so that no two have one
@@ -273,28 +300,28 @@ def _permute_groups(frame: Any, key: _Key, integers: Sequence[Integer]) -> Any:
     import narwhals as nw
 
     *digits, group = integers
-    if group.high - group.low >= _PRIME:
+    if group.high - group.low >= PRIME:
         raise DataError("the levels of the column in groups= must be less than 2^25 apart; use fewer, or text")
     frame = _hash(frame, key, digits)
-    frame = frame.with_columns(**{_GROUP: nw.col(group.name) - float(group.low) + nw.col(_HASH)})
-    return _cube(_reduce(frame, _GROUP), _GROUP, key.below(_PRIME))
+    frame = frame.with_columns(**{_GROUP: nw.col(group.name) - float(group.low) + nw.col(HASH)})
+    return cube(_reduce(frame, _GROUP), _GROUP, key.below(PRIME))
 
 
-def _reduce(frame: Any, name: str = _HASH) -> Any:
+def _reduce(frame: Any, name: str = HASH) -> Any:
     """A column modulo p."""
     import narwhals as nw
 
     value = nw.col(name)
-    return frame.with_columns(**{name: value - floor(value * (1 / _PRIME)) * float(_PRIME)})
+    return frame.with_columns(**{name: value - floor(value * (1 / PRIME)) * float(PRIME)})
 
 
-def _cube(frame: Any, name: str, added: float) -> Any:
+def cube(frame: Any, name: str, added: float) -> Any:
     """A column below p, as (x + added)^3 modulo p: step by step, since each step reads the one before it twice."""
     import narwhals as nw
 
     moved, square = nw.col(name) + added, nw.col(f"{name}_square")
     frame = frame.with_columns(**{f"{name}_square": moved * moved})
-    reduced = square - floor(square * (1 / _PRIME)) * float(_PRIME)
+    reduced = square - floor(square * (1 / PRIME)) * float(PRIME)
     return _reduce(frame.with_columns(**{name: reduced * moved}), name)
 
 
