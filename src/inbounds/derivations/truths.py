@@ -17,7 +17,7 @@ Of a range that is stated the typical size or standard deviation is the geometri
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -89,6 +89,22 @@ def find_truths(seen: Situation, meaning: Meaning, *, pooled: bool = False, plac
     assumed += ["correlations of 0 to 0.9"] if len(related) > 1 else []
     text = ", ".join([*filter(None, assumed), *words])
     return Truths(truth(spreads[1], 0.0, 0.0, sizes[1 % len(sizes)]), corners, text)
+
+
+def typical_truth(seen: Situation, meaning: Meaning) -> Truth:
+    """What is typical of the columns of one table; a number without a name says nothing of spreads here, but for those
+    of spreads."""
+    plain = seen.plausible is not None and not isinstance(seen.plausible, Mapping | Truth)
+    known = replace(seen, plausible=None) if plain and meaning in ("centre", "total") else seen
+    return find_truths(known, meaning, placed=False).typical
+
+
+def typical_size(seen: Situation, groups: int) -> float:
+    """The typical number of records of each group, or of a selection."""
+    stated = _read(seen, "centre") if isinstance(seen.plausible, Mapping) and len(seen.columns) else []
+    known = next((one["size"] for one in stated if "size" in one), None)
+    sizes, _ = _sizes(replace(seen, groups=groups), known, pooled=False)
+    return float(sizes[1 % len(sizes)][0])
 
 
 def of_one_number(stated: Any, meaning: Meaning | None, ends: Sequence[float], rows: int | None) -> Any:

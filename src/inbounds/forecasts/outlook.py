@@ -1,14 +1,18 @@
 """The preview of a whole plan: its cost and its expected errors. No data are read and nothing is spent."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
+from inbounds.forecasts.contributions import ASSUMED, Kept, find_least, forecast_contributions
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import Preview, preview_wanted
+from inbounds.forecasts.preview import KEPT, Preview, preview_wanted
+from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group
@@ -104,10 +108,13 @@ class Outlook:
         The plan.
     prospects
         The releases of the plan, each with its expected errors.
+    kept
+        The errors with other numbers of rows of each person by release, where ``plausible_rows`` is stated.
     """
 
     plan: "Plan"
     prospects: tuple[Prospect, ...]
+    kept: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
 
     @property
     def epsilon(self) -> Fraction:
@@ -121,6 +128,7 @@ class Outlook:
             "neighbours": self.plan.data.neighbours,
             "contributions": self.plan.data.contributions,
             "releases": [one.to_dict() for one in self.prospects],
+            "by_contributions": {name: [one.to_dict() for one in kept] for name, kept in self.kept.items()},
         }
 
     @property
@@ -165,8 +173,48 @@ class Outlook:
         table = [heads, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
         lines = [line for row in table for line in _lines(row, wide)]
         return "\n".join(
-            [wrap(visible(self.summary), "", "  "), *lines, *(wrap(visible(note), "", "  ") for note in self.notes)]
+            [
+                wrap(visible(self.summary), "", "  "),
+                *lines,
+                *self._kept_lines(),
+                *(wrap(visible(note), "", "  ") for note in self.notes),
+            ]
         )
+
+    def kept_rows(self) -> list[tuple[str, ...]]:
+        """The table of errors by rows of each person: its head, what is left out, and a line for each release.
+
+        The smallest error of each release has a star.
+        """
+        limits = {one.contributions: one.left_out for kept in self.kept.values() for one in kept}
+        if not limits:
+            return []
+        table = [("contributions", *map(str, limits)), ("rows left out", *(f"{left:.1%}" for left in limits.values()))]
+        for name, kept in self.kept.items():
+            best, found = find_least(kept), {one.contributions: one for one in kept}
+            cells = (
+                "" if k not in found else f"{'*' if found[k] is best else ''}{_figure(found[k].rmse)}" for k in limits
+            )
+            table.append((visible(name), *cells))
+        return table
+
+    def _kept_lines(self) -> list[str]:
+        """The same as text. What does not fit a line goes on below."""
+        table = self.kept_rows()
+        if not table:
+            return []
+        lines = ["RMSE by the rows that are kept of each person, of noise and of what is left out:"]
+        first = max(len(row[0]) for row in table)
+        columns = list(zip(*(row[1:] for row in table), strict=True))
+        wide = max(len(cell) for column in columns for cell in column) + 1
+        room = max((WIDTH - first) // wide, 1)
+        for start in range(0, len(columns), room):
+            shown = [*zip(*columns[start : start + room], strict=True)]
+            lines += [
+                f"{row[0]:{first}s}{''.join(f'{cell:>{wide}s}' for cell in cells)}"
+                for row, cells in zip(table, shown, strict=True)
+            ]
+        return lines
 
     @property
     def notes(self) -> list[str]:
@@ -181,6 +229,13 @@ class Outlook:
                 f"{', '.join(one.name for one in joint)}: drawn together, which makes errors {span} times smaller."
             )
         found += self._assumptions()
+        if self.kept:
+            found.append(f"By contributions, * is the smallest: {ASSUMED}.")
+        elif any(draft.terms.counts_persons for draft in self.plan.drafts().values()):
+            found.append(
+                "Errors are as if each person had one row. Say how many they have, and errors at other contributions "
+                "are shown: plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data]."
+            )
         if self.epsilon > _LARGE:
             found.append(
                 f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more."
@@ -213,7 +268,12 @@ class Outlook:
 
     def _repr_html_(self) -> str:
         rows = [(name, figures) for name, *figures in self.rows()]
-        return render("list", caption=self.summary, heads=self.heads, rows=rows, rest="")
+        made = render("list", caption=self.summary, heads=self.heads, rows=rows, rest="")
+        if not self.kept:
+            return made
+        heads, *lines = self.kept_rows()
+        others = [(name, figures) for name, *figures in lines]
+        return made + render("list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {ASSUMED}")
 
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
@@ -246,7 +306,7 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
     for done, (name, one) in enumerate(wanted.items()):
         if progress is not None:
             progress(done, len(wanted))
-        seen, epsilon = preview_wanted(one), Fraction(one.keywords["epsilon"])
+        seen, epsilon = preview_wanted(one, alone=False), Fraction(one.keywords["epsilon"])
         if drafts[name].record.group is not None:
             forecast = forecast_errors(one, together.at(name, 1.0))
             errors = tuple(
@@ -259,7 +319,27 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
             for times in MULTIPLES
         )
         made.append(Prospect(name, epsilon, seen, errors))
-    return Outlook(plan, tuple(made))
+    return Outlook(plan, tuple(made), _forecast_kept(plan, wanted))
+
+
+def _forecast_kept(plan: "Plan", wanted: Mapping[str, Wanted]) -> dict[str, tuple[Kept, ...]]:
+    """The errors of each release that keeps rows, at other numbers of them, drawn as in the plan."""
+    rows = next((one.plausible_rows for one in wanted.values()), None)
+    if rows is None:
+        return {}
+    limits = rows.list_limits(plan.data.contributions)
+    others = {}
+    for k in limits:
+        # Where some release of the plan would be refused, each is drafted by itself.
+        with suppress(ValueError):
+            others[k] = plan.with_contributions(k).drafts()
+
+    def draft(name: str, one: Wanted) -> Release:
+        drafts = others.get(one.keywords["contributions"])
+        return one.draft().record if drafts is None else drafts[name].record
+
+    found = {name: forecast_contributions(one, partial(draft, name), limits) for name, one in wanted.items()}
+    return {name: kept for name, kept in found.items() if kept}
 
 
 class _Together:

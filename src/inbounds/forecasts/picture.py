@@ -113,5 +113,46 @@ def plot(
         rule = here.mark_rule(color="#666").encode(x="value:Q")
         text = here.mark_text(align="left", dx=4, y=8, color="#444").encode(x="value:Q", text=alt.value("asked for"))
         panels.append((lines + rule + text).properties(width=300, height=220))
+    if preview.kept:
+        panels.append(_plot_kept(preview))
     title = f"{preview.asked.record.title}: error by ε and by number of records"
-    return alt.hconcat(*panels).properties(title=title)
+    made = alt.hconcat(*panels).properties(title=title)
+    return made.resolve_scale(color="independent", strokeDash="independent") if preview.kept else made
+
+
+def _plot_kept(preview: "Preview") -> "altair.LayerChart":
+    """Errors over the rows that are kept of each person: noise, what is left out, and both."""
+    import altair as alt
+
+    points = [
+        {"contributions": one.contributions, "of": of, "error": error}
+        for one in preview.kept
+        for of, error in (
+            ("both", one.rmse),
+            ("noise", one.noise),
+            ("what is left out", float(np.hypot(one.choice, one.shift))),
+        )
+        if error > 0
+    ]
+    names = ["both", "noise", "what is left out"]
+    legend = alt.Legend(orient="bottom", title=None, symbolType="stroke", symbolSize=400)
+    axis = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=8)
+    lines = (
+        alt.Chart(alt.InlineData(values=points))
+        .mark_line(strokeWidth=2, point=True)
+        .encode(
+            x=alt.X(
+                "contributions:Q",
+                title="rows kept of each person",
+                scale=alt.Scale(type="log", nice=False),
+                axis=axis,
+            ),
+            y=alt.Y("error:Q", title="typical RMSE", scale=alt.Scale(type="log"), axis=axis),
+            color=alt.Color("of:N", legend=legend, scale=alt.Scale(domain=names, range=_COLOURS)),
+            strokeDash=alt.StrokeDash("of:N", legend=legend, scale=alt.Scale(domain=names, range=_DASHES)),
+        )
+    )
+    asked = preview.wanted.keywords.get("contributions", 1)
+    rule = alt.Chart(alt.InlineData(values=[{"value": asked}])).mark_rule(color="#666").encode(x="value:Q")
+    chart: alt.LayerChart = (lines + rule).properties(width=300, height=220)
+    return chart

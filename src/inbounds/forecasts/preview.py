@@ -15,10 +15,12 @@ from inbounds._check import Figures
 from inbounds._html import render
 from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
+from inbounds.forecasts.contributions import ASSUMED, Kept, find_least, forecast_contributions
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
+from inbounds.privacy.terms import Terms
 from inbounds.record import Release
 from inbounds.record.selection import plain_statistic
 
@@ -85,10 +87,13 @@ class Preview:
         The statistic and its keywords.
     options
         The ways to make the release. The first is the one that was asked for.
+    kept
+        The errors with other numbers of rows of each person, where ``plausible_rows`` was stated.
     """
 
     wanted: Wanted
     options: tuple[Option, ...]
+    kept: tuple[Kept, ...] = ()
 
     @property
     def asked(self) -> Option:
@@ -136,7 +141,8 @@ class Preview:
         record = self.asked.record
         unit = record.terms.unit.per_unit
         counted = "rows" if record.terms.unit.persons is None else "persons"
-        size = "" if self.wanted.size is None else f", {self.wanted.size} {counted}"
+        known = self.wanted.size if record.terms.unit.persons is None else self.wanted.persons
+        size = "" if known is None else f", {known:.0f} {counted}"
         return f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"
 
     @property
@@ -154,12 +160,14 @@ class Preview:
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        return "\n".join([*lines, legend])
+        return "\n".join([*lines, legend, *write_kept(self.kept, self.asked.record.terms)])
 
     @property
     def _legend(self) -> str:
         found = f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
         seen = self.forecast
+        if self.asked.record.terms.counts_persons and self.wanted.plausible_rows is None:
+            found += "; as if each person had one row: say how many they have with plausible_rows={1: 0.5, 2: 0.3, ...}"
         return f"{found}; ranges are over {seen.assumed}" if seen.depends and seen.assumed else found
 
     def _repr_html_(self) -> str:
@@ -169,7 +177,11 @@ class Preview:
             way = f"{option.bounding}, {option.method}" if methods else option.bounding
             rows.append((f"{way} *" if option is self.recommended else way, option.figures()))
         heads = ["bounding", *self._heads]
-        return render("list", caption=self.summary, heads=heads, rows=rows, rest=f"* {self._legend}")
+        made = render("list", caption=self.summary, heads=heads, rows=rows, rest=f"* {self._legend}")
+        if not self.kept:
+            return made
+        others = [(mark, figures) for mark, *figures in list_kept(self.kept)]
+        return made + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {ASSUMED}")
 
 
 def _has_methods(record: Release) -> bool:
@@ -186,12 +198,41 @@ def _short(x: float, digits: int = 3) -> str:
     return f"{float(x):.{digits}g}" if x == 0 or abs(x) >= 1e-4 else "<0.0001" if abs(x) > 1e-12 else "0"
 
 
+KEPT = "Error by the rows that are kept of each person, for the statistic of all rows"
+KEPT_HEADS = ("contributions", "left out", "noise", "choice", "shift", "RMSE")
+
+
+def list_kept(kept: Sequence[Kept]) -> list[tuple[str, ...]]:
+    """Lines of the table by rows of each person; the smallest error has a star."""
+    best = find_least(tuple(kept))
+    return [
+        (
+            f"{'* ' if one is best else ''}{one.contributions}",
+            f"{one.left_out:.1%}",
+            *(_short(x) for x in (one.noise, one.choice, one.shift, one.rmse)),
+        )
+        for one in kept
+    ]
+
+
+def write_kept(kept: Sequence[Kept], terms: Terms) -> list[str]:
+    """The same as text, with its title and what it assumes; nothing where nothing is stated of rows."""
+    if not kept:
+        return []
+    rows = list_kept(kept)
+    wide = [max(map(len, column)) for column in zip(KEPT_HEADS, *rows, strict=True)]
+    capped = " (in each group)" if terms.unit.persons is not None and terms.unit.persons.groups else ""
+    lines = ["  " + _line(list(row), wide) for row in (KEPT_HEADS, *rows)]
+    return [f"{KEPT}{capped}", *lines, wrap(f"* {ASSUMED}", "  ", "    ")]
+
+
 def preview(
     statistic: str,
     *,
     plausible: Any = None,
     expected_rows: int | None = None,
     confidence: float = 0.95,
+    plausible_rows: Any = None,
     **keywords: Any,
 ) -> Preview:
     """Show what the release of a statistic would cost, and its expected error. Reads no data and spends nothing.
@@ -215,6 +256,10 @@ def preview(
         About how many records there are, if that is protected (``neighbours="add-remove"``).
     confidence
         The confidence of half-widths: 0.95 for the error that 95% of releases stay below.
+    plausible_rows
+        How many rows persons plausibly have, with ``person``: shares of persons by numbers of rows, as in
+        ``{1: 0.5, 2: 0.3, 5: 0.2}``, or numbers of persons. The preview then says how errors change with
+        ``contributions``.
     **keywords
         The keywords of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (needed with
         ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
@@ -238,13 +283,14 @@ def preview(
         truncated      0.0219    <0.0001     0.0449     0.0221      0.045
       * smallest typical error
     """
-    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence))
+    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence, plausible_rows))
 
 
-def preview_wanted(wanted: Wanted) -> Preview:
-    """Preview the release of a statistic."""
+def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:
+    """Preview the release of a statistic; of one that is not ``alone`` other contributions are for the plan to say."""
     require_wanted(wanted)
-    return Preview(wanted, tuple(Option(one, record, forecast_errors(one, record)) for one, record in _ways(wanted)))
+    ways = tuple(Option(one, record, forecast_errors(one, record)) for one, record in _ways(wanted))
+    return Preview(wanted, ways, forecast_contributions(wanted) if alone else ())
 
 
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:

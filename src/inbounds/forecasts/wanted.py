@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
+from inbounds.forecasts.rows import RowsPerPerson
 from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
@@ -35,6 +36,9 @@ class Wanted:
         About how many records there are, if that is protected (``neighbours="add-remove"``).
     confidence
         The confidence of half-widths.
+    plausible_rows
+        How many rows persons plausibly have, with ``person``: shares of persons by numbers of rows, as in
+        ``{1: 0.5, 2: 0.3, 5: 0.2}``, or numbers of persons.
 
     Raises
     ------
@@ -52,6 +56,7 @@ class Wanted:
     plausible: Any = None
     expected_rows: int | None = None
     confidence: float = 0.95
+    plausible_rows: Any = None
 
     def __post_init__(self) -> None:
         find_statistic(self.statistic)
@@ -70,12 +75,32 @@ class Wanted:
             if _check.integer(self.expected_rows, "expected_rows", least=1) > MOST_ROWS:
                 raise ValueError("expected_rows must not exceed 2^31, the limit of a release")
         object.__setattr__(self, "confidence", _check.level(self.confidence, "confidence"))
+        if self.plausible_rows is not None and self.keywords.get("person") is None:
+            raise TypeError("plausible_rows= needs person=, the column that says whose row it is")
+        object.__setattr__(self, "plausible_rows", RowsPerPerson.of(self.plausible_rows))
 
     @property
     def size(self) -> int | None:
-        """The number of records, public or expected; None if it is not known."""
+        """The number of records that count, public or expected; None if it is not known.
+
+        Of persons it is what is kept of their ``plausible_rows``; without these, as if each had one row.
+        """
+        rows, persons = self.keywords.get("rows"), self.persons
+        if self.plausible_rows is None or persons is None:
+            return self.expected_rows if rows is None else rows
+        if self.keywords.get("fold") is not None:
+            return max(round(persons), 1)
+        return max(round(persons * self.plausible_rows.kept(self.terms().contributions)), 1)
+
+    @property
+    def persons(self) -> float | None:
+        """The number of persons, public or expected; None if it is not known."""
+        if self.keywords.get("person") is None:
+            return None
         rows = self.keywords.get("rows")
-        return self.expected_rows if rows is None else rows
+        if rows is not None or self.expected_rows is None or self.plausible_rows is None:
+            return rows  # type: ignore[no-any-return]
+        return float(self.expected_rows / self.plausible_rows.mean)
 
     def but(self, **keywords: Any) -> "Wanted":
         """The same statistic with some keywords replaced."""

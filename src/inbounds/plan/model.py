@@ -89,6 +89,12 @@ class Data(Part):
         None, description="how the rows of a person become one record, by column: { visits = 'count', cost = 'sum' }"
     )
 
+    plausible_rows: dict[str, Number] | None = Field(
+        None,
+        description="about how many rows persons have, for previews: shares of persons by numbers of rows, as in "
+        "{ 1 = 0.5, 2 = 0.3, 5 = 0.2 }, or numbers of persons",
+    )
+
     @property
     def written(self) -> Format:
         """How the file writes its table; `ValueError` or `TypeError` with the key that is wrong as its first word."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from inbounds.forecasts.rows import RowsPerPerson
+from inbounds.plan.columns import floats
 from inbounds.plan.mistakes import suggest_column
 from inbounds.plan.model import Column, Data, Item
 
@@ -36,6 +38,12 @@ def list_rule(data: Data) -> tuple[Any, ...]:
 
 def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str, Column]) -> Iterator[str]:
     """What is wrong with the rule for persons, as far as it can be said without a release."""
+    try:
+        RowsPerPerson.of(floats(data.plausible_rows))
+    except (TypeError, ValueError) as error:
+        yield f"data.plausible_rows: {str(error).removeprefix('plausible_rows ')}"
+    if data.plausible_rows is not None and data.person is None:
+        yield "data.plausible_rows: needs person, the column that says whose row it is"
     if data.fold is not None and data.contributions != 1:
         yield "data.contributions: cannot be combined with fold, which makes one record of all rows of a person"
     if data.expected_rows is not None and data.contributions > data.expected_rows:

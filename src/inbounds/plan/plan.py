@@ -269,6 +269,12 @@ class Plan(Part):
         made._drafts = dict(self._drafts)
         return made
 
+    def with_contributions(self, contributions: int) -> "Plan":
+        """The same plan with another number of rows of each person, and drafts of its own."""
+        made = self.model_copy(update={"data": self.data.model_copy(update={"contributions": contributions})})
+        made._drafts = dict(self._drafts)
+        return made
+
     def wanted(self) -> dict[str, Wanted]:
         """The statistic and keywords of each release, by name."""
         epsilons = self.epsilons
@@ -277,7 +283,8 @@ class Plan(Part):
     def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
         """The statistic and keywords of one release."""
         keywords = self._keywords(item, epsilon)
-        return Wanted(item.statistic, keywords, floats(item.plausible), expected_rows=self.data.expected_rows)
+        expected, rows = self.data.expected_rows, floats(self.data.plausible_rows)
+        return Wanted(item.statistic, keywords, floats(item.plausible), expected, plausible_rows=rows)
 
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""

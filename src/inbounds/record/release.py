@@ -239,7 +239,7 @@ class Release:
         groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
         ends = self.numeric_ends()
         name, meaning = self.statistic.name, self.statistic.traits.meaning
-        selected = is_selection(self.statistic) or self.terms.counts_persons
+        selected = is_selection(self.statistic)
         return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning, selected)
 
     @property

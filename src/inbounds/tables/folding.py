@@ -36,7 +36,7 @@ _LATE = 1e308
 _PRECISE, _ROOM, _LIMB = 36, 40, 20
 _COARSE = -10
 # As many conditions as an expression has.
-_ARMS = 250
+_ARMS = 60
 
 
 @dataclass(frozen=True, slots=True)

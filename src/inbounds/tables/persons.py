@@ -111,7 +111,7 @@ def range_of(key: Levels | Edges | Steps | Condition, name: str) -> Integer:
 
 
 # As many conditions as an expression has.
-_ARMS = 250
+_ARMS = 60
 
 
 def number_levels(key: Levels, value: "nw.Expr", write: Any) -> "nw.Expr":

@@ -1,0 +1,82 @@
+"""How many rows persons plausibly have, and what keeping a few of them leaves out: a guess for previews."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from inbounds import _check
+from inbounds.privacy.persons import MOST_RECORDS
+
+_EXAMPLE = "{1: 0.5, 2: 0.3, 5: 0.2}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPerPerson:
+    """The plausible distribution of rows per person: ``shares`` are pairs (rows, share of persons), by rows.
+
+    Examples
+    --------
+    >>> rows = RowsPerPerson.of({1: 0.5, 2: 0.3, 5: 0.2})
+    >>> rows.mean
+    2.1
+    >>> round(rows.left_out(1), 3)
+    0.524
+    """
+
+    shares: tuple[tuple[int, float], ...]
+
+    @classmethod
+    def of(cls, given: Any) -> "RowsPerPerson | None":
+        """Read what a user states: shares that sum to one, or numbers of persons, by numbers of rows."""
+        if given is None or isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping) or not given:
+            raise TypeError(f"plausible_rows must be shares of persons by numbers of rows, as in {_EXAMPLE}")
+        found = {_read_rows(rows): _check.finite(share, "plausible_rows") for rows, share in given.items()}
+        if len(found) < len(given) or min(found.values()) < 0 or not sum(found.values()) > 0:
+            raise ValueError(f"plausible_rows must have one share >= 0 for each number of rows, as in {_EXAMPLE}")
+        total = sum(found.values())
+        if abs(total - 1) > 0.005 and not all(share == int(share) for share in found.values()):
+            raise ValueError(f"plausible_rows must be shares that sum to one, or numbers of persons; got {total:g}")
+        return cls(tuple((rows, found[rows] / total) for rows in sorted(found) if found[rows] > 0))
+
+    @property
+    def mean(self) -> float:
+        """The mean number of rows of a person."""
+        return sum(rows * share for rows, share in self.shares)
+
+    @property
+    def most(self) -> int:
+        """The largest number of rows of a person."""
+        return self.shares[-1][0]
+
+    def kept(self, most: int) -> float:
+        """The mean number of rows that are kept of a person, of at most so many."""
+        return sum(min(rows, most) * share for rows, share in self.shares)
+
+    def left_out(self, most: int) -> float:
+        """The share of rows that are not kept."""
+        return 1 - self.kept(most) / self.mean
+
+    def moved(self, most: int) -> float:
+        """The weight that goes from persons with many rows to persons with few: half the sum of all changes."""
+        kept, mean = self.kept(most), self.mean
+        return sum(abs(min(rows, most) / kept - rows / mean) * share for rows, share in self.shares) / 2
+
+    def list_limits(self, asked: int) -> tuple[int, ...]:
+        """Numbers of rows to compare: 1, 2, 5, 10 and so on until nothing is left out, and the one that is asked."""
+        found, power = {asked}, 1
+        while power <= self.most:
+            found |= {power * step for step in (1, 2, 5) if power * step < self.most}
+            power *= 10
+        return tuple(sorted(found | {self.most}))
+
+
+def _read_rows(rows: Any) -> int:
+    """A number of rows; in TOML keys are text."""
+    if isinstance(rows, str) and re.fullmatch("[0-9]{1,10}", rows):
+        rows = int(rows)
+    if _check.integer(rows, "a number of rows in plausible_rows", least=1) > MOST_RECORDS:
+        raise ValueError("a number of rows in plausible_rows must not exceed 2^31")
+    return int(rows)
