@@ -152,7 +152,7 @@ def laws(runs: int, _: Any) -> None:
 def several(runs: int, _: Any) -> None:
     """Several quantiles in one draw, against one release for each at an equal share of ε."""
     print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
-    for rows, epsilon in ((5000, 1.0), (20_000, 0.1), (20_000, 1.0)):
+    for rows, epsilon in [(rows, epsilon) for rows in (500, 5000, 20_000) for epsilon in (0.1, 1.0)]:
         x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
         for m in (3, 9, 99):
             shares = [f"{k}/{m + 1}" for k in range(1, m + 1)]
@@ -163,7 +163,10 @@ def several(runs: int, _: Any) -> None:
             together = (repeat(quantile(shares), x, epsilon, runs if m < 20 else runs // 4) - truth)[:, list(some)]
             a, b = rmse(one, 0), rmse(together, 0)
             inner = np.median(np.abs(one)) / np.median(np.abs(together))
-            print(f"  n {rows} eps {epsilon} m {m}: {a:.6f} {b:.6f} {a / b:.2f} (medians {inner:.2f})", flush=True)
+            way = draft_statistic(quantile(shares), Terms.of(epsilon, rows=rows)).record.method.split()[-1]
+            print(
+                f"  n {rows} eps {epsilon} m {m}: {a:.6f} {b:.6f} {a / b:.2f} (medians {inner:.2f}; {way})", flush=True
+            )
 
 
 LAWS: dict[str, tuple[Callable[[Any, int], Any], float]] = {

@@ -4,15 +4,20 @@ A released point says where its rank is, not what lies around it. So the interva
 that were drawn: one whose rank is surely below what is asked for, and one whose rank is surely above. A point of N that
 is chosen with probability ∝ e^(-score/T) has a score of d or more with a probability of at most (N - 1) e^(-d/T), since
 one of the points has score 0. In recursive halving the cuts on either side were drawn before and are off as well, by
-their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512.
+their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512. Of m quantiles
+that are drawn together no rank is off by more than their score. There are at most (N 2^L)^m/m! tuples of places, with
+2^L > n, and one of them has ranks that are off by no more than a half, so that its score is at most m/2, if there is a
+record for every gap.
 
 The rank of the population's quantile in a table of n records is binomial, or beyond it where records are equal to it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,6 +67,8 @@ def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, r
         # On the side on which scores are less steep.
         scale = 1 / float(2 * min(node.tilt, 1 - node.tilt) * find_rate(node, spreads))
         reach = np.log(points * (_PARTS if node.inner else 1))
+        if node.together:
+            reach = _reach_together([one.share for one in nodes], points, rows, scale)
         scales, reaches, fixed = [scale], [reach], rows / (2 * _PARTS) if node.inner else 0.0
         # What the cuts on either side are off by moves the rank that is asked for between them.
         for other, weight in ((node.below, 1 - float(node.share)), (node.above, float(node.share))):
@@ -74,6 +81,14 @@ def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, r
     return _Ranks(
         [np.array(made[k][0]) for k in order], [np.array(made[k][1]) for k in order], [made[k][2] for k in order]
     )
+
+
+def _reach_together(shares: Sequence[Fraction], points: int, rows: int, scale: float) -> float:
+    """The logarithm of how many tuples there are for each one that is right."""
+    if rows * min(b - a for a, b in pairwise((Fraction(0), *shares, Fraction(1)))) < 1:
+        return math.inf
+    places = math.log(points) + rows.bit_length() * math.log(2)
+    return len(shares) * (places + 1 / (2 * scale)) - math.lgamma(len(shares) + 1)
 
 
 def _read(release: Release) -> tuple[Chosen, _Ranks, int]:
