@@ -29,6 +29,7 @@ class Chosen(Simulated):
     not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
     ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
     those of scores, for one share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw.
+    ``shifts`` are records by which the ranks of some are further up.
     """
 
     shares: tuple[Fraction, ...]
@@ -40,6 +41,7 @@ class Chosen(Simulated):
     offsets: tuple[int, ...] = ()
     tilts: tuple[Fraction, ...] = ()
     together: bool = False
+    shifts: tuple[int, ...] = ()
 
     of_sums = False
     plain = False
@@ -59,7 +61,7 @@ class Chosen(Simulated):
         if self.together:
             return join(self.shares)
         apart = self.apart or len(self.shares) == 1
-        return keep_apart(self.shares, self.tilts) if apart else halve(self.shares)
+        return keep_apart(self.shares, self.tilts, self.shifts) if apart else halve(self.shares)
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -71,7 +73,9 @@ class Chosen(Simulated):
 
     def all_values(self, noisy: Sequence[Fraction]) -> list[float]:
         """The points of all shares that were drawn, in order: those that were drawn apart may have to be sorted."""
-        places = sorted(noisy) if self.apart else list(noisy)
+        count = len(self.shares)
+        rows = [noisy[start : start + count] for start in range(0, len(noisy), count)]
+        places = [place for row in rows for place in (sorted(row) if self.apart else row)]
         return [float(x) for x in places] if self.points is None else [float(x) for x in self.ends_of(places)]
 
     def ends_of(self, places: Sequence[Fraction]) -> list[Fraction]:
@@ -88,7 +92,8 @@ class Chosen(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         within = np.clip(noisy, limits.lower, limits.upper)
         if self.apart:
-            within = np.sort(within, axis=-1)
+            rows = within.reshape(*within.shape[:-1], self.groups, len(self.shares))
+            within = np.sort(rows, axis=-1).reshape(within.shape)
         if self.points is not None:
             points = np.array([float(point) for point in self.points])
             within = points[within.astype(np.int64) + np.array(self.offsets or 0)]

@@ -70,7 +70,7 @@ def simulate_choices(
         high = np.full(draws, len(points) - 1) if node.above is None else chosen[node.above]
         first = np.zeros(draws) if node.below is None else ranks[low]
         last = np.ones(draws) if node.above is None else ranks[high]
-        target = first + float(node.share) * (last - first)
+        target = first + float(node.share) * (last - first) + node.shift / max(size, 1)
         off, tilt = ranks - target[:, None], float(node.tilt)
         scores = 2 * np.maximum(tilt * off, (tilt - 1) * off) * rates[node.place]
         place = np.arange(len(points))

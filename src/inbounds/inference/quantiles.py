@@ -13,7 +13,7 @@ The rank of the population's quantile in a table of n records is binomial, or be
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -115,6 +115,8 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
     way = release.derivation
     assert isinstance(way, Chosen)
     low_end, high_end = way.ends(release.numeric_ends())
+    if way.shifts:
+        return _ranked_of_any(release, way, (low_end, high_end), alpha, population)
     if release.rows is None or way.groups > 1:
         count = len(way.shown) * way.groups
         return np.full(count, low_end), np.full(count, high_end), SECRET, ()
@@ -132,6 +134,21 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
         lower.append(max([points[k] for k in below], default=low_end))
         upper.append(min([points[k] for k in above], default=high_end))
     return np.array(lower), np.array(upper), METHOD, ()
+
+
+def _ranked_of_any(release: Release, way: Chosen, ends: tuple[float, float], alpha: float, population: bool) -> Made:
+    """claim:interval-quantile-secret. The same for numbers of records that nobody knows: by draws with a shift."""
+    certificate = release.certificate
+    parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
+    reach = math.log(int(parts[0].move) + 1)
+    scales = [float(part.grid.scale.steps) for part in parts]
+    low, own, high = (float(share) for share in way.shares)
+    below = missed_of_any(low, own, scales[0], reach, -way.shifts[0], population=population)
+    above = missed_of_any(1 - high, 1 - own, scales[2], reach, way.shifts[2], population=population)
+    points = np.array(way.all_values(release.noisy)).reshape(way.groups, 3)
+    lower = points[:, 0] if below <= alpha / 2 else np.full(way.groups, ends[0])
+    upper = points[:, 2] if above <= alpha / 2 else np.full(way.groups, ends[1])
+    return lower, upper, METHOD, ()
 
 
 def _is_below(drawn: float, asked: float, ranks: _Ranks, place: int, rows: int, alpha: float, population: bool) -> bool:
@@ -167,6 +184,49 @@ def missed(drawn: float, asked: float, scale: float, reach: float, rows: int, *,
     # Every rank of a step counts as its first one.
     tails = np.exp(np.minimum(0.0, reach - (edges[:-1] + 1 - drawn * rows) / scale))
     return float(chances @ tails) + 2e-12
+
+
+def missed_of_any(drawn: float, asked: float, scale: float, reach: float, shift: int, *, population: bool) -> float:
+    """claim:flank-chance-secret. A bound of the chance that a point drawn for a smaller share, and so many records
+    below, is above the quantile, for every number n of records.
+
+    Its rank would have to be off by B - drawn · n + shift, with B the rank of the quantile, asked · n in the table. The
+    chance is at most E e^(θ(reach T - that)) for every θ ≤ 1/T, and for the population, where B is binomial or larger,
+    E e^(-θ(B - drawn n)) ≤ 1 for all n up to some θ.
+    """
+    rate = min(1 / scale, find_exponent(drawn, asked)) if population else 1 / scale
+    return math.exp(min(0.0, -rate * (shift - scale * reach)))
+
+
+def find_exponent(drawn: float, asked: float) -> float:
+    """The largest θ with e^(θ drawn) (1 - asked + asked e^-θ) ≤ 1, or a little less."""
+    low, high = 0.0, -math.log1p(-asked) / drawn
+    for _ in range(60):
+        middle = (low + high) / 2
+        fits = middle * drawn + math.log1p(asked * math.expm1(-middle)) <= 0
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def find_secret_flank(
+    share: float, scale: Callable[[float], float], reach: float, size: int, alpha: float
+) -> tuple[Fraction, int]:
+    """The share and the shift of a point below a quantile, but for a chance of α, that is nearest for so many records.
+
+    Of public numbers alone.
+    """
+    found: list[tuple[float, Fraction, int]] = []
+    for part in range(1, 100):
+        drawn = Fraction(round(share * part * _DECIMALS / 100), _DECIMALS)
+        if not 0 < drawn < share:
+            continue
+        wide = scale(float(drawn))
+        rate = min(1 / wide, find_exponent(float(drawn), share))
+        shift = math.ceil(wide * reach + math.log(1 / alpha) / rate + 1e-6)
+        found.append(((share - float(drawn)) * size + shift, drawn, shift))
+    if not found:
+        raise ValueError("q is too near to 0 or 1 for an interval; leave out cover=")
+    return min(found)[1:]
 
 
 def add_flanks(shares: tuple[Fraction, ...], cover: Fraction | None, terms: Terms, points: int) -> tuple[Fraction, ...]:

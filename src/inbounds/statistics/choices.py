@@ -1,5 +1,6 @@
 """The laws of points that are chosen for several shares: together, by recursive halving, or apart from each other."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
@@ -92,6 +93,24 @@ def choice_laws(
         for (moved, draws), part in zip(moves, split, strict=True)
     ]
     return parts[0] if len(parts) == 1 else compose(parts, terms.epsilon)
+
+
+def find_flanks(
+    share: Fraction, cover: Fraction, terms: Terms, points: int, *, size: int, grouped: bool
+) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
+    """A share with one on either side, and the records by which their ranks are further out, for intervals that hold
+    whatever the number of records is. They are shortest for a ``size``."""
+
+    def scale(drawn: float) -> float:
+        moved, draws = max(drawn, 1 - drawn), 2 if terms.neighbours == "substitute" else 1
+        if terms.neighbours == "substitute" and not grouped:
+            moved, draws = 1.0, 1
+        return 2 * moved * draws * terms.contributions / float(terms.epsilon * (1 - quantiles.OWN_SHARE) / 2)
+
+    alpha, reach = float(1 - cover) / 2, math.log(points)
+    below, down = quantiles.find_secret_flank(float(share), scale, reach, size, alpha)
+    above, up = quantiles.find_secret_flank(float(1 - share), scale, reach, size, alpha)
+    return (below, share, 1 - above), (-down, 0, up)
 
 
 def _most_moved(nodes: Sequence[Node], depth: int) -> Fraction:

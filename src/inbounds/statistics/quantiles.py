@@ -29,7 +29,7 @@ from inbounds.statistics.base import (
     numeric,
     title_of,
 )
-from inbounds.statistics.choices import choice_laws, is_together, law_together
+from inbounds.statistics.choices import choice_laws, find_flanks, is_together, law_together
 from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
 from inbounds.tables.request import Request
@@ -40,6 +40,8 @@ MOST_STEPS = (1 << 16) - 1
 MOST_QUANTILES = 1000
 # The part of the bounds that records are thought to take, where the shape of the law is chosen by it.
 _TAKEN = 0.5
+# The number of records for which intervals are short, where it is secret and no total says anything about it.
+_TYPICAL = 2000
 
 
 @register
@@ -103,7 +105,7 @@ class Quantile:
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
-        return len(_drawn(self, terms)) * count_groups(self._keys)
+        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         labels = [[label_share(share) for share in self.shares]] if isinstance(self.q, tuple) else []
@@ -161,7 +163,7 @@ class Median:
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
-        return len(_drawn(self, terms)) * count_groups(self._keys)
+        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         return _draft(self, terms, self.shares, labels_of(self._keys))
@@ -258,20 +260,21 @@ def _find_count(column: Numeric) -> int:
     return MOST_STEPS
 
 
-def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[Fraction, ...]:
-    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each."""
-    return quantiles.add_flanks(statistic.shares, statistic.cover, terms, statistic._column.count + 1)  # type: ignore[arg-type]
+def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
+    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each. Where the
+    number of records is secret, their ranks are some records further out."""
+    keys, points, cover = statistic._keys, statistic._column.count + 1, statistic.cover
+    if cover is not None and (terms.rows is None or keys):
+        size = _TYPICAL if terms.rows is None else terms.rows // (4 * count_groups(keys))
+        (share,), exact = statistic.shares, _check.fraction(cover, "cover")
+        return find_flanks(share, exact, terms, points, size=max(size, 1), grouped=bool(keys))
+    return quantiles.add_flanks(statistic.shares, cover, terms, points), ()  # type: ignore[arg-type]
 
 
 def _draft(
     statistic: "Quantile | Median", terms: Terms, asked: Sequence[Fraction], axes: Sequence[Sequence[str]]
 ) -> Draft:
-    shares, keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
-    if statistic.cover is not None and (terms.rows is None or keys):
-        raise ValueError(
-            "cover= needs a public number of records: neighbours='substitute', all records and no groups; leave it "
-            "out, or say what missing values count as"
-        )
+    (shares, shifts), keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
     own = None if statistic.cover is None else asked[0]
     groups, bounds = count_groups(keys), column.column
     grid = bounds.lower, column.step, column.count
@@ -287,7 +290,7 @@ def _draft(
         tilts = (find_tilt(shares[0], terms.rows, rate, _TAKEN),)
     shown = tuple(shares.index(share) for share in asked)
     together = own is None and is_together(shares, terms, column.count + 1, groups)
-    way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts, together=together)
+    way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts, together=together, shifts=shifts)
     draft = make_draft(
         statistic,
         terms,
