@@ -1,9 +1,10 @@
 """How far off quantiles are: beside other libraries, several against one by one, coverage, released bounds, one draw.
 
-    python bench/quantiles.py [--part laws peers several coverage shares bounds draw scale] [--runs 200] [--peers PY]
+    python bench/quantiles.py [--part laws peers several coverage shares groups bounds gtest slack draw scale]
+        [--runs 200] [--peers PY ...]
 
-``--peers`` is a Python that has diffprivlib and OpenDP. Errors are RMSEs over releases of one table, in units of the
-bounds' width unless it says otherwise. Every release is drawn from its certified law and the system's randomness.
+``--peers`` are Pythons that have diffprivlib, OpenDP or PyDP. Errors are RMSEs over releases of one table, in units of
+the bounds' width unless it says otherwise. Every release is drawn from its certified law and the system's randomness.
 """
 
 import sys
@@ -16,15 +17,21 @@ import argparse
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
 import inbounds as ib
+from inbounds.grid import together
+from inbounds.grid.entropy import SystemEntropy, bits
+from inbounds.grid.halving import draw_points
+from inbounds.grid.nodes import halve, keep_apart
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED
 from inbounds.record.selection import draft_statistic
@@ -33,34 +40,37 @@ from inbounds.road.run import count_exactly, open_table
 
 PEERS = r"""
 import json, sys, warnings
-import numpy as np
 warnings.filterwarnings("ignore")
 job = json.load(sys.stdin)
-x = np.array(job["x"])
+x, q, epsilon, runs = job["x"], job["q"], job["epsilon"], job["runs"]
 made = {}
 try:
+    import numpy as np
     from diffprivlib.tools import quantile
-    made["diffprivlib"] = [
-        float(quantile(x, job["q"], epsilon=job["epsilon"], bounds=(0.0, 1.0))) for _ in range(job["runs"])
-    ]
+    made["diffprivlib"] = [float(quantile(np.array(x), q, epsilon=epsilon, bounds=(0.0, 1.0))) for _ in range(runs)]
 except ImportError:
     pass
 try:
     import opendp.prelude as dp
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(x)), dp.change_one_distance()
-    points = [float(p) for p in np.linspace(0, 1, 1001)]
-    score = space >> dp.t.then_quantile_score_candidates(points, job["q"])
+    points = [k / 10_000 for k in range(10_001)]
+    score = space >> dp.t.then_quantile_score_candidates(points, q)
     low, high = 1e-6, 1e6
     for _ in range(60):
         middle = (low * high) ** 0.5
         whole = score >> dp.m.then_noisy_max(dp.max_divergence(), middle)
-        low, high = (middle, high) if whole.map(1) > job["epsilon"] else (low, middle)
+        low, high = (middle, high) if whole.map(1) > epsilon else (low, middle)
     whole = score >> dp.m.then_noisy_max(dp.max_divergence(), high)
-    made["OpenDP"] = [points[whole(x.tolist())] for _ in range(job["runs"])]
-except Exception as error:
-    made["OpenDP"] = None
-    print(type(error).__name__, str(error)[:300], file=sys.stderr)
+    made["OpenDP"] = [points[whole(x)] for _ in range(runs)]
+except ImportError:
+    pass
+try:
+    from pydp.algorithms.laplacian import Percentile
+    own = Percentile(epsilon=epsilon, percentile=q, lower_bound=0.0, upper_bound=1.0, dtype="float")
+    made["PyDP"] = [own.quick_result(x) for _ in range(min(runs, 200))]
+except ImportError:
+    pass
 print(json.dumps(made))
 """
 
@@ -83,28 +93,36 @@ def quantile(q: Any, bounds: Any = (0, 1), **rules: Any) -> Any:
     return ib.Quantile(UNNAMED, q=q, bounds=bounds, **rules)
 
 
-def peers(runs: int, python: str | None) -> None:
-    """Errors of one quantile beside those of others."""
-    print("RMSE of one quantile of normal(.5, .1) on [0, 1]\n  q    n     eps  inbounds  others")
+def peers(runs: int, pythons: Sequence[str]) -> None:
+    """Errors of one quantile beside those of others: ours by its law, theirs by draws."""
+    print(
+        "RMSE of one quantile of normal(.5, .1) on [0, 1]; PyDP's is add-remove, beside ours of that\n  q    n     eps"
+    )
     for q in (0.1, 0.5, 0.9):
         for rows in (500, 5000, 20_000):
             for epsilon in (0.1, 1):
                 x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
-                truth = np.quantile(x, q, method="inverted_cdf")
-                own = rmse(repeat(quantile(q), x, epsilon, runs), truth)
+                truth = float(np.quantile(x, q, method="inverted_cdf"))
+                own = {}
+                for neighbours in ("substitute", "add-remove"):
+                    terms = Terms.of(epsilon, neighbours, rows=rows if neighbours == "substitute" else None)
+                    draft = draft_statistic(quantile(q), terms)
+                    certificate: Any = draft.record.certificate
+                    rate, tilt = 1 / float(certificate.grid.scale.steps), float(draft.nodes[0].tilt)
+                    own[neighbours] = exact_error(x, q, rate, truth, certificate.move, tilt)
                 said = ""
-                if python is not None:
-                    job = {"x": x.tolist(), "q": q, "epsilon": epsilon, "runs": min(runs, 100)}
+                for python in pythons:
+                    job = {"x": x.tolist(), "q": q, "epsilon": epsilon, "runs": runs}
                     done = subprocess.run(
                         [python, "-c", PEERS], input=json.dumps(job), capture_output=True, text=True, check=False
                     )
                     if not done.stdout:
                         print(done.stderr[-500:], file=sys.stderr)
                     for name, values in json.loads(done.stdout or "{}").items():
-                        if values is not None:
-                            other = rmse(values, truth)
-                            said += f"  {name} {other:.5f} ({other / own:.2f} times)"
-                print(f"  {q}  {rows:6d}  {epsilon:<4}  {own:.5f} {said}", flush=True)
+                        other = rmse(values, truth)
+                        ours = own["add-remove" if name == "PyDP" else "substitute"]
+                        said += f"  {name} {other:.5f} ({other / ours:.2f} times)"
+                print(f"  {q}  {rows:6d}  {epsilon:<4}  {own['substitute']:.5f} {said}", flush=True)
 
 
 def exact_error(x: Any, q: float, rate: float, truth: float, steps: int | None = None, tilt: float = 0.5) -> float:
@@ -152,7 +170,7 @@ def laws(runs: int, _: Any) -> None:
 def several(runs: int, _: Any) -> None:
     """Several quantiles in one draw, against one release for each at an equal share of ε."""
     print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
-    for rows, epsilon in ((5000, 1.0), (20_000, 0.1), (20_000, 1.0)):
+    for rows, epsilon in [(rows, epsilon) for rows in (500, 5000, 20_000) for epsilon in (0.1, 1.0)]:
         x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
         for m in (3, 9, 99):
             shares = [f"{k}/{m + 1}" for k in range(1, m + 1)]
@@ -163,7 +181,10 @@ def several(runs: int, _: Any) -> None:
             together = (repeat(quantile(shares), x, epsilon, runs if m < 20 else runs // 4) - truth)[:, list(some)]
             a, b = rmse(one, 0), rmse(together, 0)
             inner = np.median(np.abs(one)) / np.median(np.abs(together))
-            print(f"  n {rows} eps {epsilon} m {m}: {a:.6f} {b:.6f} {a / b:.2f} (medians {inner:.2f})", flush=True)
+            way = draft_statistic(quantile(shares), Terms.of(epsilon, rows=rows)).record.method.split()[-1]
+            print(
+                f"  n {rows} eps {epsilon} m {m}: {a:.6f} {b:.6f} {a / b:.2f} (medians {inner:.2f}; {way})", flush=True
+            )
 
 
 LAWS: dict[str, tuple[Callable[[Any, int], Any], float]] = {
@@ -248,6 +269,41 @@ def cover_by_law(runs: int, _: Any) -> None:
         print(f"  {law:12s} {'   '.join(said)}", flush=True)
 
 
+def cover_groups(runs: int, _: Any) -> None:
+    """Coverage of 95% intervals of groups, whose numbers of records are secret, and widths without noise."""
+    print(
+        "coverage of 95% intervals of groups, epsilon 1, of 10, 300 and 5,000 records: population, table; width ratio"
+    )
+    sizes = [10, 300, 5000]
+    for law, (make, _median) in LAWS.items():
+        said = []
+        for q in (0.1, 0.5, 0.9):
+            rng = np.random.default_rng(int(100 * q))
+            truth = float(np.quantile(np.clip(make(rng, 4_000_000), -20, 120), q, method="inverted_cdf"))
+            statistic = ib.Quantile(
+                "x", q=q, bounds=(-20, 120), step="0.1", cover="0.95", by="g", levels=["a", "b", "c"]
+            )
+            draft, held, own, width, plain = None, np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3)
+            for _ in range(runs):
+                each = [np.clip(make(rng, size), -20, 120) for size in sizes]
+                table = {"x": np.concatenate(each), "g": np.repeat(["a", "b", "c"], sizes)}
+                frame, terms = open_table(table, statistic, Terms.of(1), None)
+                draft = draft or draft_statistic(statistic, terms)
+                made = draw(draft, count_exactly(frame, {"r": draft})["r"])
+                low, high = map(np.asarray, made.interval(0.95))
+                held += (low - 0.05 <= truth) & (truth <= high + 0.05)
+                width += high - low
+                low, high = map(np.asarray, made.interval(0.95, kind="noise"))
+                exact = np.array([np.quantile(np.round(x, 1), q, method="inverted_cdf") for x in each])
+                own += (low - 1e-9 <= exact) & (exact <= high + 1e-9)
+                for k, x in enumerate(each):
+                    order, ends = np.sort(x), stats.binom(len(x), q).ppf([0.025, 0.975]).astype(int)
+                    plain[k] += order[min(ends[1], len(x) - 1)] - order[max(ends[0] - 1, 0)]
+            ratio = width[2] / plain[2] if plain[2] > 0 else np.inf
+            said.append(f"{(held / runs).min():.3f} {(own / runs).min():.3f} {ratio:.1f}")
+        print(f"  {law:12s} {'   '.join(said)}", flush=True)
+
+
 def bounds(runs: int, _: Any) -> None:
     """Share of records within released bounds, and the error of a mean with them beside bounds ten times too wide."""
     try:
@@ -282,6 +338,41 @@ def bounds(runs: int, _: Any) -> None:
             f"RMSE {own:.4g} beside {rmse(wide, truth):.4g} with all of epsilon 1 (expected {expected:.4g})",
             flush=True,
         )
+
+
+def g_tests(runs: int, _: Any) -> None:
+    """G-tests of draws against laws by their definition, of one quantile and of three together, on a small grid."""
+    from tests.grid.test_sampler import g_test
+    from tests.grid.test_together import lay_out, reference
+
+    counts, asked, spread = (1, 0, 3, 2), [Fraction(k, 10) for k in (3, 5, 8)], Fraction(2)
+    entropy: Any = SystemEntropy()
+    node, seen, below = keep_apart(asked[:1]), Counter[Any](), [0, 1, 1, 4]
+    for _ in range(runs):
+        seen.update(draw_points(np.array(counts), node, [spread], entropy))
+    scores = [max(a - 1.8, 1.8 - a - n, 0) for a, n in zip(below, counts, strict=True)]
+    masses = np.exp(-np.array(scores) / 2)
+    print(f"one, {runs} draws: p = {g_test([seen[k] for k in range(4)], (masses / masses.sum()).tolist()):.3f}")
+    law, drawn = reference(counts, asked, spread, 3), Counter[Any]()
+    assert len(lay_out(counts, 3)) == sum(counts)
+    draft = together._Draw(together._Ranks(np.array(counts), 3), asked, together.Sizes(3, 4, spread, 7))
+    for _ in range(runs):
+        drawn[tuple(place >> 3 for place in draft.draw([bits(entropy, together.WORD) for _ in range(9)]))] += 1
+    found = g_test([drawn[key] for key in law], [float(law[key]) for key in law])
+    print(f"three together, {runs} draws: p = {found:.3f}")
+
+
+def slack(_runs: int, __: Any) -> None:
+    """How much of the certified loss of recursive halving is attained, over all neighbours of small tables."""
+    from tests.grid.test_exponential import most_lost, neighbours
+
+    print("halving: the largest loss over all neighbours and outputs, as a part of what is certified")
+    for points, rows in ((3, 3), (3, 5), (4, 4), (5, 3)):
+        for relation, most in (("substitute", [Fraction(1), Fraction(1)]), ("add-remove", [Fraction(1, 2)] * 2)):
+            nodes, epsilon = halve([Fraction(k, 4) for k in (1, 2, 3)]), Fraction(1)
+            spreads = [2 * one / (epsilon / 2) for one in most]
+            lost = most_lost(neighbours(points, rows, relation), nodes, spreads, pytest.MonkeyPatch())
+            print(f"  {points} points, {rows} records, {relation}: {float(lost):.3f}", flush=True)
 
 
 def one_draw(_runs: int, _: Any) -> None:
@@ -321,7 +412,10 @@ PARTS = {
     "several": several,
     "coverage": coverage,
     "shares": cover_by_law,
+    "groups": cover_groups,
     "bounds": bounds,
+    "gtest": g_tests,
+    "slack": slack,
     "draw": one_draw,
     "scale": scale,
 }
@@ -331,7 +425,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--peers", help="a Python with diffprivlib and OpenDP")
+    parser.add_argument("--peers", nargs="*", default=[], help="Pythons with diffprivlib, OpenDP or PyDP")
     args = parser.parse_args()
     for part in args.part:
         PARTS[part](args.runs, args.peers)

@@ -241,6 +241,21 @@ def test_the_loss_over_all_neighbours_is_within_the_certificate(asked, points, r
 
 
 @pytest.mark.claim("quantile-sensitivity")
+@pytest.mark.parametrize("shift", [-2, -1, 1, 3])
+@pytest.mark.parametrize(
+    ("share", "relation", "moved"), [(2, "selection", 1), (8, "add-remove", Fraction(4, 5)), (5, "substitute", 1)]
+)
+def test_shifted_ranks_lose_no_more(share, relation, moved, shift, monkeypatch):
+    """The ends of the grid stand for all ranks beyond them, so that some point is always right."""
+    nodes, epsilon = keep_apart(shares(share), shifts=[shift]), Fraction(2)
+    pairs = neighbours(3, 4, relation)
+    assert most_lost(pairs, nodes, [2 * moved / epsilon], monkeypatch) <= epsilon
+    assert most_lost(pairs, nodes, [2 * moved / epsilon / 4], monkeypatch) > epsilon
+    empty = law_of((0, 0, 0), nodes, [Fraction(1, 9)], monkeypatch)
+    assert empty[(0 if shift < 0 else 2,)] > 0.99
+
+
+@pytest.mark.claim("quantile-sensitivity")
 def test_scores_that_forget_ties_or_are_off_by_one_lose_more(monkeypatch):
     """Two defects of a score: the plain distance of #{x < t}, in which one record moves all that are equal, holds its
     loss but makes constants anything; one that counts the records of the point twice does not hold it."""
@@ -315,23 +330,25 @@ def test_tilted_scores_lose_no_more(asked, points, tilt, changed, monkeypatch):
 
 @pytest.mark.claim("quantile-sensitivity")
 def test_the_loss_of_tilted_scores_is_attained_on_a_large_grid(monkeypatch):
-    """Next to a wide gap whose rank moves towards what is asked for: no promise of .9999 of it would hold."""
-    nodes, spread, points, seen = keep_apart(shares(5), [Fraction(3, 4)]), Fraction(2), 60_000, []
+    """Next to a wide gap whose rank moves towards what is asked for: no promise that is smaller by a millionth would
+    hold for all grids. The slack is about one over the points, so 2e-5 for as many as a release may have."""
+    nodes, spread, points, seen = keep_apart(shares(5), [Fraction(3, 4)]), Fraction(2), 6_000_000, []
     one, other = np.zeros(points, int), np.zeros(points, int)
     one[[0, -3, -1]], other[[0, -3]] = (2, 4, 1), (3, 4)
 
     def choose_one(scores, unit, *_):
-        weights = [mp.exp(-mp.mpf((unit * k).numerator) / (unit * k).denominator) for k in np.unique(scores).tolist()]
-        each = dict(zip(np.unique(scores).tolist(), weights, strict=True))
-        total = mp.fsum(each[k] * n for k, n in Counter(scores.tolist()).items())
-        seen.append([each[k] / total for k in scores.tolist()])
+        kinds, sizes = np.unique(scores, return_counts=True)
+        each = {k: mp.exp(-mp.mpf((unit * k).numerator) / (unit * k).denominator) for k in kinds.tolist()}
+        total = mp.fsum(each[k] * n for k, n in zip(kinds.tolist(), sizes.tolist(), strict=True))
+        # The ends, and what lies between them, are all that there is.
+        seen.append([each[k] / total for k in [*scores[:5].tolist(), *scores[-5:].tolist()]])
         return 0
 
     monkeypatch.setattr(halving, "choose", choose_one)
     for table in (one, other):
         draw_points(table, nodes, [spread], None)
     lost = max(abs(mp.log(a / b)) for a, b in zip(*seen, strict=True))
-    assert mp.mpf("0.9999") < lost <= 2 / spread
+    assert 1 - mp.mpf("1e-6") < lost <= 2 / spread
 
 
 @pytest.mark.claim("halving-exact")

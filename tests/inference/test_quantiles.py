@@ -181,3 +181,67 @@ def test_forecasts_are_what_releases_do(q, monkeypatch):
     assert np.all(np.abs(np.log(rmse / seen.rmse)) < np.log(1.5))
     assert np.all(seen.rmse_range[0] <= seen.rmse)
     assert np.all(seen.rmse <= seen.rmse_range[1])
+
+
+# Where the number of records is secret
+
+
+@pytest.mark.claim("flank-chance-secret")
+@pytest.mark.parametrize("rows", [0, 1, 5, 40, 400])
+@pytest.mark.parametrize("population", [False, True])
+def test_the_chance_for_any_number_of_records(rows, population):
+    """Of two values, of which the first has what is asked for: by exact sums over samples and points."""
+    points, spread, drawn, asked = 60, 2.0, 0.35, 0.5
+    reach = float(np.log(points))
+    for shift in (0, 9, 14, 20):
+        said = quantiles.missed_of_any(drawn, asked, spread, reach, shift, population=population)
+        found = 0.0
+        law = stats.binom(rows, asked)
+        each = {int(np.ceil(asked * rows)): 1.0} if not population else {k: law.pmf(k) for k in range(rows + 1)}
+        for k, chance in each.items():
+            counts = np.zeros(points, int)
+            counts[5], counts[-1] = k, rows - k
+            below, target = np.cumsum(counts) - counts, drawn * rows - shift
+            over, under = below - target, target - below - counts
+            over[0], under[-1] = 0, 0
+            weights = np.exp(-np.maximum(np.maximum(over, under), 0) / spread)
+            found += chance * weights[6:].sum() / weights.sum()
+        assert found <= said + 1e-12
+    assert said < 0.05
+    # Nearer to what is asked for the exponent is smaller, and it is the largest that there is.
+    theta = quantiles.find_exponent(drawn, asked)
+    assert quantiles.find_exponent(0.45, asked) < theta
+    at = [np.exp(t * drawn) * (1 - asked + asked * np.exp(-t)) for t in (theta * 0.999, theta * 1.001)]
+    assert at[0] < 1 < at[1]
+
+
+@pytest.mark.claim("interval-quantile-secret")
+@pytest.mark.parametrize("case", ["groups", "selection", "add-remove"])
+def test_intervals_of_secret_numbers_cover(case, monkeypatch):
+    """Also of a group with ten records, whose interval is nearly the bounds."""
+    rng, entropy, held, own, runs = np.random.default_rng(2), SeededEntropy(6), 0, 0, 20
+    monkeypatch.setattr(road_draw, "entropy_source", lambda: entropy)
+    keywords = {
+        "groups": {"by": "g", "levels": ["a", "b"]},
+        "selection": {"where": "g = 'a'"},
+        "add-remove": {"neighbours": "add-remove"},
+    }[case]
+    for _ in range(runs):
+        group = np.where(np.arange(1500) < 1490, "a", "b")
+        x = rng.exponential(10, 1500)
+        release = ib.quantile(
+            {"x": x, "g": group}, "x", q=0.4, bounds=(0, 100), step="0.1", epsilon=2, cover=0.95, **keywords
+        )
+        lower, upper = map(np.atleast_1d, release.interval(0.95))
+        held += (lower <= -10 * np.log(0.6)) & (-10 * np.log(0.6) <= upper)
+        lower, upper = map(np.atleast_1d, release.interval(0.95, kind="noise"))
+        rows = [x[group == "a"], x[group == "b"]] if case == "groups" else [x] if case == "add-remove" else [x[:1490]]
+        truth = np.array([np.quantile(np.round(one, 1), 0.4, method="inverted_cdf") for one in rows])
+        own += (lower - 1e-9 <= truth) & (truth <= upper + 1e-9)
+    assert (held >= runs - 2).all()
+    assert (own >= runs - 2).all()
+    # Of more than a thousand records it is an interval and not the bounds.
+    assert upper[0] - lower[0] < 20
+    # One of less confidence holds as well; one of more cannot be had from the same draws.
+    assert release.interval(0.9).upper is not None
+    assert (np.atleast_1d(release.interval(0.999).width) == 100).all()

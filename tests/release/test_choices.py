@@ -13,6 +13,7 @@ from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
 from inbounds.record.selection import draft_statistic, select
 from tests.grid.test_exponential import law_of
+from tests.grid.test_together import reference as together_law
 from tests.release.test_selection import distance, numbers_of
 
 BOTH = pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
@@ -54,7 +55,14 @@ def test_the_loss_of_quantiles_of_groups(name, neighbours, monkeypatch):
     terms = Terms.of(2, neighbours, changed, rows=None if neighbours == "add-remove" else 3)
     draft = draft_statistic(statistic, terms)
     spreads = [part.grid.scale.steps for part in laws_of(draft)]
-    law = cache(lambda counts, times: law_of(counts, draft.nodes, [s / times for s in spreads], monkeypatch))
+
+    @cache
+    def law(counts, times):
+        scaled = [spread / times for spread in spreads]
+        if draft.nodes[0].together:
+            # By its definition, of which tests of the draw show that it is what is drawn.
+            return together_law(counts, [node.share for node in draft.nodes], scaled[0], 2)
+        return law_of(counts, draft.nodes, scaled, monkeypatch)
 
     @cache
     def loss(one, two, times):

@@ -14,7 +14,7 @@ from inbounds.derivations import truths
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.truths import Truth
 from inbounds.expected.quantiles import Spread, simulate_choices
-from inbounds.grid.nodes import Node, halve, keep_apart
+from inbounds.grid.nodes import Node, halve, join, keep_apart
 from inbounds.privacy.certificate import Certificate
 
 DRAWS = 200
@@ -28,7 +28,8 @@ class Chosen(Simulated):
     number of records of a group, as far as that is known; None where nothing is. ``points`` are those of a grid that is
     not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
     ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
-    those of scores, for one share or for shares that are drawn apart.
+    those of scores, for one share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw.
+    ``shifts`` are records by which the ranks of some are further up.
     """
 
     shares: tuple[Fraction, ...]
@@ -39,6 +40,8 @@ class Chosen(Simulated):
     apart: bool = False
     offsets: tuple[int, ...] = ()
     tilts: tuple[Fraction, ...] = ()
+    together: bool = False
+    shifts: tuple[int, ...] = ()
 
     of_sums = False
     plain = False
@@ -48,25 +51,31 @@ class Chosen(Simulated):
     def text(self) -> str:
         if len(self.shares) == 1:
             return "a point chosen by its rank"
+        if self.together:
+            return "points chosen together by their ranks"
         return "points chosen by their ranks" if self.apart else "points chosen by recursive halving"
 
     @property
     def nodes(self) -> tuple[Node, ...]:
         """The draws."""
+        if self.together:
+            return join(self.shares)
         apart = self.apart or len(self.shares) == 1
-        return keep_apart(self.shares, self.tilts) if apart else halve(self.shares)
+        return keep_apart(self.shares, self.tilts, self.shifts) if apart else halve(self.shares)
 
     @property
     def depths(self) -> tuple[int, ...]:
         """The depth of each number's draw; empty where one law is that of all."""
-        if len(self.shares) == 1:
+        if len(self.shares) == 1 or self.together:
             return ()
         depth = {node.place: node.depth for node in self.nodes}
         return tuple(depth[place] for place in sorted(depth)) * self.groups
 
     def all_values(self, noisy: Sequence[Fraction]) -> list[float]:
         """The points of all shares that were drawn, in order: those that were drawn apart may have to be sorted."""
-        places = sorted(noisy) if self.apart else list(noisy)
+        count = len(self.shares)
+        rows = [noisy[start : start + count] for start in range(0, len(noisy), count)]
+        places = [place for row in rows for place in (sorted(row) if self.apart else row)]
         return [float(x) for x in places] if self.points is None else [float(x) for x in self.ends_of(places)]
 
     def ends_of(self, places: Sequence[Fraction]) -> list[Fraction]:
@@ -83,7 +92,8 @@ class Chosen(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         within = np.clip(noisy, limits.lower, limits.upper)
         if self.apart:
-            within = np.sort(within, axis=-1)
+            rows = within.reshape(*within.shape[:-1], self.groups, len(self.shares))
+            within = np.sort(rows, axis=-1).reshape(within.shape)
         if self.points is not None:
             points = np.array([float(point) for point in self.points])
             within = points[within.astype(np.int64) + np.array(self.offsets or 0)]

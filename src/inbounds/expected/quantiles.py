@@ -59,13 +59,18 @@ def simulate_choices(
     # Every point stands for those that are nearer to it than to another.
     edges = np.concatenate([points[:1], (points[1:] + points[:-1]) / 2, points[-1:]])
     widths = np.diff(edges)
+    if nodes[0].together:
+        drawn = _simulate_together(ranks, widths, np.array([shares[node.place] for node in order]), rates[0], draws)
+        truth = law.at(np.array([shares[node.place] for node in order]))
+        made = points[drawn] - truth
+        return made + rng.uniform(-step / 2, step / 2, made.shape)
     chosen: dict[int, Array] = {}
     for node in nodes:
         low = np.zeros(draws, int) if node.below is None else chosen[node.below]
         high = np.full(draws, len(points) - 1) if node.above is None else chosen[node.above]
         first = np.zeros(draws) if node.below is None else ranks[low]
         last = np.ones(draws) if node.above is None else ranks[high]
-        target = first + float(node.share) * (last - first)
+        target = first + float(node.share) * (last - first) + node.shift / max(size, 1)
         off, tilt = ranks - target[:, None], float(node.tilt)
         scores = 2 * np.maximum(tilt * off, (tilt - 1) * off) * rates[node.place]
         place = np.arange(len(points))
@@ -80,6 +85,30 @@ def simulate_choices(
     truth = law.at(np.array([shares[node.place] for node in order]))
     made = np.stack([points[chosen[node.place]] for node in order], axis=1) - truth
     return made + rng.uniform(-step / 2, step / 2, made.shape)
+
+
+def _simulate_together(ranks: Array, widths: Array, shares: Array, rate: float, draws: int) -> Array:
+    """Places of quantiles that are drawn together: forward sums of weights, then draws from the last to the first."""
+    rng = np.random.default_rng(0)
+    gaps = np.diff(np.concatenate([[0.0], shares]))
+    # Steps from one place to another, which is not below it.
+    upward = np.tril(np.ones((len(ranks), len(ranks))))
+    steps = [
+        np.exp(-np.minimum(rate / 2 * np.abs(ranks[:, None] - ranks - gap), 700.0)) * upward * widths
+        for gap in gaps[1:]
+    ]
+    sums = [np.exp(-np.minimum(rate / 2 * np.abs(ranks - gaps[0]), 700.0))]
+    for step in steps:
+        following = step @ sums[-1]
+        sums.append(following / max(following.max(), 1e-300))
+    onward = np.tile(np.exp(-np.minimum(rate / 2 * np.abs(ranks - shares[-1]), 700.0)) * widths, (draws, 1))
+    found: list[Array] = []
+    for place in reversed(range(len(shares))):
+        weights = (onward * sums[place]).cumsum(axis=1)
+        found.append((weights < rng.random((draws, 1)) * weights[:, -1:]).sum(axis=1).clip(0, len(ranks) - 1))
+        if place:
+            onward = steps[place - 1][found[-1]]
+    return np.stack(found[::-1], axis=1)
 
 
 # Tilts are multiples of one over this; others than a half are for an error that is less by a twentieth at least.

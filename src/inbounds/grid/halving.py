@@ -53,7 +53,7 @@ def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fract
         low = start if node.below is None else cuts[node.below]
         high = end if node.above is None else cuts[node.above]
         unit = find_rate(node, spreads) / (parts * node.share.denominator)
-        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt)
+        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt, node.shift)
         cuts[node.place] = one.cut(entropy) if node.inner else one.point(entropy)
     return [cuts[place].point for place in sorted(cuts)]
 
@@ -77,6 +77,7 @@ class _Draw:
     share: Fraction
     unit: Fraction
     tilt: Fraction
+    shift: int
 
     @property
     def _points(self) -> slice:
@@ -86,7 +87,8 @@ class _Draw:
     def _target(self) -> int:
         """The score of what is asked for, from the beginning of the table."""
         inside = self.high.mass - self.low.mass
-        return self.share.numerator * inside + self.share.denominator * self.low.mass
+        shifted = self.share.denominator * self.parts * self.shift
+        return self.share.numerator * inside + self.share.denominator * self.low.mass + shifted
 
     def point(self, entropy: Entropy) -> _Cut:
         """A point, by the distance to its ranks."""
@@ -94,6 +96,9 @@ class _Draw:
         last = first + self.parts * self.counts[self._points]
         over = self.share.denominator * np.maximum(first, self.low.mass) - self._target
         under = self._target - self.share.denominator * np.minimum(last, self.high.mass)
+        if self.shift:
+            # The ends have all ranks beyond them, so that there is one for whatever is asked for.
+            over[0], under[-1] = 0, 0
         above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
         scores = np.maximum(np.maximum(above * over, (whole - above) * under), 0)
         return _Cut(self.low.point + choose(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)

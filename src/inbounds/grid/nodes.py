@@ -13,7 +13,9 @@ class Node:
     """One draw: of which quantile, between which two others (None is an end), and with which share of their records.
 
     ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``. Of a
-    draw that is not, ``tilt`` is how steep scores are above the rank that is asked for, as a part of both sides'.
+    draw that is not, ``tilt`` is how steep scores are above the rank that is asked for, as a part of both sides'. Nodes
+    that are drawn ``together`` are one draw. Of a draw with a ``shift`` the rank that is asked for is so many records
+    further up, and the ends of the grid stand for all ranks beyond them.
     """
 
     place: int
@@ -24,6 +26,8 @@ class Node:
     inner: bool = False
     last: int = 0
     tilt: Fraction = Fraction(1, 2)
+    together: bool = False
+    shift: int = 0
 
 
 def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
@@ -54,10 +58,21 @@ def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
     return tuple(node if node.inner else replace(node, last=deepest) for node in made)
 
 
-def keep_apart(shares: Sequence[Fraction], tilts: Sequence[Fraction] = ()) -> tuple[Node, ...]:
-    """The draws for shares of which none depends on another, each with its tilt."""
-    made = tuple(Node(place, None, None, place, share, last=place) for place, share in enumerate(shares))
-    return tuple(replace(node, tilt=tilt) for node, tilt in zip(made, tilts, strict=True)) if tilts else made
+def keep_apart(
+    shares: Sequence[Fraction], tilts: Sequence[Fraction] = (), shifts: Sequence[int] = ()
+) -> tuple[Node, ...]:
+    """The draws for shares of which none depends on another, each with its tilt and its shift."""
+    steep, moved = tilts or [Fraction(1, 2)] * len(shares), shifts or [0] * len(shares)
+    each = enumerate(zip(shares, steep, moved, strict=True))
+    return tuple(
+        Node(place, None, None, place, share, last=place, tilt=tilt, shift=shift)
+        for place, (share, tilt, shift) in each
+    )
+
+
+def join(shares: Sequence[Fraction]) -> tuple[Node, ...]:
+    """One draw of all shares together."""
+    return tuple(Node(place, None, None, 0, share, together=True) for place, share in enumerate(shares))
 
 
 def find_rate(node: Node, spreads: Sequence[Fraction]) -> Fraction:

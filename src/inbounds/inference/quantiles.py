@@ -4,15 +4,20 @@ A released point says where its rank is, not what lies around it. So the interva
 that were drawn: one whose rank is surely below what is asked for, and one whose rank is surely above. A point of N that
 is chosen with probability ∝ e^(-score/T) has a score of d or more with a probability of at most (N - 1) e^(-d/T), since
 one of the points has score 0. In recursive halving the cuts on either side were drawn before and are off as well, by
-their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512.
+their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512. Of m quantiles
+that are drawn together no rank is off by more than their score. There are at most (N 2^L)^m/m! tuples of places, with
+2^L > n, and one of them has ranks that are off by no more than a half, so that its score is at most m/2, if there is a
+record for every gap.
 
 The rank of the population's quantile in a table of n records is binomial, or beyond it where records are equal to it.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,6 +67,8 @@ def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, r
         # On the side on which scores are less steep.
         scale = 1 / float(2 * min(node.tilt, 1 - node.tilt) * find_rate(node, spreads))
         reach = np.log(points * (_PARTS if node.inner else 1))
+        if node.together:
+            reach = _reach_together([one.share for one in nodes], points, rows, scale)
         scales, reaches, fixed = [scale], [reach], rows / (2 * _PARTS) if node.inner else 0.0
         # What the cuts on either side are off by moves the rank that is asked for between them.
         for other, weight in ((node.below, 1 - float(node.share)), (node.above, float(node.share))):
@@ -74,6 +81,14 @@ def _ranks_of(nodes: Sequence[Node], spreads: Sequence[Fraction], points: int, r
     return _Ranks(
         [np.array(made[k][0]) for k in order], [np.array(made[k][1]) for k in order], [made[k][2] for k in order]
     )
+
+
+def _reach_together(shares: Sequence[Fraction], points: int, rows: int, scale: float) -> float:
+    """The logarithm of how many tuples there are for each one that is right."""
+    if rows * min(b - a for a, b in pairwise((Fraction(0), *shares, Fraction(1)))) < 1:
+        return math.inf
+    places = math.log(points) + rows.bit_length() * math.log(2)
+    return len(shares) * (places + 1 / (2 * scale)) - math.lgamma(len(shares) + 1)
 
 
 def _read(release: Release) -> tuple[Chosen, _Ranks, int]:
@@ -100,6 +115,8 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
     way = release.derivation
     assert isinstance(way, Chosen)
     low_end, high_end = way.ends(release.numeric_ends())
+    if way.shifts:
+        return _ranked_of_any(release, way, (low_end, high_end), alpha, population)
     if release.rows is None or way.groups > 1:
         count = len(way.shown) * way.groups
         return np.full(count, low_end), np.full(count, high_end), SECRET, ()
@@ -117,6 +134,21 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
         lower.append(max([points[k] for k in below], default=low_end))
         upper.append(min([points[k] for k in above], default=high_end))
     return np.array(lower), np.array(upper), METHOD, ()
+
+
+def _ranked_of_any(release: Release, way: Chosen, ends: tuple[float, float], alpha: float, population: bool) -> Made:
+    """claim:interval-quantile-secret. The same for numbers of records that nobody knows: by draws with a shift."""
+    certificate = release.certificate
+    parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
+    reach = math.log(int(parts[0].move) + 1)
+    scales = [float(part.grid.scale.steps) for part in parts]
+    low, own, high = (float(share) for share in way.shares)
+    below = missed_of_any(low, own, scales[0], reach, -way.shifts[0], population=population)
+    above = missed_of_any(1 - high, 1 - own, scales[2], reach, way.shifts[2], population=population)
+    points = np.array(way.all_values(release.noisy)).reshape(way.groups, 3)
+    lower = points[:, 0] if below <= alpha / 2 else np.full(way.groups, ends[0])
+    upper = points[:, 2] if above <= alpha / 2 else np.full(way.groups, ends[1])
+    return lower, upper, METHOD, ()
 
 
 def _is_below(drawn: float, asked: float, ranks: _Ranks, place: int, rows: int, alpha: float, population: bool) -> bool:
@@ -152,6 +184,49 @@ def missed(drawn: float, asked: float, scale: float, reach: float, rows: int, *,
     # Every rank of a step counts as its first one.
     tails = np.exp(np.minimum(0.0, reach - (edges[:-1] + 1 - drawn * rows) / scale))
     return float(chances @ tails) + 2e-12
+
+
+def missed_of_any(drawn: float, asked: float, scale: float, reach: float, shift: int, *, population: bool) -> float:
+    """claim:flank-chance-secret. A bound of the chance that a point drawn for a smaller share, and so many records
+    below, is above the quantile, for every number n of records.
+
+    Its rank would have to be off by B - drawn · n + shift, with B the rank of the quantile, asked · n in the table. The
+    chance is at most E e^(θ(reach T - that)) for every θ ≤ 1/T, and for the population, where B is binomial or larger,
+    E e^(-θ(B - drawn n)) ≤ 1 for all n up to some θ.
+    """
+    rate = min(1 / scale, find_exponent(drawn, asked)) if population else 1 / scale
+    return math.exp(min(0.0, -rate * (shift - scale * reach)))
+
+
+def find_exponent(drawn: float, asked: float) -> float:
+    """The largest θ with e^(θ drawn) (1 - asked + asked e^-θ) ≤ 1, or a little less."""
+    low, high = 0.0, -math.log1p(-asked) / drawn
+    for _ in range(60):
+        middle = (low + high) / 2
+        fits = middle * drawn + math.log1p(asked * math.expm1(-middle)) <= 0
+        low, high = (middle, high) if fits else (low, middle)
+    return low
+
+
+def find_secret_flank(
+    share: float, scale: Callable[[float], float], reach: float, size: int, alpha: float
+) -> tuple[Fraction, int]:
+    """The share and the shift of a point below a quantile, but for a chance of α, that is nearest for so many records.
+
+    Of public numbers alone.
+    """
+    found: list[tuple[float, Fraction, int]] = []
+    for part in range(1, 100):
+        drawn = Fraction(round(share * part * _DECIMALS / 100), _DECIMALS)
+        if not 0 < drawn < share:
+            continue
+        wide = scale(float(drawn))
+        rate = min(1 / wide, find_exponent(float(drawn), share))
+        shift = math.ceil(wide * reach + math.log(1 / alpha) / rate + 1e-6)
+        found.append(((share - float(drawn)) * size + shift, drawn, shift))
+    if not found:
+        raise ValueError("q is too near to 0 or 1 for an interval; leave out cover=")
+    return min(found)[1:]
 
 
 def add_flanks(shares: tuple[Fraction, ...], cover: Fraction | None, terms: Terms, points: int) -> tuple[Fraction, ...]:

@@ -19,12 +19,14 @@ from inbounds.grid.joint import supnorm, zero_sum
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.nodes import Node
 from inbounds.grid.polyhedral import polyhedral
+from inbounds.grid.together import draw_together
 from inbounds.privacy.certificate import Certificate, Composition, compose
 from inbounds.privacy.norms import make_norm
 from inbounds.record.draft import Draft
 from inbounds.record.release import Bound, Release
 from inbounds.record.sequential import list_places, within_variances
 from inbounds.tables.answers import Cells
+from inbounds.tables.request import MOST_ROWS
 
 
 def entropy_source() -> Entropy:
@@ -43,7 +45,7 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     exact, certificate = draft.exact(*tables), draft.record.certificate
     if draft.nodes:
         assert isinstance(exact, np.ndarray)
-        made = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate))
+        made = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate, draft.record.rows))
     elif draft.second is not None:
         assert isinstance(certificate, Composition)
         made = replace(draft.record, noisy=draw_after(exact[0][0], partial(draft.second, tables[0]), certificate))
@@ -123,13 +125,20 @@ def draw_counts(counts: Integers, certificate: Certificate) -> tuple[Fraction, .
 
 
 def draw_choices(
-    counts: Integers, nodes: Sequence[Node], certificate: Certificate | Composition
+    counts: Integers, nodes: Sequence[Node], certificate: Certificate | Composition, rows: int | None = None
 ) -> tuple[Fraction, ...]:
-    """claim:release-choices. Choose the points of each group, a row of counts, one by one by recursive halving."""
+    """claim:release-choices. Choose the points of each group, a row of counts: together, or one by one by recursive
+    halving. ``rows`` is the number of all records where it is public."""
     parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
     spreads, entropy = [part.grid.scale.steps for part in parts], entropy_source()
     law = parts[0]
-    return tuple(law.origin + point * law.step for row in counts for point in draw_points(row, nodes, spreads, entropy))
+
+    def choose(row: Integers) -> list[int]:
+        if nodes[0].together:
+            return draw_together(row, [node.share for node in nodes], spreads[0], rows or MOST_ROWS, entropy)
+        return draw_points(row, nodes, spreads, entropy)
+
+    return tuple(law.origin + point * law.step for row in counts for point in choose(row))
 
 
 def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction, ...]:

@@ -1,6 +1,5 @@
 """Quantiles of a column: points of a public grid that are chosen by their rank."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -14,15 +13,12 @@ from inbounds._keywords import explain_fields
 from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, Number
 from inbounds.derivations import Chosen
 from inbounds.expected.quantiles import find_tilt
-from inbounds.grid.nodes import LARGEST_DENOMINATOR, Node, halve, keep_apart
 from inbounds.inference import intervals, quantiles
 from inbounds.inference.result import Interval
-from inbounds.privacy.certificate import Certificate, Composition, compose
-from inbounds.privacy.certified import choice_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
-from inbounds.record.statistic import Statistic, Traits, register
+from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
     MOST_CELLS,
     count_groups,
@@ -33,6 +29,7 @@ from inbounds.statistics.base import (
     numeric,
     title_of,
 )
+from inbounds.statistics.choices import choice_laws, find_flanks, is_together, law_together
 from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
 from inbounds.tables.request import Request
@@ -43,6 +40,8 @@ MOST_STEPS = (1 << 16) - 1
 MOST_QUANTILES = 1000
 # The part of the bounds that records are thought to take, where the shape of the law is chosen by it.
 _TAKEN = 0.5
+# The number of records for which intervals are short, where it is secret and no total says anything about it.
+_TYPICAL = 2000
 
 
 @register
@@ -106,7 +105,7 @@ class Quantile:
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
-        return len(_drawn(self, terms)) * count_groups(self._keys)
+        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         labels = [[label_share(share) for share in self.shares]] if isinstance(self.q, tuple) else []
@@ -164,7 +163,7 @@ class Median:
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
-        return len(_drawn(self, terms)) * count_groups(self._keys)
+        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         return _draft(self, terms, self.shares, labels_of(self._keys))
@@ -261,20 +260,21 @@ def _find_count(column: Numeric) -> int:
     return MOST_STEPS
 
 
-def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[Fraction, ...]:
-    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each."""
-    return quantiles.add_flanks(statistic.shares, statistic.cover, terms, statistic._column.count + 1)  # type: ignore[arg-type]
+def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
+    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each. Where the
+    number of records is secret, their ranks are some records further out."""
+    keys, points, cover = statistic._keys, statistic._column.count + 1, statistic.cover
+    if cover is not None and (terms.rows is None or keys):
+        size = _TYPICAL if terms.rows is None else terms.rows // (4 * count_groups(keys))
+        (share,), exact = statistic.shares, _check.fraction(cover, "cover")
+        return find_flanks(share, exact, terms, points, size=max(size, 1), grouped=bool(keys))
+    return quantiles.add_flanks(statistic.shares, cover, terms, points), ()  # type: ignore[arg-type]
 
 
 def _draft(
     statistic: "Quantile | Median", terms: Terms, asked: Sequence[Fraction], axes: Sequence[Sequence[str]]
 ) -> Draft:
-    shares, keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
-    if statistic.cover is not None and (terms.rows is None or keys):
-        raise ValueError(
-            "cover= needs a public number of records: neighbours='substitute', all records and no groups; leave it "
-            "out, or say what missing values count as"
-        )
+    (shares, shifts), keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
     own = None if statistic.cover is None else asked[0]
     groups, bounds = count_groups(keys), column.column
     grid = bounds.lower, column.step, column.count
@@ -289,12 +289,15 @@ def _draft(
         rate = float(terms.epsilon) / (2 * terms.contributions)
         tilts = (find_tilt(shares[0], terms.rows, rate, _TAKEN),)
     shown = tuple(shares.index(share) for share in asked)
-    way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts)
+    together = own is None and is_together(shares, terms, column.count + 1, groups)
+    way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts, together=together, shifts=shifts)
     draft = make_draft(
         statistic,
         terms,
         way,
-        choice_laws(statistic, terms, grid, shares, own=own, grouped=bool(keys)),
+        law_together(statistic, terms, grid, shares, grouped=bool(keys))
+        if together
+        else choice_laws(statistic, terms, grid, shares, own=own, grouped=bool(keys)),
         Request((*keys, Steps(column))),
         exact,
         bounds=[(bounds.lower, bounds.upper)] * (len(shares) * groups),
@@ -303,80 +306,3 @@ def _draft(
         axes=axes,
     )
     return replace(draft, nodes=way.nodes)
-
-
-def choice_laws(
-    statistic: Statistic,
-    terms: Terms,
-    grid: tuple[Fraction, Fraction, int],
-    shares: tuple[Fraction, ...],
-    *,
-    own: Fraction | None = None,
-    grouped: bool = False,
-) -> Certificate | Composition:
-    """The laws of points for some shares, one for each depth of their draws; apart from each other around an ``own``.
-
-    claim:quantile-sensitivity. With a share q of the records of a draw, a record that comes or goes moves the score of
-    every place by at most max(q, 1-q), or by that part of it that the draw has of the record. At one depth a record is
-    in one draw, or its parts in several add up to one; a substituted record leaves one and enters another. In the first
-    draw, and without groups, a substituted record stays where it is, and moves scores by at most 1; so does one that
-    comes into a selection or leaves it. Tilted scores are for one draw of all of a public number of records: ranks move
-    one way by at most 1, so that scores on one side go up and on the other down, by at most 2 together, and the loss is
-    the same. Of k records some may move the other way; the two sides are then still at most 2k together.
-    """
-    nodes = halve(shares) if own is None else keep_apart(shares)
-    if any(node.share.denominator > LARGEST_DENOMINATOR for node in nodes):
-        raise ValueError("q has too many digits: use shares with a few decimals, as in 0.25")
-    moves: list[tuple[Fraction, int]] = []
-    for depth in range(1 + max(node.depth for node in nodes)):
-        moved, draws = _most_moved(nodes, depth), 2 if terms.neighbours == "substitute" else 1
-        if (depth == 0 or own is not None) and terms.neighbours == "substitute" and not grouped:
-            moved, draws = Fraction(1), 1
-        moves.append((moved, draws))
-    split = share_flanks(shares, own) if own is not None else share_depths(nodes, [a * b for a, b in moves])
-    parts = [
-        choice_law(statistic.name, terms, grid, moved * terms.contributions, draws, part)
-        for (moved, draws), part in zip(moves, split, strict=True)
-    ]
-    return parts[0] if len(parts) == 1 else compose(parts, terms.epsilon)
-
-
-def _most_moved(nodes: Sequence[Node], depth: int) -> Fraction:
-    """The most that a record moves scores at some depth, in a draw of that depth or one that has it to itself."""
-    used = [node for node in nodes if node.depth <= depth <= node.last]
-    return max(max(node.share, 1 - node.share) for node in used)
-
-
-def share_depths(nodes: Sequence[Node], moves: Sequence[Fraction]) -> list[Fraction]:
-    """How the depths share ε: so that the mean squared error of all ranks is about as small as it can be.
-
-    A depth with a share w adds c/w² to it, of which the sum is least at w ∝ c^(1/3): c has the square of what a record
-    moves there, for each draw of that depth and each later one that inherits a part of its error.
-
-    >>> [str(share) for share in share_depths(halve([Fraction(k, 4) for k in (1, 2, 3)]), [Fraction(1)] * 2)]
-    ['1144/2403', '1259/2403']
-    """
-    depths, parts = {node.place: node.depth for node in nodes}, dict[int, dict[int, Fraction]]()
-    costs = [Fraction(0)] * len(moves)
-    for node in nodes:
-        # What the cuts on either side are off by moves the rank that is asked for between them.
-        own = {node.place: Fraction(1)}
-        for other, weight in ((node.below, 1 - node.share), (node.above, node.share)):
-            for place, part in parts.get(other, {}).items() if other is not None else ():
-                own[place] = own.get(place, Fraction(0)) + (weight * part).limit_denominator(1000)
-        parts[node.place] = own
-        for place, part in own.items():
-            costs[depths[place]] += part**2 * moves[depths[place]] ** 2
-    weights = [_cube_root(cost) for cost in costs]
-    return [Fraction(weight, sum(weights)) for weight in weights]
-
-
-def _cube_root(number: Fraction) -> int:
-    """The largest whole number whose cube is at most 10^9 times a number: a thousand times its root."""
-    return bisect_right(range(1 << 24), int(number * 10**9), key=lambda root: root**3) - 1
-
-
-def share_flanks(shares: Sequence[Fraction], own: Fraction) -> list[Fraction]:
-    """How a quantile shares ε with the points that are drawn for its interval; none is left where there are fewer."""
-    weights = [quantiles.OWN_SHARE if share == own else (1 - quantiles.OWN_SHARE) / 2 for share in shares]
-    return [weight / sum(weights) for weight in weights]
