@@ -176,7 +176,7 @@ class Item(Part):
     )
     confidence: Number = Field(Decimal("0.95"), gt=0, lt=1, description="the confidence level of the interval")
     interval_method: StrictStr | None = Field(
-        None, description="how the interval is made, as in method of Release.interval: score, bound, normal, ..."
+        None, description="how the interval is made, as in method of Release.interval: score, proved, robust, ..."
     )
     simultaneous: StrictBool = Field(False, description="whether the intervals of all numbers hold together")
     joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")

@@ -309,9 +309,9 @@ class Release:
         variance
             A released variance of the same column and table, for a shorter interval of a mean.
         method
-            How to make the interval, where a statistic has several ways: ``"score"`` or ``"worst-case"`` of a
-            mean, ``"bound"`` or ``"normal"`` of a spread; see the page on intervals. By default the
-            shortest that holds without an assumption on the law of the records.
+            How to make the interval, where a statistic has several ways: ``"score"``, ``"proved"`` or
+            ``"worst-case"`` of a mean, ``"robust"``, ``"bound"`` or ``"normal"`` of a spread; see the page on
+            intervals. By default the shortest that holds without an assumption on the law of the records.
         simultaneous
             Whether all intervals of a release of several numbers hold together, and not each by itself.
 
