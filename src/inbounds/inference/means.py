@@ -11,6 +11,7 @@ from inbounds.inference import intervals, proved, score
 from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
 from inbounds.inference.score import Noisy
 from inbounds.inference.spreads import Made
+from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
 SCORE, WORST, PROVED = "score", "worst-case", "proved"
@@ -80,19 +81,20 @@ def list_noisy(release: Release) -> list[Noisy]:
     units = np.array([float(unit) for unit in release.units])
     if isinstance(way, MeanOfMoments):
         places = release.places or (0, 1)
-        return [of_public_number(release, way.rows, (worth[0], worth[1]), units[:2], (places[0], places[1]))]
+        part, both = release.parts[0], (places[0], places[1])
+        return [of_public_number(part, way.rows, (worth[0], worth[1]), units[:2], both)]
     return [of_noisy_number(release, cell, units[:3], (0, 1, 2)) for cell in np.reshape(worth, (-1, 3))]
 
 
 def of_public_number(
-    release: Release,
+    part: Certificate,
     rows: int,
     worth: tuple[float, float],
     units: Array,
     places: tuple[int, int],
 ) -> Noisy:
     """The noisy sums of a column of a public number of records: of Σu, and of Σ(2u² - 1)."""
-    part, squares = release.parts[0], (worth[1] + rows) / 2
+    squares = (worth[1] + rows) / 2
     if part.blocks == OF_MEAN:
         scales = float(part.spread) * units
         return Noisy(float(rows), worth[0], squares, Laplace(float(scales[0])), float(scales[1]) / 2**0.5)

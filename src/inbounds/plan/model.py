@@ -157,7 +157,7 @@ class Item(Part):
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
     repair: str | None = Field(None, description="how noisy numbers are turned into possible ones")
-    method: Literal["joint", "elements", "split", "centred", "moments", "direct"] | None = Field(
+    method: Literal["joint", "elements", "split", "centred", "robust", "moments", "direct"] | None = Field(
         None, description="where noise is added, for variances and matrices; by default where the error is smaller"
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
