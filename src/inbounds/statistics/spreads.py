@@ -53,8 +53,8 @@ class Variance:
     """The sample variance (denominator n - 1) of a column; see `inbounds.variance`.
 
     ``method="moments"`` draws Σu and Σu² together, where u is x in half-widths from the middle of the bounds.
-    ``method="centred"`` draws Σu first, which gives a centre c, and then Σ((u - c)/(1 + |c|))². ``method="robust"`` draws
-    the squares of these with them, for a shorter interval.
+    ``method="centred"`` draws Σu first, which gives a centre c, and then Σ((u - c)/(1 + |c|))². ``method="robust"``
+    draws the squares of these with them, for a shorter interval.
 
     >>> Variance("age", bounds=(0, 100)).title
     'variance of age'
