@@ -32,6 +32,7 @@ POOLED_OF_SUMS = "pooled covariances from noisy sums and counts"
 VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS = "variance from noisy moments", "standard deviation from noisy moments"
 MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS = "covariances from noisy moments", "correlations from noisy moments"
 CENTRED, ROOT_OF_CENTRED = "variance around a noisy centre", "standard deviation around a noisy centre"
+ROBUST, ROOT_OF_ROBUST = f"{CENTRED}, with fourth powers", f"{ROOT_OF_CENTRED}, with fourth powers"
 TABLE_OF_MOMENTS = "means and covariances from noisy moments"
 SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
@@ -49,7 +50,19 @@ OF_SUMS = (
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
-NUMBERS = (DIRECT, NOISY_SUMS, ROOT, MATRIX, PAIRS, CORRELATION, MEAN_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED)
+NUMBERS = (
+    DIRECT,
+    NOISY_SUMS,
+    ROOT,
+    MATRIX,
+    PAIRS,
+    CORRELATION,
+    MEAN_OF_MOMENTS,
+    CENTRED,
+    ROOT_OF_CENTRED,
+    ROBUST,
+    ROOT_OF_ROBUST,
+)
 METHODS = (*CHOICES, *NUMBERS, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
@@ -61,8 +74,8 @@ _METHODS = {
     "proportions": (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, TREE),
     "sum": (DIRECT, NOISY_SUMS),
     "mean": (DIRECT, MEAN_OF_SUMS, MEAN_WITH_SQUARES, MEAN_OF_MOMENTS),
-    "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS, CENTRED),
-    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS, ROOT_OF_CENTRED),
+    "variance": (DIRECT, VARIANCE_OF_SUMS, VARIANCE_OF_MOMENTS, CENTRED, ROBUST),
+    "standard_deviation": (DIRECT, ROOT, ROOT_OF_SUMS, ROOT_OF_MOMENTS, ROOT_OF_CENTRED, ROOT_OF_ROBUST),
     "covariance": (MATRIX, MATRIX_OF_SUMS, MATRIX_OF_MOMENTS),
     "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
     "moments": (TABLE_OF_MOMENTS,),
@@ -262,6 +275,14 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         moved = [Fraction(facts.contributions)] * 2
         alone = all(part.noise in ("laplace", "staircase") and part.bounding == "unbounded" for part in parts)
         return list(units) == [2, 1] and _agrees(parts, moved, 1, 1) and alone and facts.rows is not None
+    if facts.method in (ROBUST, ROOT_OF_ROBUST):
+        # The same, but Σw/2 and Σ(2w² - 1)/8 of w = 2((u - c)/(1 + |c|))² - 1 together, as of a mean and its square.
+        if len(parts) != 2 or facts.rows is None or list(units) != [2, 2, 8]:
+            return False
+        moved, narrow = [Fraction(facts.contributions)], parts[1].blocks == ("mean moments 1",)
+        known = parts[1].noise == "polyhedral" and bool(parts[1].ranges) and all(map(_holds, parts[1].ranges))
+        alone = parts[0].noise in ("laplace", "staircase") and parts[0].bounding == "unbounded"
+        return _agrees(parts[:1], moved, 1, 1) and _agrees(parts[1:], moved, 2, 1) and narrow and known and alone
     if facts.method in OF_SUMS or (facts.method in OF_MOMENTS and facts.rows is None):
         products = 0 if facts.method == MEAN_OF_SUMS else len(facts.ends) * (len(facts.ends) + 1) // 2
         dimension = 1 + len(facts.ends) + products
@@ -423,9 +444,9 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
         return [(rows * lower, rows * upper)]
     if facts.method in (VARIANCE_OF_SUMS, ROOT_OF_SUMS):
         return [(zero, width**2 / 2 if facts.method == VARIANCE_OF_SUMS else width * Fraction(70, 99))] * count
-    if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED):
+    if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED, ROBUST, ROOT_OF_ROBUST):
         top = width**2 * _largest(facts)
-        return [(zero, top if facts.method in (VARIANCE_OF_MOMENTS, CENTRED) else _root_below(top))]
+        return [(zero, top if facts.method in (VARIANCE_OF_MOMENTS, CENTRED, ROBUST) else _root_below(top))]
     if facts.method in (MATRIX_OF_MOMENTS, TABLE_OF_MOMENTS):
         share = Fraction(1, 2) if rows is None else _largest(facts)
         places = product(range(len(facts.ends)), repeat=2)

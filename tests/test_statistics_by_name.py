@@ -21,7 +21,7 @@ APART = {
 COINCIDENCES = {
     "_types.py": [
         "Literal['moments', 'direct']",
-        "Literal['centred', 'moments', 'direct']",
+        "Literal['centred', 'robust', 'moments', 'direct']",
         "Literal['mean', 'sd']",
     ],
     # Ways to fold the rows of a person.

@@ -42,7 +42,7 @@ Ledger: TypeAlias = Union[str, "PathLike[str]", "Account"]
 Method: TypeAlias = Literal["joint", "elements", "split"]
 PooledMethod: TypeAlias = Literal["joint", "split"]
 MeanMethod: TypeAlias = Literal["moments", "direct"]
-SpreadMethod: TypeAlias = Literal["centred", "moments", "direct"]
+SpreadMethod: TypeAlias = Literal["centred", "robust", "moments", "direct"]
 # Guesses of the mean and the standard deviation of a column: a number or a range for each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]
 Side: TypeAlias = Literal["both", "upper", "lower"]

@@ -172,7 +172,7 @@ MISTAKES = [
     ),
     (
         [('statistic = "mean"', 'statistic = "mean"\ninterval_method = "skore"')],
-        ["release.age.interval_method: must be one of 'score', 'worst-case', got 'skore'"],
+        ["release.age.interval_method: must be one of 'score', 'worst-case', 'proved', got 'skore'"],
     ),
     (
         [('statistic = "mean"', 'statistic = "median"\nstep = 0.3')],

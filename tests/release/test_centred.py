@@ -16,7 +16,7 @@ from inbounds.road import draw
 from inbounds.statistics.base import quantise
 from inbounds.statistics.centred import find_share, is_better
 from inbounds.statistics.spreads import choose_method
-from inbounds.tables.coordinates import CentredSquares, find_centre
+from inbounds.tables.centred import CentredSquares, find_centre
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
 from tests.records import body_of, record_with
@@ -34,7 +34,8 @@ def numbers_of(records, drawn, bounds=(0, 8)):
     column = quantise(ib.Variance("x", bounds, integer=True)._column, terms(len(records)))
     made = CentredSquares(column, len(records))
     (cells,) = tally(read({"x": list(records)}, made.request.columns), [made.request])
-    return made, made.first(cells), made.second(cells, drawn)
+    (second,) = made.second(cells, drawn)
+    return made, made.first(cells), second
 
 
 @pytest.mark.claim("statistic-centred-squares")

@@ -2,7 +2,8 @@
 
 Coordinates are those of `inbounds.tables.coordinates.CentredSquares`: Σu with the noise a, which gives the centre c,
 and Σ((u - c)/(1 + |c|))² with the noise z, drawn after it. Since Σ(u - c)² is the scatter around the mean and a²/n, a
-scatter is off by (1 + |c|)² z + a²/n. What a²/n is on average is taken off.
+scatter is off by (1 + |c|)² z + a²/n. What a²/n is on average is taken off. With fourth powers there is Σ(2t - 1)
+in place of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only intervals need.
 """
 
 from collections.abc import Sequence
@@ -22,11 +23,15 @@ _DRAWS = 4000
 
 @dataclass(frozen=True, slots=True)
 class CentredSpread(Simulated):
-    """A variance, or with ``root`` a standard deviation; ``surplus`` is what a²/n is on average."""
+    """A variance, or with ``root`` a standard deviation; ``surplus`` is what a²/n is on average.
+
+    With ``fourth`` its fourth powers were drawn with its squares.
+    """
 
     rows: int
     surplus: float
     root: bool = False
+    fourth: bool = False
 
     plain = False
     of_sums = False
@@ -34,12 +39,30 @@ class CentredSpread(Simulated):
 
     @property
     def text(self) -> str:
-        return f"{'standard deviation' if self.root else 'variance'} around a noisy centre"
+        powers = ", with fourth powers" if self.fourth else ""
+        return f"{'standard deviation' if self.root else 'variance'} around a noisy centre{powers}"
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Which draw each number is of: the centre, and what is drawn around it."""
+        return (0, 1, 1) if self.fourth else (0, 1)
+
+    def worth_of_squares(self, unit: float) -> float:
+        """What one of the number that is drawn for Σt is worth in it."""
+        return unit / 2 if self.fourth else unit
+
+    def turn(self, squares: Array) -> Array:
+        """The number that is drawn for Σt."""
+        return np.asarray(2 * squares - self.rows if self.fourth else squares)
+
+    def turn_back(self, drawn: Array) -> Array:
+        """Σt of the number that was drawn for it."""
+        return np.asarray((drawn + self.rows) / 2 if self.fourth else drawn)
 
     def squares(self, noisy: Array) -> tuple[Array, Array]:
         """The noisy Σ(u - c)², and the (1 + |c|)² in it."""
         weight = (1 + np.abs(np.clip(noisy[..., 0] / self.rows, -1.0, 1.0))) ** 2
-        return np.asarray(noisy[..., 1] * weight), np.asarray(weight)
+        return np.asarray(self.turn_back(noisy[..., 1]) * weight), np.asarray(weight)
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         squares, _ = self.squares(noisy)
@@ -49,15 +72,19 @@ class CentredSpread(Simulated):
 
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         rng, worth, rows = np.random.default_rng(0), given.worth, self.rows
-        laws = [continuous(part, unit) for part, unit in zip(given.parts, given.units, strict=True)]
-        first, second = (law.sample(0.0, _DRAWS, rng=rng) for law in laws)
+        first = continuous(given.parts[0], given.units[0]).sample(0.0, _DRAWS, rng=rng)
+        if self.fourth:
+            # Drawn with its fourth powers, Σt has Laplace noise of its own.
+            second = rng.laplace(0.0, float(given.parts[1].spread * given.units[1]) / 2, _DRAWS)
+        else:
+            second = continuous(given.parts[1], given.units[1]).sample(0.0, _DRAWS, rng=rng)
         here = self.values(worth, given.limits)
         scatter = float(here[0] ** 2 if self.root else here[0]) * (rows - 1) / _half(given.limits) ** 2
         mean = float(np.clip(worth[0] / rows, -1.0, 1.0))
         sums = rows * mean + first
         centre = np.clip(sums / rows, -1.0, 1.0)
         drawn = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
-        errors = self.values(np.stack([sums, drawn], axis=-1), given.limits) - here
+        errors = self.values(np.stack([sums, self.turn(drawn)], axis=-1), given.limits) - here
         rmse, bias = self._worst(first, second, given.limits)
         return errors, (np.maximum(rmse, np.sqrt((errors**2).mean(axis=0))), bias)
 
@@ -78,7 +105,11 @@ class CentredSpread(Simulated):
         truth, half = self._truths(seen).typical, _half(seen)
         mean = (float(truth.means[0]) - float(seen.columns[0].mean())) / half
         scatter = (self.rows - 1) * float(truth.matrix[0, 0]) / half**2
-        vector = self.rows * mean, (scatter + self.surplus) / (1 + abs(mean)) ** 2
+        squares = (scatter + self.surplus) / (1 + abs(mean)) ** 2
+        vector = [self.rows * mean, float(self.turn(np.array(squares)))]
+        if self.fourth:
+            # Of normal records, whose fourth moment is three times the square of their second.
+            vector.append(8 * min(3 * squares**2 / self.rows, squares) - 8 * squares + self.rows)
         return tuple(Fraction(x) / unit for x, unit in zip(vector, seen.units, strict=True))
 
     def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:

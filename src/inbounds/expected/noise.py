@@ -155,6 +155,9 @@ def _independent(scale: float, shape: tuple[int, int], rng: np.random.Generator)
 
 def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator, draws: int) -> Array:
     """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
+    if part.dimension > 1:
+        # A mean and its square, of which each has Laplace noise of its own.
+        return np.asarray(at + rng.laplace(0.0, float(part.spread * unit), draws))
     law = part.mechanism
     if not is_coarse(part):
         return continuous(part, unit).sample(at, draws, rng=rng)

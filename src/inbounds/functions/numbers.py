@@ -285,9 +285,11 @@ def variance(
     ``"moments"`` is a ninth of that of ``"direct"`` if the mean is in the middle of the bounds, and 1.6 times as much
     if the mean is close to one of them. ``method="centred"`` draws the sum first, with a small part of ε, and then the
     squares around the centre that follows from it. For many records its squared error is a twelfth in the middle of the
-    bounds and as large as that of ``"direct"`` close to them. Without ``method``, ``plausible`` chooses, for instance
-    ``{"mean": (10, 20)}``. Without both, the method is ``"direct"`` for truncated noise, ``"centred"`` if the number of
-    rows is public and at least 1,000/ε (500/ε from ε = 1 on), and ``"moments"`` otherwise.
+    bounds and as large as that of ``"direct"`` close to them. ``method="robust"`` does the same and draws fourth powers
+    with the squares, for an interval that does not take records for normal; the noise is about the same. Without
+    ``method``, ``plausible`` chooses, for instance ``{"mean": (10, 20)}``. Without both, the method is ``"direct"`` for
+    truncated noise, ``"centred"`` if the number of rows is public and at least 1,000/ε (500/ε from ε = 1 on), and
+    ``"moments"`` otherwise.
 
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True

@@ -20,8 +20,8 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import CentredSpread, Matrix, MatrixOfMoments, SpreadOfMoments, TableOfMoments
 from inbounds.expected import norm_parts
-from inbounds.inference import spreads
-from inbounds.inference.centred import centred_limits
+from inbounds.inference import score, spreads
+from inbounds.inference.centred import centred_limits, robust_limits
 from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
 from inbounds.inference.intervals import interval_by
 from inbounds.inference.inversion import interval as inverted
@@ -32,6 +32,7 @@ from inbounds.record.release import Release
 from inbounds.repairs.moments import scatter, symmetric, triangle_size
 
 METHOD = "pairs of records as if all were at the ends of the bounds, and the law of the noise"
+ROBUST = "score interval from the noisy squares and fourth powers"
 UNAVAILABLE = (
     "a {} has no interval for the population without an assumption about the law of the records; method='normal' "
     "assumes that they are normal, and kind='noise' is for the table itself"
@@ -40,6 +41,7 @@ UNAVAILABLE = (
 _Scaled: TypeAlias = Callable[[float], Noise]
 TRIED = "that it covers was tried on some laws of the records, and is not proved for all"
 METHODS = ("bound", "normal")
+SPREAD_METHODS = (*METHODS, "robust")
 ABOUT = "the mean is about the released centre"
 _OF_MOMENTS = SpreadOfMoments | MatrixOfMoments | TableOfMoments
 
@@ -61,11 +63,28 @@ def spread_limits(release: Release, alpha: float, population: bool) -> Made:
 
 
 def interval_of_spread(
-    release: Release, level: float, kind: str, variance: Release | None = None, method: str = "bound"
+    release: Release, level: float, kind: str, variance: Release | None = None, method: str | None = None
 ) -> Interval:
-    """The interval of a variance, a standard deviation or a matrix of them: the wide one, or that of normal records."""
+    """The interval of a variance, a standard deviation or a matrix of them: the robust one if fourth powers were drawn,
+    otherwise the wide one; or that of normal records.
+    """
+    way = release.derivation
+    has_powers = isinstance(way, CentredSpread) and way.fourth
+    if method == "robust" and not has_powers:
+        raise ValueError(
+            "the robust interval needs fourth powers, which were not drawn; release it with method='robust'"
+        )
     maker = normal_limits if method == "normal" else spread_limits
+    if has_powers and method in (None, "robust"):
+        maker = robust_spread
     return interval_by(maker, release, level, kind, variance)
+
+
+def robust_spread(release: Release, alpha: float, population: bool) -> Made:
+    """Limits of a variance or standard deviation from its noisy squares and fourth powers."""
+    if not population:
+        return normal_limits(release, alpha, population)
+    return *robust_limits(release, alpha), ROBUST, (score.ASSUMPTION,)
 
 
 def _has_bound(release: Release) -> bool:

@@ -3,6 +3,11 @@
 What was drawn is the scatter, a²/n and (1 + |c|)² z, of which z is the noise that was drawn last and a that of the
 centre. Since a²/n is not negative, the upper limit is the one without it. The lower limit is that of what was drawn
 less what a²/n adds to the quantile of the noise.
+
+Where fourth powers were drawn as well, t = ((u - c)/(1 + |c|))² is a value in [0, 1] whose sum and sum of squares are
+known, and its mean has a score interval (`inbounds.inference.score`). That is one of E(u - c)² = σ² + (m - c)², with m
+the mean: the variance is at most that, by n/(n - 1) more since squares around the sample's own mean are smaller, and at
+least that less (m - c)², which is bounded by a quantile of what sampling and the noise of the centre come to.
 """
 
 import math
@@ -13,10 +18,12 @@ import numpy as np
 import scipy
 
 from inbounds.derivations import CentredSpread
+from inbounds.inference import score
 from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
 from inbounds.inference.inversion import Family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, Noise, noise_of
+from inbounds.inference.means import of_public_number
 from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
 from inbounds.record.release import Release
 
@@ -31,7 +38,7 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
     width, rows = float(worth[1] - worth[0]), way.rows
     squares, weight = (float(x) for x in way.squares(release.worth()))
     unit = (width / 2) ** 2 / (rows - 1)
-    noise = noise_of(release.parts[1], float(release.units[1]) * weight * unit)
+    noise = noise_of(release.parts[1], way.worth_of_squares(float(release.units[1])) * weight * unit)
     offset = _offset(noise, noise_of(release.parts[0], float(release.units[0])), unit / rows, alpha)
     top = width**2 * (rows * rows // 4) / (rows * (rows - 1))
     ends = []
@@ -39,6 +46,32 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
         ends.append(_limits(y, noise, top, width, rows, alpha, population, normal=normal)[place])
     lower, upper = ends
     return (math.sqrt(max(lower, 0.0)), math.sqrt(upper)) if way.root else (lower, upper)
+
+
+def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
+    """claim:robust-interval. Limits of a variance whose fourth powers were drawn with it, or of the root of one."""
+    way, (ends,) = release.derivation, release.numeric_ends()
+    assert isinstance(way, CentredSpread)
+    rows, half, worth = way.rows, float(ends[1] - ends[0]) / 2, release.worth()
+    _, weight = (float(x) for x in way.squares(worth))
+    units = np.array([float(unit) for unit in release.units[1:]])
+    given = of_public_number(release.parts[1], rows, (float(worth[1]), float(worth[2])), units, (0, 1))
+    low, high = ((1 + end) / 2 * weight for end in score.limits(given, alpha))
+    first = float(release.parts[0].spread * release.units[0]) / rows
+    off = _error_of_centre(math.sqrt(high / rows), first, alpha)
+    # No variance of values within the bounds is more than 1.
+    lower, upper = half**2 * max(low - off**2, 0.0), half**2 * min(high * rows / (rows - 1), 1.0)
+    return (math.sqrt(lower), math.sqrt(upper)) if way.root else (lower, upper)
+
+
+def _error_of_centre(deviation: float, scale: float, alpha: float) -> float:
+    """How far a centre is from the mean, but for a probability of a fifth of alpha: a normal and a Laplace error."""
+
+    def beyond(x: float) -> float:
+        return score.normal_laplace_tail(x, deviation, scale) - alpha / 10
+
+    most = 12 * deviation + scale * math.log(20 / alpha) * 2
+    return float(scipy.optimize.brentq(beyond, 0.0, most))
 
 
 def _limits(

@@ -198,7 +198,7 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     """The interval of a mean or a sum of values within bounds."""
     (bound,) = release.limits_of_coordinates()
     part = release.parts[0]
-    released, unit, place = _number_in_draw(release)
+    released, unit, place = number_in_draw(release)
     if not population:
         law = law_of(part, bound) if part.dimension == 1 else Law(noise_of(part, unit, place=place), *bound)
         return *inverted(noise_only(law, released, *bound), released, alpha), INVERTED, ()
@@ -235,7 +235,7 @@ def summed(release: Release, alpha: float, population: bool) -> Made:
     return lower, upper, INVERTED, ()
 
 
-def _number_in_draw(release: Release) -> tuple[float, float, int]:
+def number_in_draw(release: Release) -> tuple[float, float, int]:
     """The released number, the value of one unit of its coordinate, and the index of the coordinate in its vector."""
     way, middle, unit = release.derivation, 0.0, float(release.units[0])
     if not isinstance(way, MeanOfMoments) and release.group is None:
@@ -264,7 +264,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
         )
     (bound,), (reach,) = release.limits_of_coordinates(), variance.limits_of_coordinates()
     noise = _law_of_variance(variance, reach)
-    released, unit, place = _number_in_draw(release)
+    released, unit, place = number_in_draw(release)
     law = law_of(release.parts[0], bound)
     law = law if release.parts[0].dimension == 1 else Law(noise_of(release.parts[0], unit, place=place), *bound)
     deviations, weights = standard_errors(noise, float(variance.value), release.rows, law.noise.scale)

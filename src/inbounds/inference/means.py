@@ -7,13 +7,15 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import MeanOfMoments, MeanOfSums
-from inbounds.inference import intervals, score
-from inbounds.inference.laws import OF_MEAN, Laplace
+from inbounds.inference import intervals, proved, score
+from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
 from inbounds.inference.score import Noisy
 from inbounds.inference.spreads import Made
+from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
-SCORE, WORST = "score", "worst-case"
+SCORE, WORST, PROVED = "score", "worst-case", "proved"
+METHODS = (SCORE, WORST, PROVED)
 
 
 def find_maker(release: Release, method: str | None = None) -> Callable[[Release, float, bool], Made]:
@@ -26,9 +28,38 @@ def find_maker(release: Release, method: str | None = None) -> Callable[[Release
             "the score interval needs the second moment of the column, which was not drawn with this mean; "
             "release it with method='moments'"
         )
+    if method == PROVED:
+        return partial(_proved, plain)
     if method == WORST or not has_squares:
         return plain
     return partial(_scored, plain)
+
+
+def _proved(
+    noise_only: Callable[[Release, float, bool], Made], release: Release, alpha: float, population: bool
+) -> Made:
+    """Limits of one mean that hold for every law, from its noisy sum, and sum of squares if that was drawn with it."""
+    if not population:
+        return noise_only(release, alpha, population)
+    part, rows = release.parts[0], release.rows
+    alone = part.dimension == 1 or part.blocks == OF_MEAN or part.noise == "sup-norm"
+    if rows is None or release.derivation.of_sums or part.bounding == "truncated" or not alone:
+        raise ValueError(
+            "the proved interval is for one mean of a public number of records that is drawn by itself, with "
+            "bounding='bit'; in a plan, give it joint = false"
+        )
+    ((low, high),) = release.numeric_ends().tolist()
+    half, squares, worth = (high - low) / 2, None, float(release.units[0])
+    if part.blocks == OF_MEAN:
+        total, twice = (float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True))
+        squared, noise = float(release.units[1]) / 2, noise_of(part, worth)
+        squares = (twice + rows) / 2 + 2 * squared * float(part.step), noise_of(part, squared)
+    else:
+        number, unit, _ = intervals.number_in_draw(release)
+        total, worth = rows * (number - (low + high) / 2) / half, unit * rows / half
+        noise = noise_of(part, worth)
+    lower, upper = proved.limits(proved.Sums(rows, total, noise, squares, worth * float(part.step)), alpha)
+    return (low + high) / 2 + half * lower, (low + high) / 2 + half * upper, proved.METHOD, ()
 
 
 def _scored(
@@ -50,19 +81,20 @@ def list_noisy(release: Release) -> list[Noisy]:
     units = np.array([float(unit) for unit in release.units])
     if isinstance(way, MeanOfMoments):
         places = release.places or (0, 1)
-        return [of_public_number(release, way.rows, (worth[0], worth[1]), units[:2], (places[0], places[1]))]
+        part, both = release.parts[0], (places[0], places[1])
+        return [of_public_number(part, way.rows, (worth[0], worth[1]), units[:2], both)]
     return [of_noisy_number(release, cell, units[:3], (0, 1, 2)) for cell in np.reshape(worth, (-1, 3))]
 
 
 def of_public_number(
-    release: Release,
+    part: Certificate,
     rows: int,
     worth: tuple[float, float],
     units: Array,
     places: tuple[int, int],
 ) -> Noisy:
     """The noisy sums of a column of a public number of records: of Σu, and of Σ(2u² - 1)."""
-    part, squares = release.parts[0], (worth[1] + rows) / 2
+    squares = (worth[1] + rows) / 2
     if part.blocks == OF_MEAN:
         scales = float(part.spread) * units
         return Noisy(float(rows), worth[0], squares, Laplace(float(scales[0])), float(scales[1]) / 2**0.5)

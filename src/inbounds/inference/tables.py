@@ -57,7 +57,7 @@ def noisy_column(release: Release, column: int) -> Noisy:
         own = [0, *own]
         return of_noisy_number(release, worth[own], units[own], (0, own[1], own[2]))
     pair = float(worth[own[0]]), float(worth[own[1]])
-    return of_public_number(release, release.rows, pair, units[own], (drawn[own[0]], drawn[own[1]]))
+    return of_public_number(release.parts[0], release.rows, pair, units[own], (drawn[own[0]], drawn[own[1]]))
 
 
 def _scored(release: Release, column: int, alpha: float) -> tuple[float, float]:

@@ -45,6 +45,9 @@ def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mappin
     if item.interval_method is not None and item.interval_method not in offered:
         there = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
         yield f"{where}.interval_method: must be {there}, got {item.interval_method!r}"
+    needed = getattr(made, "interval_needs", {}).get(item.interval_method)
+    if needed is not None and item.method != needed:
+        yield f"{where}.interval_method: {item.interval_method!r} needs method = {needed!r}"
     given = {*extra, *(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None)}
     for key in _needed(made) - given - {*NOT_KEYS, "columns"}:
         yield f"{where}.{key}: must be given"

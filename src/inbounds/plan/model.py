@@ -163,7 +163,7 @@ class Item(Part):
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
     repair: str | None = Field(None, description="how noisy numbers are turned into possible ones")
-    method: Literal["joint", "elements", "split", "centred", "moments", "direct"] | None = Field(
+    method: Literal["joint", "elements", "split", "centred", "robust", "moments", "direct"] | None = Field(
         None, description="where noise is added, for variances and matrices; by default where the error is smaller"
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
@@ -182,7 +182,7 @@ class Item(Part):
     )
     confidence: Number = Field(Decimal("0.95"), gt=0, lt=1, description="the confidence level of the interval")
     interval_method: StrictStr | None = Field(
-        None, description="how the interval is made, as in method of Release.interval: score, bound, normal, ..."
+        None, description="how the interval is made, as in method of Release.interval: score, proved, robust, ..."
     )
     simultaneous: StrictBool = Field(False, description="whether the intervals of all numbers hold together")
     joint: StrictBool = Field(True, description="whether it may be drawn together with others; see budget.joint")

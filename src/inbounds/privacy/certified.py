@@ -144,17 +144,25 @@ def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, dr
 
 
 @lru_cache(maxsize=1024)
-def norm_law(name: str, terms: Terms, sensitivity: Fraction, blocks: tuple[str, ...], draws: int = 1) -> Certificate:
+def norm_law(
+    name: str,
+    terms: Terms,
+    sensitivity: Fraction,
+    blocks: tuple[str, ...],
+    draws: int = 1,
+    epsilon: Fraction | None = None,
+) -> Certificate:
     """The law of noise in the norm of some blocks, in which the unit moves a vector by at most ``sensitivity``.
 
-    ``draws`` is the number of vectors that the unit moves. Where no form bounds several coordinates together it is
-    sup-norm noise.
+    ``draws`` is the number of vectors that the unit moves, and ``epsilon`` what is spent of that of the terms. Where no
+    form bounds several coordinates together it is sup-norm noise.
     """
     dimension = count_coordinates(blocks)
     if not make_norm(blocks).parts:
         return joint_law(name, terms, sensitivity, dimension, draws)
     _refuse_truncated(name, terms)
-    share = terms.epsilon / draws
+    spent = terms.epsilon if epsilon is None else epsilon
+    share = spent / draws
     grid = choose_grid(None, None, sensitivity, share, location="anywhere")
     # What rounding to the grid adds is paid for by a little more noise: steps must be small, also for a small ε.
     step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
@@ -164,7 +172,7 @@ def norm_law(name: str, terms: Terms, sensitivity: Fraction, blocks: tuple[str, 
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,
-        epsilon=terms.epsilon,
+        epsilon=spent,
         location="anywhere",
         dimension=dimension,
         draws=draws,

@@ -27,8 +27,8 @@ class Draft:
     ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
     certificate has their law. With ``squared`` it gives the square of the one number that is drawn. ``check`` refuses
     cells that hold what a rule does not take, where the engine did not. ``nodes`` are the draws of chosen points.
-    ``second`` takes the cells and what was drawn for the one number of ``exact``, and makes a second number, which is
-    drawn after it.
+    ``second`` takes the cells and what was drawn for the one number of ``exact``, and makes one or more numbers, which
+    are drawn after it, together if there are several.
     """
 
     record: Release
@@ -37,7 +37,7 @@ class Draft:
     squared: bool = False
     check: Callable[..., None] | None = None
     nodes: tuple[Node, ...] = ()
-    second: Callable[[Cells, Fraction], Fraction] | None = None
+    second: Callable[[Cells, Fraction], list[Fraction]] | None = None
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen, Coordinates, Derivation, FromTree, Limits, Situation
+from inbounds.derivations import CentredSpread, Chosen, Coordinates, Derivation, FromTree, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.grid.law import GridMechanism
@@ -140,8 +140,8 @@ class Release:
 
     @property
     def _levels(self) -> tuple[int, ...]:
-        """The depth in a tree of each coordinate, or of its draw."""
-        if isinstance(self.derivation, Chosen):
+        """The depth in a tree of each coordinate, or of its draw; or which of several draws it is of."""
+        if isinstance(self.derivation, CentredSpread | Chosen):
             return self.derivation.depths
         return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
@@ -309,9 +309,9 @@ class Release:
         variance
             A released variance of the same column and table, for a shorter interval of a mean.
         method
-            How to make the interval, where a statistic has several ways: ``"score"`` or ``"worst-case"`` of a
-            mean, ``"bound"`` or ``"normal"`` of a spread; see the page on intervals. By default the
-            shortest that holds without an assumption on the law of the records.
+            How to make the interval, where a statistic has several ways: ``"score"``, ``"proved"`` or
+            ``"worst-case"`` of a mean, ``"robust"``, ``"bound"`` or ``"normal"`` of a spread. By default the shortest
+            that holds without an assumption on the law of the records.
         simultaneous
             Whether all intervals of a release of several numbers hold together, and not each by itself.
 

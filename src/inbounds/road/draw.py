@@ -84,15 +84,19 @@ def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = F
 
 
 def draw_after(
-    number: Fraction, second: Callable[[Fraction], Fraction], laws: Composition
-) -> tuple[Fraction, Fraction]:
-    """claim:release-after. Draw one number, and then a second one that depends on what was drawn.
+    number: Fraction, second: Callable[[Fraction], list[Fraction]], laws: Composition
+) -> tuple[Fraction, ...]:
+    """claim:release-after. Draw one number, and then one or more, together, that depend on what was drawn.
 
-    The losses of both add up: whatever was drawn first, the second has the law that its certificate says.
+    The losses of both draws add up: whatever was drawn first, the second has the law that its certificate says.
     """
     first, then = laws.parts
     drawn = draw_single(number, first)
-    return drawn, draw_single(second(drawn), then)
+    numbers = second(drawn)
+    if then.dimension > 1:
+        return drawn, *draw_joint([numbers], then)
+    (one,) = numbers
+    return drawn, draw_single(one, then)
 
 
 def _root_index(law: GridMechanism, square: Fraction) -> int:

@@ -33,7 +33,7 @@ UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
 MOST_COLUMNS, _MOST_DIGITS = 200, 100
 # Where the noise of a mean is added, and that of a spread.
 METHODS = ("moments", "direct")
-SPREAD_METHODS = ("centred", *METHODS)
+SPREAD_METHODS = ("centred", "robust", *METHODS)
 # The most cells of a table.
 MOST_CELLS = 10**7
 

@@ -13,13 +13,14 @@ from inbounds.derivations import CentredSpread
 from inbounds.expected import continuous
 from inbounds.laws import least_variance
 from inbounds.privacy.certificate import compose
-from inbounds.privacy.certified import Bound, open_law
+from inbounds.privacy.certified import Bound, norm_law, open_law
+from inbounds.privacy.norms import Block
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.statistic import Statistic
 from inbounds.statistics.drafts import make_draft
-from inbounds.tables.coordinates import CentredSquares
-from inbounds.tables.schema import Quantised
+from inbounds.tables.centred import CentredSquares
+from inbounds.tables.schema import Numeric, Quantised, quantise_column
 
 # From an N on: the share of ε for the centre, and the variance of the noise in those of a variance from moments, both
 # rounded. Below the second N one from moments is as good.
@@ -39,6 +40,8 @@ _SHARES = tuple(
 # From these N on a centred variance is the default. From ε = 1 on one number may have staircase noise, which moments
 # do not have.
 _LEAST, _LEAST_WITH_STAIRS = 1000, 500
+# Steps of a column whose records are counted step by step.
+_STEPS = 1 << 14
 
 
 def _strength(terms: Terms) -> Fraction:
@@ -72,20 +75,47 @@ def noise_at(mean: float, terms: Terms) -> float:
     return (1 + abs(mean)) ** 4 * rest + 320 / share**4 / float(_strength(terms)) ** 2
 
 
+def quantise_in_cells(column: Numeric) -> Quantised:
+    """A column in so few steps that the records of each can be counted: a rounding of 1/16,384 of its bounds at most.
+
+    Whole numbers stay as they are, between bounds that are not further apart than that many steps four times.
+    """
+    if column.integer and column.width > 4 * _STEPS:
+        raise ValueError(
+            f"method='robust' counts whole numbers of {column.name!r} one by one, and its bounds are more than "
+            f"{4 * _STEPS:,} apart; leave out integer"
+        )
+    made = quantise_column(column, resolution=_STEPS)
+    return made if made.count <= 4 * _STEPS else Quantised(column, _STEPS)
+
+
 def draft_centred(
-    statistic: Statistic, terms: Terms, column: Quantised, bounds: Sequence[Bound], *, root: bool = False
+    statistic: Statistic,
+    terms: Terms,
+    column: Quantised,
+    bounds: Sequence[Bound],
+    *,
+    root: bool = False,
+    fourth: bool = False,
 ) -> Draft:
-    """Draft a variance from two numbers that are drawn one after the other, each with its share of ε."""
+    """Draft a variance from numbers that are drawn one after the other, each with its share of ε.
+
+    With ``fourth`` the sum of fourth powers is drawn with that of squares, which leaves the noise of these as it is.
+    """
     assert terms.rows is not None
-    share, numbers = find_share(terms), CentredSquares(column, terms.rows)
+    share, numbers = find_share(terms), CentredSquares(column, terms.rows, fourth)
     moved = [one * terms.unit.contributions for one in numbers.sensitivities]
-    spent = share * terms.epsilon, (1 - share) * terms.epsilon
-    laws = [open_law(statistic.name, terms, most, own) for most, own in zip(moved, spent, strict=True)]
+    rest = (1 - share) * terms.epsilon
+    laws = [open_law(statistic.name, terms, moved[0], share * terms.epsilon)]
+    if fourth:
+        laws.append(norm_law(statistic.name, terms, moved[1], (str(Block("mean moments", 1)),), epsilon=rest))
+    else:
+        laws.append(open_law(statistic.name, terms, moved[1], rest))
     surplus = float(continuous(laws[0], numbers.units[0]).mse(0.0)) / terms.rows
     return make_draft(
         statistic,
         terms,
-        CentredSpread(terms.rows, float(f"{surplus:.12g}"), root=root),
+        CentredSpread(terms.rows, float(f"{surplus:.12g}"), root=root, fourth=fourth),
         compose(laws, terms.epsilon),
         numbers.request,
         lambda cells: [[numbers.first(cells)]],

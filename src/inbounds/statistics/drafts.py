@@ -65,7 +65,7 @@ def make_draft(
     axes: Sequence[Sequence[str]] = (),
     sizes: tuple[int, ...] | None = None,
     squared: bool = False,
-    second: Callable[[Cells, Fraction], Fraction] | None = None,
+    second: Callable[[Cells, Fraction], list[Fraction]] | None = None,
 ) -> Draft:
     """Draft a release: everything about it that is known before the data are read.
 

@@ -76,7 +76,7 @@ class Mean:
     name: ClassVar[str] = "mean"
     traits: ClassVar[Traits] = Traits(mean=True, meaning="centre")
     least_rows: ClassVar[int] = 1
-    interval_methods: ClassVar[tuple[str, ...]] = ("score", "worst-case")
+    interval_methods: ClassVar[tuple[str, ...]] = means.METHODS
 
     def __post_init__(self) -> None:
         column = numeric(self.column, self.bounds, self.missing, self.integer)

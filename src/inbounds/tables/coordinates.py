@@ -308,56 +308,6 @@ class MomentSums:
         return [*([Fraction(count)] if self.counted else []), *scaled]
 
 
-@dataclass(frozen=True, slots=True)
-class CentredSquares:
-    """The two numbers of a variance around a noisy centre, which one record moves by at most 1 each.
-
-    claim:statistic-centred-squares. With u = (x - middle)/(W/2) in [-1, 1] and n records, n public, the first is Σu/2.
-    It is drawn first, and gives a public centre c: what was drawn, times 2/n, within [-1, 1]. The second is
-    Σ((u - c)/(1 + |c|))². Each of its terms is between 0 and 1, so that a substituted record moves it by at most 1,
-    whatever c is; and a hair more where squares were rounded, since their coefficient is at most 1.
-    """
-
-    column: Quantised
-    rows: int
-
-    @property
-    def request(self) -> Request:
-        """What the engine counts for it."""
-        return Request((), (self.column,), True)
-
-    @property
-    def units(self) -> tuple[Fraction, Fraction]:
-        """What one of each number is worth."""
-        return Fraction(2), Fraction(1)
-
-    @property
-    def sensitivities(self) -> tuple[Fraction, Fraction]:
-        """The most that one record moves each of them."""
-        (pair,) = self.request.pairs
-        return Fraction(1), 1 + 8 * Fraction(pair.slack) / self.column.count**2
-
-    def first(self, cells: Cells) -> Fraction:
-        """The first number."""
-        count, sums, _ = cells[()]
-        return Fraction(sums[0], self.column.count) - Fraction(count, 2)
-
-    def second(self, cells: Cells, drawn: Fraction) -> Fraction:
-        """The second number, given what was drawn for the first."""
-        count, sums, products = cells[()]
-        (pair,), steps = self.request.pairs, self.column.count
-        centre = find_centre(drawn, self.rows)
-        # Σ(2k/M - 1 - c)²
-        squares = 4 * Fraction(products[0] * pair.unit, steps**2)
-        squares -= 4 * (1 + centre) * Fraction(sums[0], steps)
-        return (squares + count * (1 + centre) ** 2) / (1 + abs(centre)) ** 2
-
-
-def find_centre(drawn: Fraction, rows: int) -> Fraction:
-    """The public centre that follows from the first number of a centred variance, in half-widths from the middle."""
-    return max(Fraction(-1), min(Fraction(1), 2 * drawn / rows))
-
-
 def _empty(sums: int, products: int = 0) -> Cell:
     return 0, (0,) * sums, (0,) * products
 
