@@ -226,3 +226,11 @@ def test_what_tells_nothing_neither_fills_the_axis_nor_is_shaded(crowd):
     assert all(_shade(late, cells))
     cells[3] = cells[3]._replace(value=1.0, lower=0.0, upper=1.0)
     assert [i for i, shade in enumerate(_shade(late, cells)) if not shade] == [3]
+
+
+def test_long_labels_keep_what_tells_them_apart():
+    names = [f"carrier with a long name {i}" for i in range(16)]
+    shown = [charts._shorten(name) for name in names]
+    assert len(set(shown)) == 16
+    assert shown[12] == "carrier w… name 12"
+    assert charts._shorten("a label of 18 char") == "a label of 18 char"

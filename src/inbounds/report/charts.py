@@ -241,4 +241,6 @@ def _datum(row: Row) -> Datum:
 def _shorten(label: str) -> str:
     # An escape is longer than the character that it stands for, so the label is made visible first.
     label = visible(label)
-    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
+    # Names of one kind often begin alike, and end differently.
+    half = _LONGEST_LABEL // 2
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:half]}…{label[1 - half :]}"
