@@ -10,6 +10,7 @@ import inbounds as ib
 from inbounds.report import charts
 from inbounds.report.html import to_html
 from inbounds.report.rows import Section, collect_sections
+from inbounds.report.view import _shade, view_section
 
 EVIL = "<img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
 VOID = {"meta", "br", "img", "link"}
@@ -173,3 +174,63 @@ def test_two_way_tables_have_margins(made):
     cells = [text for where, text in page.texts if where[-2:] == ("tr", "td")]
     assert f"{total:,}" in cells
     assert isinstance(collect_sections(crosstab)[0], Section)
+
+
+LONG = [f"carrier {i}" for i in range(16)]
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Many groups, and tables whose last column is the long one."""
+    rng = np.random.default_rng(6)
+    table = {
+        "x": rng.normal(10, 5, 20_000).clip(-60, 600),
+        "carrier": rng.choice(LONG, 20_000).tolist(),
+        "origin": rng.choice(["EWR", "JFK", "LGA"], 20_000).tolist(),
+        "late": rng.choice(["yes", "no"], 20_000).tolist(),
+    }
+    by = {"origin": ["EWR", "JFK", "LGA"], "carrier": LONG}
+    releases = {
+        "delays": ib.mean(table, "x", bounds=(-60, 600), by="carrier", levels=LONG, epsilon=5),
+        "late": ib.proportion(table, "late", level="yes", by=["origin", "carrier"], levels=by, epsilon=5),
+        "flights": ib.crosstab(table, levels=by, epsilon=5),
+    }
+    return ib.Releases(releases)
+
+
+def test_the_longer_of_two_axes_runs_down(crowd):
+    late, flights = (view_section(1, one).grid for one in collect_sections(crowd)[1:])
+    for grid in (late, flights):
+        assert (grid.row_names, grid.column_name, grid.columns) == (("carrier",), "origin", ("EWR", "JFK", "LGA"))
+        assert [labels for labels, _, _ in grid.rows] == [(one,) for one in LONG]
+    # Every number is where its labels say, and every total is that of its own line.
+    counts, rows = crowd["flights"].value, {row.cell: row for row in collect_sections(crowd)[2].rows()}
+    for j, ((name,), cells, total) in enumerate(flights.rows):
+        for place, cell in zip(flights.columns, cells, strict=True):
+            assert cell.value == rows[f"{place}, {name}"].estimate.write_value(percent=False)
+        assert abs(float(total.replace(",", "")) - counts[:, j].sum()) <= 10
+    for said, count in zip(flights.totals[:3], counts.sum(axis=1), strict=True):
+        assert abs(float(said.replace(",", "")) - count) <= 100
+
+
+def test_what_tells_nothing_neither_fills_the_axis_nor_is_shaded(crowd):
+    delays, late, _ = collect_sections(crowd)
+    rows = delays.rows()
+    rows[3] = rows[3]._replace(value=600.0, lower=-60.0, upper=600.0)
+    drawing, words = charts._groups(delays, rows)
+    assert "those that tell nothing are faint lines" in words
+    root = ElementTree.fromstring(drawing.to_text())
+    assert max(float(one.text) for one in root.iter("text") if "carrier" not in one.text) <= 100
+    assert len(list(root.iter("circle"))) == 15
+    cells = late.rows()
+    assert all(_shade(late, cells))
+    cells[3] = cells[3]._replace(value=1.0, lower=0.0, upper=1.0)
+    assert [i for i, shade in enumerate(_shade(late, cells)) if not shade] == [3]
+
+
+def test_long_labels_keep_what_tells_them_apart():
+    names = [f"carrier with a long name {i}" for i in range(16)]
+    shown = [charts._shorten(name) for name in names]
+    assert len(set(shown)) == 16
+    assert shown[12] == "carrier w… name 12"
+    assert charts._shorten("a label of 18 char") == "a label of 18 char"

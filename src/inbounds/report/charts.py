@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from inbounds._estimates import QUALITIES
 from inbounds._text import visible
 from inbounds.record.selection import list_rules
 from inbounds.record.show import key_names
@@ -21,7 +22,7 @@ from inbounds.tables.times import Clock
 _WIDTH = 340
 # What an axis takes below a chart, and what is left free at the sides for circles and round ends.
 _AXIS, _SIDE = 26, 10
-# The labels of groups, and the height of a group.
+# The most that the labels of groups take, and the height of a group.
 _LABELS, _ROW = 126, 24
 # About how many steps an axis has. Dates are longer than numbers.
 _STEPS, _DATES = 4, 3
@@ -115,13 +116,21 @@ def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
     own = any(isinstance(rule, Edges) for rule in list_rules(section.release.statistic)) or _are_rising(section.cells)
     ordered = rows if own else sorted(rows, key=lambda row: -(row.value or 0.0))
     data = [_datum(row) for row in ordered]
-    height = _ROW * len(data)
+    # What tells nothing would take the room of what does, and is drawn as a faint line from end to end.
+    idle = [row.estimate.quality == QUALITIES[-1] and not counted for row in ordered]
+    idle = [False] * len(data) if all(idle) else idle
+    telling = [datum for datum, one in zip(data, idle, strict=True) if not one]
+    height, names = _ROW * len(data), [_shorten(row.cell) for row in ordered]
     drawing = Drawing(_WIDTH, height + _AXIS)
-    scale = Scale(*_find_ends(section, data, zero=counted), _LABELS + _SIDE, _WIDTH - _SIDE)
+    left = min(_LABELS, max(map(measure, names)) + _SIDE)
+    scale = Scale(*_find_ends(section, telling, zero=counted), left + _SIDE, _WIDTH - _SIDE)
     drawing.across(scale, _list_ticks(section, scale), 0, height)
-    for i, (row, datum) in enumerate(zip(ordered, data, strict=True)):
+    for i, datum in enumerate(data):
         top, middle = i * _ROW, (i + 0.5) * _ROW
-        drawing.text((_LABELS, middle), _shorten(row.cell), "end")
+        drawing.text((left, middle), names[i], "end")
+        if idle[i]:
+            drawing.line((scale.start, middle), (scale.end, middle), "mark", width=3, opacity=0.25)
+            continue
         if counted:
             ends = (scale.place(0.0), top + 4), (scale.place(datum.value), top + _ROW - 4)
             drawing.bar(*ends, "mark", opacity=0.35)
@@ -131,7 +140,8 @@ def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
             drawing.circle((scale.place(datum.value), middle), _RADIUS, "mark")
     shape = "bars" if counted else "circles"
     order = "in their order" if own else "largest first"
-    return drawing, f"released numbers as {shape}, {order}, with their intervals as lines"
+    said = f"released numbers as {shape}, {order}, with their intervals as lines"
+    return drawing, f"{said}; those that tell nothing are faint lines" if any(idle) else said
 
 
 def _are_rising(labels: list[str]) -> bool:
@@ -231,4 +241,6 @@ def _datum(row: Row) -> Datum:
 def _shorten(label: str) -> str:
     # An escape is longer than the character that it stands for, so the label is made visible first.
     label = visible(label)
-    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
+    # Names of one kind often begin alike, and end differently.
+    half = _LONGEST_LABEL // 2
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:half]}…{label[1 - half :]}"

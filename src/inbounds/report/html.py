@@ -13,7 +13,7 @@ from inbounds.record import Releases
 from inbounds.report import words
 from inbounds.report.lines import count_qualities
 from inbounds.report.rows import LEVEL, Section
-from inbounds.report.view import View, list_doubtful, view_section
+from inbounds.report.view import MOST_DOUBTFUL, View, list_doubtful, view_section
 
 
 def to_html(releases: Releases, sections: list[Section]) -> str:
@@ -32,12 +32,14 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         One HTML file that loads nothing else. All names in it are escaped.
     """
     levels = {section.interval.level for section in sections if section.interval is not None} or {LEVEL}
+    doubtful = list_doubtful(sections)
     page = render(
         "report",
         dataset=releases.dataset_name,
         about=words.describe_data(releases),
         count=count_qualities(sections),
-        doubtful=list_doubtful(sections),
+        doubtful=doubtful[:MOST_DOUBTFUL],
+        further=len(doubtful[MOST_DOUBTFUL:]),
         promise=words.explain_promise(releases),
         left=words.describe_left(releases),
         level=" or ".join(map(percent, sorted(levels))),

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 
 from inbounds._estimates import QUALITIES, Quality, find_places, write_rounded
+from inbounds.record import Release
 from inbounds.record.show import NOT_AVAILABLE, axis_names, key_names
 from inbounds.report import words
 from inbounds.report.charts import Chart, draw_chart
@@ -17,8 +18,10 @@ from inbounds.report.rows import VERDICTS, Row, Section
 _MOST_COLUMNS = 12
 # The shades of a table, from none to the darkest.
 _SHADES = 8
-# The most numbers that the summary names as not reliable.
-_MOST_NAMED = 4
+# The most numbers of a release that the summary names as not reliable.
+_MOST_NAMED = 3
+# The most releases that it names so: the first screen has room for these, and the table below it has all.
+MOST_DOUBTFUL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,21 +169,28 @@ def _make_cell(section: Section, row: Row, shade: str = "") -> Cell:
 
 
 def _lay_out_grid(section: Section) -> Grid | None:
-    """The two-way table of a release: the last axis across, all others down. None for a list."""
+    """The two-way table of a release: the last axis across, all others down; or the first, if the last is too long.
+
+    None for a list.
+    """
     release = section.release
-    if len(release.axes) < 2 or len(release.axes[-1]) > _MOST_COLUMNS:
+    axes, rows, names, keys = release.axes, section.rows(), _name_axes(release), axis_names(release)
+    if len(axes) == 2 and len(axes[0]) <= _MOST_COLUMNS < len(axes[1]):
+        rows = [row for i in range(len(axes[1])) for row in rows[i :: len(axes[1])]]
+        axes, names, keys = axes[::-1], names[::-1], keys[::-1]
+    if len(axes) < 2 or len(axes[-1]) > _MOST_COLUMNS:
         return None
-    *outer, across = release.axes
-    labels, rows, wide = list(product(*outer)), section.rows(), len(across)
+    *outer, across = axes
+    labels, wide = list(product(*outer)), len(across)
     if len(labels) * wide > words.MOST_ROWS:
         return None
     shades = _shade(section, rows)
     cells = [_make_cell(section, row, shade) for row, shade in zip(rows, shades, strict=True)]
     lines = [cells[i * wide : (i + 1) * wide] for i in range(len(labels))]
-    traits, keys = release.statistic.traits, axis_names(release)
+    traits = release.statistic.traits
     if traits.matrix:
         return _lay_out_matrix(across, lines, with_diagonal=not traits.unit_diagonal)
-    *row_names, column_name = keys if key_names(release) else ("",) * len(release.axes)
+    *row_names, column_name = names
     sums: list[str] = [""] * len(labels)
     totals: tuple[str, ...] = ()
     if traits.counted and traits.whole and len(release.axes) == 2:
@@ -194,6 +204,13 @@ def _lay_out_grid(section: Section) -> Grid | None:
         tuple((label, tuple(line), total) for label, line, total in zip(labels, lines, sums, strict=True)),
         totals,
     )
+
+
+def _name_axes(release: Release) -> list[str]:
+    """What the axes of a table are called; nothing where its labels are names themselves."""
+    keys, count = key_names(release), len(release.axes)
+    # A level that is counted has a column as well, after those of the groups.
+    return keys[:count] if len(keys) >= count else axis_names(release) if keys else [""] * count
 
 
 def _lay_out_matrix(names: tuple[str, ...], lines: list[list[Cell]], *, with_diagonal: bool) -> Grid:
@@ -217,7 +234,8 @@ def _round_sums(sums: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", rows:
 def _shade(section: Section, rows: list[Row]) -> list[str]:
     """The class of each cell's shade: by its size, and for correlations by their sign as well."""
     traits = section.release.statistic.traits
-    values = [row.value for row in rows]
+    # What tells nothing is not shown as large or small.
+    values = [None if row.estimate.quality == QUALITIES[-1] else row.value for row in rows]
     present = [abs(x) for x in values if x is not None]
     comparable = len({row.possible for row in rows}) == 1
     if not comparable or not present:
