@@ -2,11 +2,15 @@
 
 import math
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from inbounds._check import Array
 from inbounds.repairs import matrix
+
+Places: TypeAlias = npt.NDArray[np.intp]
 
 
 def dimension(columns: int, *, products: bool) -> int:
@@ -61,7 +65,7 @@ def scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
 
 
 @lru_cache(maxsize=64)
-def _triangle(size: int) -> tuple[Array, Array, Array]:
+def _triangle(size: int) -> tuple[Places, Places, Places]:
     """Rows and columns of an upper triangle, and the places of its diagonal."""
     rows, columns = np.triu_indices(size)
     return rows, columns, np.flatnonzero(rows == columns)
