@@ -1,10 +1,14 @@
 """How long the commands take: help, preview, and what a release adds to the pass over the data.
 
-    python bench/cli.py [--repeats 5]
+    python bench/cli.py [--repeats 5] [--against PATH]
 
 Ten statistics of the generated survey, a whole process each. Targets: ``--help`` within 0.6 s; a release at most 0.3 s
 beyond the pass over the data and what it takes to import (ours and the libraries'). The pass is timed inside the
 process; imports in processes that do nothing else.
+
+With ``--against`` only the demonstration is released: by this version and by the one whose ``src`` is in that folder,
+in turns, in processes of the same Python. Bytecode is written for both before anything is timed. The target is a ratio
+of processor time of at most 0.6 to version 0.1.0, and `import inbounds` within 0.15 s.
 """
 
 import sys
@@ -13,6 +17,10 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).parents[1])
 
 import argparse
+import os
+import resource
+import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -30,6 +38,7 @@ columns = ["region"]
 """
 IMPORTS = "import polars, narwhals, numpy, scipy.optimize, scipy.special, pydantic, typer, sqlite3"
 OURS = f"{IMPORTS}, inbounds.cli.commands, inbounds.service, inbounds.inference.intervals, inbounds.inference.inversion"
+OLD = "from inbounds.app.cli import main as run"
 RELEASE = """
 import sys, time
 from inbounds.cli import commands as cli
@@ -60,10 +69,75 @@ def best(repeats: int, *words: str) -> float:
     return min(timed(*words)[0] for _ in range(repeats))
 
 
+def spend() -> float:
+    """Processor time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def release_demo(source: Path, folder: Path) -> tuple[float, float]:
+    """Processor time and time of releasing the demonstration anew, by the version in a folder."""
+    for book in folder.glob("survey.ledger*"):
+        book.unlink()
+    shutil.rmtree(folder / "out", ignore_errors=True)
+    # The command had another place in version 0.1.0.
+    start = "from inbounds.cli.commands import run" if (source / "inbounds" / "cli").exists() else OLD
+    words = [
+        sys.executable,
+        "-c",
+        f"{start}; run()",
+        "release",
+        str(folder / "plan.toml"),
+        "--out",
+        str(folder / "out"),
+    ]
+    before, begun = spend(), time.perf_counter()
+    subprocess.run(words, capture_output=True, check=True, env=environment(source, folder))
+    return spend() - before, time.perf_counter() - begun
+
+
+def environment(source: Path, folder: Path) -> dict[str, str]:
+    """That of a process which imports a version from its folder, and keeps its bytecode apart."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": str(source), "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+
+
+def compare(against: Path, repeats: int) -> int:
+    """Release the demonstration by both versions in turns, and import ours."""
+    from inbounds import demo as example
+
+    ours = Path(__file__).parents[1] / "src"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        example.write(folder)
+        for source in (ours, against):
+            release_demo(source, folder)
+        found = [[release_demo(source, folder) for source in (ours, against)] for _ in range(repeats)]
+        imports = []
+        for _ in range(repeats):
+            before = spend()
+            words = [sys.executable, "-c", "import inbounds"]
+            subprocess.run(words, check=True, env=environment(ours, folder))
+            imports.append(spend() - before)
+    ratios = []
+    for place, what in enumerate(("processor time", "time")):
+        new, old = (statistics.median(run[side][place] for run in found) for side in (0, 1))
+        ratios.append(new / old)
+        print(f"inbounds release, demonstration, {what}: {new:.2f} s, before {old:.2f} s, ratio {new / old:.2f}")
+    print(f"import inbounds {statistics.median(imports):.2f} s (target 0.15), with Python itself")
+    good = ratios[0] <= 0.6 and statistics.median(imports) <= 0.15
+    print("all targets met" if good else "a target was missed: the ratio of processor time is to be 0.6")
+    return 0 if good else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+    parser.add_argument("--against", type=Path, help="the src folder of another version")
+    given = parser.parse_args()
+    repeats = given.repeats
+    if given.against is not None:
+        return compare(given.against.resolve(), repeats)
     from inbounds import demo as example
 
     empty, polars = best(repeats, "-c", ""), best(repeats, "-c", "import polars")

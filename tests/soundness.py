@@ -227,7 +227,7 @@ def why_unsound(release: Release) -> str:
     if {part.neighbours for part in parts} != {facts.neighbours}:
         return "neighbours"
     different = list(dict.fromkeys(parts))
-    if [certificates._certified_again(part) for part in different] != different or whole.loss > whole.epsilon:
+    if [certificates._certify_again(part) for part in different] != different or whole.loss > whole.epsilon:
         return "loss"
     # What the parts may cost together; parts that are worth more would hide behind a small sum of losses.
     if sum(part.epsilon for part in parts) != whole.epsilon:

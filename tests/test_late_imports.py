@@ -49,6 +49,9 @@ OTHERS = {
     "studies.laboratory": {"inbounds.studies"},
     # The page needs an optional extra.
     "cli.studio": {"inbounds.studio"},
+    # Releasing a plan needs no forecasts, and what the page does no releases.
+    "plan.plan": {"inbounds.forecasts.outlook"},
+    "service": {"(f'inbounds.{_PLACES[name]}')"},
     # SQLite is loaded where there is a ledger, the report where one is written.
     "ledger.store": {"inbounds.ledger.sqlite"},
     # Inference stands above records, and is loaded by who asks for an estimate.

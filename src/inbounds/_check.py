@@ -93,6 +93,8 @@ def rational(value: object, name: str) -> Fraction:
     A Fraction may hold NumPy integers, whose arithmetic wraps around at 64 bits without an error. They are converted.
     The value may be confidential, so no message shows it.
     """
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
+        return value
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Rational):
         raise TypeError(f"{name} must be a Fraction or an integer, got {type(value).__name__}")
     return Fraction(int(value.numerator), int(value.denominator))

@@ -204,12 +204,12 @@ def test_bad_input_is_named(call, words):
 def test_a_guess_decides_nothing(monkeypatch, guess):
     """Whatever doubles say, the scale is the same: two exact losses prove it, or it is searched for by them."""
     cases = [(move, span, Fraction(epsilon)) for move in (1, 7) for span in (None, 1000) for epsilon in ("1/3", "2")]
-    exact._calibrated.cache_clear()
+    exact._find_scale.cache_clear()
     expected = [calibrate_scale("truncated", *case) for case in cases]
     monkeypatch.setattr(exact, "guess_divisor", guess)
-    exact._calibrated.cache_clear()
+    exact._find_scale.cache_clear()
     assert [calibrate_scale("truncated", *case) for case in cases] == expected
-    exact._calibrated.cache_clear()
+    exact._find_scale.cache_clear()
     for (move, span, epsilon), scale in zip(cases, expected, strict=True):
         # The next divisor, at the fineness of the search, would cost more than ε.
         finer = Scale(

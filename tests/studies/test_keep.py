@@ -184,7 +184,7 @@ def test_the_command_killed_and_interrupted_and_run_again(tmp_path):
     study.write_text(
         f'name = "own"\nkind = "proportions"\nn = {list(range(50, 110, 10))}\nepsilon = [0.1, 0.2, 0.5, 1.0]\n'
         'mechanisms = ["truncated", "bit"]\nrepairs = ["rescale", "tree"]\nestimators = ["synthesis"]\n'
-        "repetitions = 12000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
+        "repetitions = 5000\n[[scenario]]\nshares = [0.2, 0.3, 0.5]\n"
     )
     # Every setting is written at once, so that how fast the machine is decides nothing.
     start = "from inbounds.studies import keep; keep._MOMENT = 0.0; from inbounds.cli.commands import run; run()"

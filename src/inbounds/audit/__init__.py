@@ -1,1 +1,1 @@
-"""Attempts to catch us, or anybody else: they need nothing but a function that can be called again and again."""
+"""Audits try to show that a mechanism loses more privacy than it claims. They only need to call it many times."""

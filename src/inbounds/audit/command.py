@@ -15,7 +15,7 @@ def audit(
     n: Annotated[int, typer.Option("--n", metavar="N", min=1, help="records behind the proportion")] = 100,
     epsilon: Annotated[str, typer.Option(metavar="EPSILON", help="the claim, as a decimal or a fraction")] = "1",
 ) -> None:
-    """Try to catch the library: a certified lower bound on ε for every mechanism, from draws alone.
+    """Test the library's own mechanisms: a certified lower bound on ε for each, from draws alone.
 
     Two mechanisms that are known to leak are audited beside those that we ship. Exit status 1: one of ours was caught.
 

@@ -1,7 +1,7 @@
 """Black-box audit: find an event that tells two neighbouring inputs apart, and certify a lower bound on ε from it.
 
 Half of the draws choose the event, the other half bound its two probabilities by Clopper and Pearson's exact intervals.
-Whatever ε a mechanism claims, one that is certified to lose more does not have it. Three kinds of events:
+If the certified bound is larger than the ε that a mechanism claims, the claim is wrong. Three kinds of events:
 
 - *granularity*: the largest power of two that divides the output, which gives floating-point noise away (Mironov 2012;
   Haney et al. 2022);
@@ -130,7 +130,7 @@ def _divides(level: int, x: Array) -> Mask:
     return np.greater_equal(granularity(x), level)
 
 
-# Every power of two divides zero: its level is above those of all doubles.
+# Every power of two divides zero, so its level is above that of every double.
 _ZERO = 2000
 
 

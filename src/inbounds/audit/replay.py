@@ -1,6 +1,7 @@
 """Grey-box audit: run twice on neighbouring inputs with the same random bytes, and compare everything but the value.
 
-A release whose byte requests, result type, shape or error message differ between neighbours tells them apart for free.
+If the requested bytes, the type or shape of the result, or an error message differ between neighbours, they can be told
+apart without looking at the value.
 """
 
 from collections.abc import Callable, Sequence

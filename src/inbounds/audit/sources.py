@@ -26,16 +26,16 @@ def build_shipped(n: int, epsilon: Fraction, entropy: Entropy = SYSTEM) -> dict[
     Parameters
     ----------
     n
-        How many records the proportion is of.
+        The number of records.
     epsilon
-        What each mechanism claims.
+        The ε that each mechanism claims.
     entropy
-        Where its randomness comes from.
+        The source of its random bytes.
 
     Returns
     -------
     dict
-        By the name of the mechanism, what draws so many values at the first count and at the second one.
+        For each mechanism, by name, two functions that draw a number of values: at the first count and at the second.
 
     Raises
     ------

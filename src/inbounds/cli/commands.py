@@ -347,7 +347,7 @@ def run() -> None:
     Most objects are modules and classes, which are never freed. So the garbage collector runs rarely, and not at exit:
     a last run would take a fifth of the time of a small release.
     """
-    gc.set_threshold(20_000)
+    gc.set_threshold(200_000)
     try:
         main()
     finally:

@@ -1,4 +1,4 @@
-"""A symmetric matrix from the noisy elements above its diagonal, and on it where that is not known."""
+"""A symmetric matrix from the noisy elements above its diagonal, and from those on it if they are not known."""
 
 import math
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ class PairMatrix(Simulated):
 
 
 def zero_variances(covariances: Array) -> list[bool] | None:
-    """Which variances of a flat covariance matrix are 0; None where none is."""
+    """Which variances of a flat covariance matrix are 0; None if none is."""
     zero = [x <= 0 for x in np.diagonal(covariances.reshape(math.isqrt(covariances.size), -1)).tolist()]
     return zero if any(zero) else None
 

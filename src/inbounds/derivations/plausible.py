@@ -1,7 +1,8 @@
 """Truths that are plausible before a release, as the coordinates they would have without noise.
 
-An error is a statement about some truth. Before a release none is known, so errors are given for plausible ones: what
-the user states, or shares all alike, no association, and for means and spreads what `inbounds.derivations.truths` says.
+An error depends on the true value, which is not known before a release. So errors are given for plausible values: those
+that the user states; otherwise equal shares, no association, and for means and spreads those of
+`inbounds.derivations.truths`.
 """
 
 import math
@@ -49,7 +50,7 @@ def covariances(seen: Situation) -> Array:
 
 
 def associations(seen: Situation) -> Array:
-    """A matrix of measures in [-1, 1] of how columns go together; of two columns one number does."""
+    """A matrix of measures of association in [-1, 1]; for two columns, one number is enough."""
     size = len(seen.labels[0])
     if seen.plausible is None:
         return np.eye(size)
@@ -73,7 +74,7 @@ def _read_table(stated: Any) -> Array:
 
 
 def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[float, float]:
-    """A plausible number or range, within bounds; the bounds themselves where none is stated.
+    """A plausible number or range within bounds; the bounds themselves if none is stated.
 
     An open side of them then ends ``far`` from the other, or from zero.
     """

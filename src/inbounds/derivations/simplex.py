@@ -17,7 +17,7 @@ from inbounds.repairs import tree as trees
 
 
 class _OnSimplex(Simulated):
-    """What is the same for all of them: vectors of one sum, whose errors are simulated and end at the bounds."""
+    """What all of them share: vectors with a given sum, whose errors are simulated and limited by the bounds."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class _OnSimplex(Simulated):
 
 @dataclass(frozen=True, slots=True)
 class Rescaled(_OnSimplex):
-    """Noisy shares over their sum; or counts over theirs, where the number of records is protected."""
+    """Noisy shares divided by their sum, or counts divided by theirs if the number of records is protected."""
 
     counts: bool = False
 
@@ -125,7 +125,7 @@ class NearestCounts(_OnSimplex):
 
 @dataclass(frozen=True, slots=True)
 class AllButOne(_OnSimplex):
-    """The share at ``place`` is what the others leave of one."""
+    """The share at ``place`` is 1 minus the others."""
 
     place: int
 
@@ -154,15 +154,15 @@ class FromTree(_OnSimplex):
         return f"{'counts' if self.whole else 'shares'} of groups and members made to agree"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
-        leaves = trees.leaves_of(self.tree, self._agreed(noisy, limits))
+        leaves = trees.leaves_of(self.tree, self._reconcile(noisy, limits))
         return simplex.round_sums(leaves, int(limits.upper[0])) if self.whole else leaves
 
-    def _agreed(self, noisy: Array, limits: Limits) -> Array:
+    def _reconcile(self, noisy: Array, limits: Limits) -> Array:
         return trees.consistent(self.tree, noisy, float(limits.upper[0]), variances=self.variances)
 
     def released(self, given: Coordinates) -> Array:
         # Coordinates that agree, as the true ones do.
-        return self._agreed(given.worth, given.limits)
+        return self._reconcile(given.worth, given.limits)
 
     def room(self, values: Array) -> Array | None:
         return None if self.whole else _OnSimplex.room(self, values)

@@ -31,7 +31,7 @@ def _cells(noisy: Array, columns: int, *, products: bool) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class MeanOfSums(Simulated):
-    """The mean of each cell: its noisy sum over its noisy count. With ``square``, squares were drawn with them."""
+    """The mean of each cell: its noisy sum divided by its noisy count. With ``square``, squares were drawn too."""
 
     square: bool = False
 
@@ -70,7 +70,7 @@ class MeanOfSums(Simulated):
 
 @dataclass(frozen=True, slots=True)
 class SumOfGroup(Simulated):
-    """The sum of each group: its noisy sum, within what the group can come to."""
+    """The sum of each group: its noisy sum, clipped to what is possible for the group."""
 
     text = "noisy sums"
     plain = False
@@ -198,6 +198,6 @@ class MatrixOfSums(Simulated):
 
 
 def _widths(given: Coordinates) -> tuple[Array, Array]:
-    """At worst values are off by the width of their bounds: a group may be empty, a variance next to nothing."""
+    """At worst, values are off by the width of their bounds: a group may be empty, and a variance almost 0."""
     width = given.limits.upper - given.limits.lower
     return width, width

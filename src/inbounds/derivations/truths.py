@@ -1,11 +1,11 @@
-"""Where means, spreads and sizes of groups plausibly lie, and the truths at the corners of that.
+"""Plausible ranges of means, spreads and group sizes, and the truths at their corners.
 
 The error of a correlation rises as values are narrower, that of a variance from moments as the mean lies nearer to a
 bound, that of a group's mean as the group is smaller. None of it is known before a release. So errors are computed at a
 typical truth and at the corners of what is plausible: of what the user states as ``{"sd": (5, 20), "mean": (40, 60),
 "size": (50, 5000)}``, and otherwise of these, with W the width of a column's bounds, n records and J groups:
 
-- standard deviations from W/50 to W/2, which is the largest there is; W/10 typically;
+- standard deviations from W/50 to W/2, which is the largest possible; W/10 typically;
 - means anywhere within the bounds that such a standard deviation allows; their middle typically;
 - correlations of 0 and, between all columns, 0.9; 0 typically;
 - of a selection a hundredth of the table's records to all of them; a quarter typically;
@@ -39,7 +39,7 @@ _SMALLEST, _FEWEST, _QUARTER, _LARGEST = 1 / 1000, 10.0, 1 / 4, 4.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """One plausible truth: means and covariances of columns, and the number of records of each group."""
+    """One plausible truth: means and covariances of the columns, and the number of records in each group."""
 
     means: Array
     matrix: Array

@@ -99,10 +99,10 @@ def _noise(
             made = np.empty((draws, len(at)))
             for law in kinds:
                 own = [i for i, part in enumerate(parts) if part is law]
-                made[:, own] = _drawn_alike(law, at[own], units[0], rng, draws)
+                made[:, own] = _draw_alike(law, at[own], units[0], rng, draws)
             return made - at
         drawn = [
-            _drawn(part, x, unit, seed, rng, draws)
+            _draw(part, x, unit, seed, rng, draws)
             for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
         ]
         return np.array(drawn).T - at
@@ -129,7 +129,7 @@ def norm_parts(part: Certificate) -> tuple[Part, ...]:
     return make_norm(part.blocks).parts if part.blocks else ()
 
 
-def _drawn_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Generator, draws: int) -> Array:
+def _draw_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Generator, draws: int) -> Array:
     """Releases of many numbers by one law, in steps of its grid where that is coarse."""
     law, shape = part.mechanism, (draws, len(at))
     start, step, spread = (float(x * unit) for x in (law.origin, law.step, part.spread))
@@ -153,7 +153,7 @@ def _independent(scale: float, shape: tuple[int, int], rng: np.random.Generator)
     return np.asarray(rng.geometric(1 - q, shape) - rng.geometric(1 - q, shape), float)
 
 
-def _drawn(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator, draws: int) -> Array:
+def _draw(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator, draws: int) -> Array:
     """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
     if part.dimension > 1:
         # A mean and its square, of which each has Laplace noise of its own.

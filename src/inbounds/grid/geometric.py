@@ -147,7 +147,7 @@ def _guide(inverse: Inverse) -> tuple[Words, npt.NDArray[np.int16]]:
 def geometric_one(scale: Scale, entropy: Entropy) -> int:
     """One draw."""
     low = scale.exponent - LOG_PIECES
-    return ((PIECES.one(entropy) << low) + _kept_one(low, scale, entropy)) // scale.divisor
+    return ((PIECES.one(entropy) << low) + _draw_kept_one(low, scale, entropy)) // scale.divisor
 
 
 def geometric_many(scale: Scale, entropy: Entropy, count: int) -> tuple[Integers, Integers]:
@@ -162,7 +162,7 @@ def geometric_many(scale: Scale, entropy: Entropy, count: int) -> tuple[Integers
     if own := _own_table(scale, count, two_sided=False):
         return own.many(start, entropy), spare
     low = scale.exponent - LOG_PIECES
-    magnitude = (PIECES.many(start, entropy) << low) + _kept(word, low, scale, entropy)
+    magnitude = (PIECES.many(start, entropy) << low) + _draw_kept(word, low, scale, entropy)
     if scale.divisor != 1:
         magnitude //= scale.divisor
     return magnitude, spare
@@ -203,7 +203,7 @@ def _own_table(scale: Scale, count: int, *, two_sided: bool) -> Inverse | None:
     return Inverse(scale.steps, two_sided) if count >= _MANY and _small(scale) else None
 
 
-def _kept_one(low: int, scale: Scale, entropy: Entropy) -> int:
+def _draw_kept_one(low: int, scale: Scale, entropy: Entropy) -> int:
     """U: ``low`` random bits, drawn anew until kept with probability e^(-U/2^a)."""
     while True:
         rest = bits(entropy, low) if low else 0
@@ -217,7 +217,7 @@ def _below_exp(word: int, size: int, rest: int, exponent: int, entropy: Entropy)
     return count_reached(word, size, [exp_minus(Fraction(rest, 1 << exponent))], entropy) == 0
 
 
-def _kept(word: Words, low: int, scale: Scale, entropy: Entropy) -> Integers:
+def _draw_kept(word: Words, low: int, scale: Scale, entropy: Entropy) -> Integers:
     """U for each word."""
     fresh = words(entropy, word.size) if low > 32 else word
     rest = fresh & np.uint64((1 << low) - 1)
@@ -226,9 +226,9 @@ def _kept(word: Words, low: int, scale: Scale, entropy: Entropy) -> Integers:
     if unsure.size:
         again = unsure[~_accept(lead[unsure], rest[unsure], scale.exponent, entropy)]
         if again.size < FEW:
-            rest[again] = [_kept_one(low, scale, entropy) for _ in again]
+            rest[again] = [_draw_kept_one(low, scale, entropy) for _ in again]
         else:
-            rest[again] = _kept(words(entropy, again.size), low, scale, entropy).view(np.uint64)
+            rest[again] = _draw_kept(words(entropy, again.size), low, scale, entropy).view(np.uint64)
     return rest.view(np.int64)
 
 

@@ -228,7 +228,7 @@ class GridMechanism:
         """P(released = index | true = at), certified."""
         if self.stairs is not None:
             return self._staircase_probability(index, at)
-        return self._certified(probability, index, at)
+        return self._certify(probability, index, at)
 
     def cumulative(self, index: int, at: int) -> Interval:
         """P(released ≤ index | true = at), certified."""
@@ -237,7 +237,7 @@ class GridMechanism:
             if first is not None and index < first:
                 return as_interval(0)
             return as_interval(1) if last is not None and index >= last else self._staircase.cumulative(index - at)
-        return self._certified(cumulative, index, at)
+        return self._certify(cumulative, index, at)
 
     @property
     def _clamped_to(self) -> tuple[int | None, int | None]:
@@ -300,7 +300,7 @@ class GridMechanism:
             return self._staircase.moments(*(None if end is None else end - at for end in self._clamped_to))
         return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 
-    def _certified(self, formula: Any, index: int, at: int) -> Interval:
+    def _certify(self, formula: Any, index: int, at: int) -> Interval:
         return as_interval(formula(Certified(self.scale.steps), self.bounding, self.first, self.last, index, at))
 
     def draw(self, at: int, entropy: Entropy) -> int:

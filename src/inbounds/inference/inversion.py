@@ -19,6 +19,7 @@ Can. J. Stat. 28 (2000).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 from inbounds.inference.roots import bracket_root
@@ -144,24 +145,28 @@ def _between(family: Family, x: float, theta: float) -> float:
 
 
 def _lower_limit(family: Family, y: float, alpha: float) -> float:
+    @cache
     def upper_tail(theta: float) -> float:
         return 1 - family.below(y, theta)
 
-    start = _tail_root(family, y, alpha / 2)
+    start = _crossing(lambda theta: upper_tail(theta) - alpha / 2, family.lowest, family.highest)
     if start >= family.highest or (tail := upper_tail(start)) >= alpha:
         return start
-    stop = _crossing(lambda theta: upper_tail(theta) - alpha, start, family.highest)
     if not family.step:
         # Any opposite tail can be attained, except those smaller than an atom at the lower bound.
         if not math.isfinite(family.first):
             return start
-        return _crossing(lambda theta: upper_tail(theta) - family.atoms(theta)[0], start, stop)
+        return _crossing(lambda theta: upper_tail(theta) - min(family.atoms(theta)[0], alpha), start, family.highest)
     smaller = _last_not_above(family, start, tail)
     if smaller is not None and family.at_most(smaller, start) + tail > alpha:
         return start
-    # The next value joins the opposite tail once that tail is at most the tail of y. Then both exceed alpha/2.
+    # The next value joins the opposite tail once that tail is at most the tail of y, or the tail of y is alpha itself.
     following = family.first if smaller is None else smaller + 1
-    joined = _crossing(lambda theta: upper_tail(theta) - family.at_most(following, theta), start, stop)
+
+    def joining(theta: float) -> float:
+        return upper_tail(theta) - min(family.at_most(following, theta), alpha)
+
+    joined = _crossing(joining, start, family.highest)
     if smaller is None:
         return joined
     last = smaller

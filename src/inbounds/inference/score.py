@@ -25,6 +25,7 @@ import scipy
 from inbounds._check import Array
 from inbounds.expected import norm_parts
 from inbounds.inference.laws import Laplace
+from inbounds.inference.roots import bracket_root
 from inbounds.inference.simulated import enough_draws
 from inbounds.laws.vectors import vector_noise
 from inbounds.privacy.certificate import Certificate
@@ -32,7 +33,9 @@ from inbounds.privacy.certificate import Certificate
 METHOD = "score interval from the noisy sum and sum of squares"
 ASSUMPTION = "coverage was shown for many laws on the bounds, and is not proved for all"
 # Draws of noise that has no closed form, and means that are tried before the limits are bracketed.
-_DRAWS, _GRID, _HALVINGS = 16_384, 24, 30
+_DRAWS, _GRID = 16_384, 24
+# The width of a bracket, as a part of the distance between two of these means.
+_WIDTH = 2**-22
 _OF_SQUARES = 1 / 3
 
 
@@ -67,22 +70,36 @@ def limits(given: Noisy, alpha: float) -> tuple[float, float]:
         enough_draws(alpha, _DRAWS)
     centre = float(np.clip(total / count, -1.0, 1.0)) if count > 0 else 0.0
 
-    def kept(mean: float) -> bool:
-        return p_value(given, mean, alpha) >= alpha
+    # No draw of the noise is farther out than this.
+    widest = (0.0, 0.0) if isinstance(given.noise, Laplace) else tuple(np.abs(given.noise).max(axis=0).tolist())
 
-    if not kept(centre):
+    def excess(mean: float) -> float:
+        score, deviation = _score(given, mean, alpha)
+        if not isinstance(given.noise, Laplace) and deviation > 0:
+            # Far out, the largest tail that a draw can have decides, and the others need not be looked at.
+            most = 2 * float(scipy.special.ndtr((widest[1] + abs(mean) * widest[0] - score) / deviation))
+            if most < alpha / 2:
+                return most - alpha
+        return 2 * upper_tail(given, mean, score, deviation) - alpha
+
+    if excess(centre) < 0:
         # Without records, or with a sum that is more than they can have, nothing but the nearest mean is left.
         return (centre, centre) if count > 0 else (-1.0, 1.0)
-    return _outermost(kept, -1.0, centre), _outermost(kept, 1.0, centre)
+    return _outermost(excess, -1.0, centre), _outermost(excess, 1.0, centre)
 
 
 def p_value(given: Noisy, mean: float, alpha: float = 0.05) -> float:
     """Twice the probability of a score as far from 0 as the one of this mean, or farther to that side."""
+    return 2 * upper_tail(given, mean, *_score(given, mean, alpha))
+
+
+def _score(given: Noisy, mean: float, alpha: float) -> tuple[float, float]:
+    """How far the score of a mean is from 0, and the standard deviation of its sampling error."""
     score = given.total - mean * given.count
     spread = given.squares - 2 * mean * given.total + mean**2 * given.count
     reach = 1 + mean if score > 0 else 1 - mean
     spread = max(spread, 0.0) + _OF_SQUARES * given.off + rare(alpha) * reach**2
-    return 2 * upper_tail(given, mean, abs(score), math.sqrt(spread))
+    return abs(score), math.sqrt(spread)
 
 
 def upper_tail(given: Noisy, mean: float, score: float, deviation: float) -> float:
@@ -111,17 +128,15 @@ def normal_laplace_tail(x: float, deviation: float, scale: float) -> float:
     return float(scipy.special.ndtr(-place)) + (above - below) / 2
 
 
-def _outermost(kept: Callable[[float], bool], end: float, centre: float) -> float:
-    """The kept mean that is nearest to an end of the bounds, rounded outwards."""
+def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:
+    """The mean nearest to an end of the bounds that has an excess of 0 or more, rounded outwards."""
     points = [float(x) for x in np.linspace(end, centre, _GRID)]
-    first = next(i for i, mean in enumerate(points) if mean == centre or kept(mean))
+    first = next(i for i, mean in enumerate(points) if mean == centre or excess(mean) >= 0)
     if first == 0:
         return end
-    outside, inside = points[first - 1], points[first]
-    for _ in range(_HALVINGS):
-        middle = (outside + inside) / 2
-        outside, inside = (outside, middle) if kept(middle) else (middle, inside)
-    return outside
+    low, high = sorted(points[first - 1 : first + 1])
+    below, above = bracket_root(excess, low, high, _WIDTH * (high - low))
+    return below if end < centre else above
 
 
 @lru_cache(maxsize=8)

@@ -10,7 +10,7 @@ samples, Awan and Wang 2024). Draws have a fixed seed, so that everybody gets th
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -19,12 +19,16 @@ import scipy
 from inbounds._check import Array
 from inbounds.expected import truncated_laplace
 from inbounds.inference.laws import InNorm, Law, Noise, SupNorm
+from inbounds.inference.roots import bracket_root
 from inbounds.laws import Staircase
 from inbounds.laws.vectors import vector_noise
 from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
-_HALVINGS = 18
+# The width of a bracket around a limit, as a part of all that are possible.
+_WIDTH = 2**-18
+# Instead of 0, which is kept: figures that were clamped are equal for many parameters.
+_HAIR = 1e-300
 
 
 def enough_draws(alpha: float, draws: int = DRAWS) -> None:
@@ -40,23 +44,31 @@ def limits(
 ) -> tuple[float, float]:
     """The θ for which P(simulated ≥ observed) and P(simulated ≤ observed) exceed alpha/2. Figures increase with θ."""
 
-    def upper_tail(theta: float) -> bool:
-        return bool(np.mean(simulate(theta) >= observed) > alpha / 2)
+    def upper(theta: float) -> float:
+        return _excess(simulate(theta), observed, alpha / 2)
 
-    def lower_tail(theta: float) -> bool:
-        return bool(np.mean(simulate(theta) <= observed) > alpha / 2)
+    def lower(theta: float) -> float:
+        return _excess(-simulate(theta), -observed, alpha / 2)
 
-    lower = lowest if upper_tail(lowest) else _boundary(upper_tail, lowest, highest)
-    upper = highest if lower_tail(highest) else _boundary(lower_tail, highest, lowest)
-    return min(lower, upper), max(lower, upper)
+    ends = _boundary(upper, lowest, highest), _boundary(lower, highest, lowest)
+    return min(ends), max(ends)
 
 
-def _boundary(kept: Callable[[float], bool], outside: float, inside: float) -> float:
-    """The limit between parameters that are kept and those that are not, rounded outwards."""
-    for _ in range(_HALVINGS):
-        middle = (outside + inside) / 2
-        outside, inside = (outside, middle) if kept(middle) else (middle, inside)
-    return outside
+def _excess(figures: Array, observed: float, tail: float) -> float:
+    """How far figures reach beyond the observed one: above 0 if a larger share than ``tail`` is at least as large."""
+    place = len(figures) - 1 - math.floor(tail * len(figures))
+    return float(np.partition(figures, place)[place]) - observed or _HAIR
+
+
+def _boundary(excess: Callable[[float], float], outside: float, inside: float) -> float:
+    """The limit between parameters that are kept, with an excess above 0, and those that are not, rounded outwards."""
+    if (at_outside := excess(outside)) > 0:
+        return outside
+    if (at_inside := excess(inside)) <= 0:
+        return inside
+    (low, at_low), (high, at_high) = sorted([(outside, at_outside), (inside, at_inside)])
+    below, above = bracket_root(excess, low, high, _WIDTH * (high - low), ends=(at_low, at_high))
+    return below if outside < inside else above
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +85,8 @@ class Scatter:
 
     @classmethod
     def draw(cls, freedom: Sequence[int] | int, rng: np.random.Generator, *, sampled: bool) -> "Scatter":
-        """One column of draws for each number of degrees of freedom. Without sampling, the expected scatter."""
-        shape = (DRAWS, *np.shape(freedom))
+        """One column of draws for each number of degrees of freedom. Without sampling, the expected scatter, once."""
+        shape = (DRAWS if sampled else 1, *np.shape(freedom))
         degrees = np.maximum(np.asarray(freedom, float), 1.0)
         if not sampled:
             return cls(np.ones(shape), np.zeros(shape), np.ones(shape))
@@ -165,16 +177,18 @@ def pair_limits(
             low, high = (end * area for end in limits(at, observed, -1.0, 1.0, alpha))
             continue
 
-        def below(rho: float, at: Callable[[float], Array] = at) -> bool:
-            return bool(np.mean(at(rho) >= observed) > alpha / 2)
+        @cache
+        def below(rho: float, at: Callable[[float], Array] = at) -> float:
+            return _excess(at(rho), observed, alpha / 2)
 
-        def above(rho: float, at: Callable[[float], Array] = at) -> bool:
-            return bool(np.mean(at(rho) <= observed) > alpha / 2)
+        @cache
+        def above(rho: float, at: Callable[[float], Array] = at) -> float:
+            return _excess(-at(rho), -observed, alpha / 2)
 
-        if -area < low and below(min(low / area, 1.0)):
-            low = area * (-1.0 if below(-1.0) else _boundary(below, -1.0, min(low / area, 1.0)))
-        if area > high and above(max(high / area, -1.0)):
-            high = area * (1.0 if above(1.0) else _boundary(above, 1.0, max(high / area, -1.0)))
+        if -area < low and below(min(low / area, 1.0)) > 0:
+            low = area * _boundary(below, -1.0, min(low / area, 1.0))
+        if area > high and above(max(high / area, -1.0)) > 0:
+            high = area * _boundary(above, 1.0, max(high / area, -1.0))
     return low, high
 
 
@@ -253,17 +267,15 @@ def mean_limits(
     # Noise may have made the count, and so the sampling error, too small. Add one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))
 
-    def kept(mean: float) -> bool:
+    def excess(mean: float) -> float:
         error = z[:, 1] - mean * z[:, 0] + math.sqrt(size * max(1 - mean**2, 0.0)) * sampling
-        return bool(np.mean(np.abs(error) >= abs(total - mean * count)) > alpha)
+        return _excess(np.abs(error), abs(total - mean * count), alpha)
 
     centre = float(np.clip(total / count, -1, 1)) if count > 0 else 0.0
-    if not kept(centre):
+    if excess(centre) <= 0:
         # At a low level even the best mean may be excluded. Without a count nothing is known.
         return (centre, centre) if count > 0 else (-1.0, 1.0)
-    lower = -1.0 if kept(-1.0) else _boundary(kept, -1.0, centre)
-    upper = 1.0 if kept(1.0) else _boundary(kept, 1.0, centre)
-    return lower, upper
+    return _boundary(excess, -1.0, centre), _boundary(excess, 1.0, centre)
 
 
 def share_limits(

@@ -223,7 +223,8 @@ class _SumsModel:
         sizes = np.maximum(np.rint(chosen[:, 0]), 2.0)
         means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
         scatter = simulated.Scatter.draw([int(n) - 1 for n in sizes], rng, sampled=self.population)
-        shift = rng.standard_normal((simulated.DRAWS, groups, len(columns))) * self.population
+        shift = rng.standard_normal((simulated.DRAWS, groups, len(columns)))
+        shift = shift if self.population else np.zeros((1, groups, len(columns)))
         noise = self._noise(places, rng, groups) * self.worth[places]
         made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
         return made, chosen

@@ -16,20 +16,21 @@ from inbounds._check import Array
 Rows: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
 Part: TypeAlias = tuple[int, Rows]
 # Points of a ball that are kept for all simulations, points of the cube that are tried for them, and those at a time.
-_KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 50_000
-# Rows that most points fail first.
-_FIRST = 48
+_KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 5_000
+# Rows that are tried first: the longest ones, which most points fail.
+_FIRST = (16, 64)
 
 
 @lru_cache(maxsize=32)
 def ball_points(rows: Rows) -> Array:
     """Uniform points of the ball of these rows, the same ones each time: thousands, or hundreds of a narrow ball."""
     weights = np.array([np.array(row) / limit for row, limit in rows])
+    weights = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")]
     rng = np.random.default_rng(0)
     kept: list[Array] = []
     for _ in range(_TRIED // _BLOCK):
         points = rng.uniform(-1, 1, (_BLOCK, weights.shape[1]))
-        for part in (weights[:_FIRST], weights[_FIRST:]):
+        for part in np.split(weights, _FIRST):
             points = points[(np.abs(points @ part.T) <= 1).all(axis=1)]
         kept.append(points)
         if sum(map(len, kept)) >= _KEPT:

@@ -10,12 +10,11 @@ from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
 from inbounds._text import visible
-from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
@@ -33,6 +32,9 @@ from inbounds.record.selection import draft_statistic
 from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.road.run import Place
 from inbounds.tables.zones import check_zone
+
+if TYPE_CHECKING:
+    from inbounds.forecasts.outlook import Outlook
 
 
 class Plan(Part):
@@ -293,8 +295,10 @@ class Plan(Part):
         drafts: dict[str, Draft] = self._drafts["of"][1]
         return drafts
 
-    def preview(self) -> Outlook:
+    def preview(self) -> "Outlook":
         """Show the cost and the expected error of each release. Reads no data and spends nothing."""
+        from inbounds.forecasts.outlook import outlook
+
         return outlook(self)
 
     @property

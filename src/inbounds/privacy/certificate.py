@@ -267,7 +267,7 @@ def verify(record: dict[str, Any] | str) -> Certificate | Composition:
         body = {name: value for name, value in record.items() if name != "digest"}
         if record.get("digest") != _digest(body):
             raise CertificateError("the certificate's digest does not fit its text: it was edited")
-        made = _verified_composition(body) if body["format"] == COMPOSITION else _certified_again(_parse(body))
+        made = _verify_composition(body) if body["format"] == COMPOSITION else _certify_again(_parse(body))
     except CertificateError:
         raise
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -278,7 +278,7 @@ def verify(record: dict[str, Any] | str) -> Certificate | Composition:
     return made
 
 
-def _certified_again(claimed: Certificate) -> Certificate:
+def _certify_again(claimed: Certificate) -> Certificate:
     return certify(
         claimed.grid,
         statistic=claimed.statistic,
@@ -293,10 +293,10 @@ def _certified_again(claimed: Certificate) -> Certificate:
     )
 
 
-def _verified_composition(body: dict[str, Any]) -> Composition:
+def _verify_composition(body: dict[str, Any]) -> Composition:
     if set(body) != {"format", "epsilon", "parts"} or not isinstance(body["parts"], list):
         raise CertificateError("the certificate has missing or unknown fields")
-    # Losses are added up, and may be as long as the epsilons next to which they end.
+    # Losses are added up, and may have as many digits as the epsilons that they are compared with.
     epsilons = {str(part["epsilon"]) for part in body["parts"]}
     if sum(map(len, epsilons)) > _MOST_DIGITS:
         raise CertificateError(f"the epsilons of the parts have more than {_MOST_DIGITS} digits in all")
@@ -308,14 +308,14 @@ def _verified_composition(body: dict[str, Any]) -> Composition:
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose names are different: a reader that takes the first of two sees what we saw."""
+    """A JSON object without repeated names, because readers differ in which of two they take."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise CertificateError("the certificate names a field twice")
     return dict(pairs)
 
 
 def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str, rounding: Fraction) -> int:
-    """Sensitivity in steps, rounded up; at most the span where the true value lies within the bounds.
+    """The sensitivity in steps, rounded up; at most the span if the true value lies within the bounds.
 
     ``rounding`` is what putting a vector on the grid can add in its norm; one number, or a cube, takes none.
     """
@@ -340,7 +340,7 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Fraction) else value
 
 
-# Digits and no exponent: a few characters must not stand for a number that fills the memory.
+# Digits without an exponent, so that a few characters cannot stand for a number that fills the memory.
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 # Of the different epsilons of a composition; parts that share one equally have one between them.
 _MOST_DIGITS = 20_000

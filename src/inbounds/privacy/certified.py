@@ -14,7 +14,7 @@ from inbounds.privacy.stairs import take_stairs
 from inbounds.privacy.terms import Terms
 
 Bound: TypeAlias = tuple[Fraction | None, Fraction | None]
-# Where a true value may lie, seen from the bounds of its release.
+# Where a true value may lie relative to the bounds of its release.
 Location: TypeAlias = Literal["inside", "anywhere"]
 
 
@@ -50,7 +50,7 @@ def cut_law(law: Certificate, bounds: Bound) -> Certificate:
     return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
 
 
-# All arguments of laws are public, so results may be kept.
+# All arguments are public, so results may be cached.
 @lru_cache(maxsize=1024)
 def _single_law(
     name: str,
@@ -75,7 +75,7 @@ def _single_law(
 def _law(
     bounding: str, bounds: Bound, sensitivity: Fraction, epsilon: Fraction, *, stairs: bool = False, **rules: Any
 ) -> GridMechanism:
-    """The mechanism with the least noise; a plain word where its scale would not fit 60 bits."""
+    """The mechanism with the least noise, or a clear error if its scale would not fit 60 bits."""
     try:
         grid = choose_grid(*bounds, sensitivity, epsilon, **rules)
         made = grid_mechanism(bounding, grid, epsilon)
@@ -164,7 +164,7 @@ def norm_law(
     spent = terms.epsilon if epsilon is None else epsilon
     share = spent / draws
     grid = choose_grid(None, None, sensitivity, share, location="anywhere")
-    # What rounding to the grid adds is paid for by a little more noise: steps must be small, also for a small ε.
+    # Rounding to the grid costs a little more noise, so steps must be small, also for a small ε.
     step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
     moved = sensitivity + norm_rounding(blocks) * step
     return certify(

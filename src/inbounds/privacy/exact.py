@@ -20,9 +20,9 @@ from inbounds.laws.bounding import BOUNDINGS
 from inbounds.privacy.guarantee import LOCATIONS
 from inbounds.privacy.guess import guess_divisor, last_that_holds
 
-# A scale of this many steps makes the grid's own rounding invisible.
+# With a scale of this many steps, rounding to the grid does not matter.
 _FINE = 1 << 20
-# Where rounding up a sensitivity cannot be avoided, steps are chosen for it to cost this share of ε.
+# If a sensitivity must be rounded up, steps are chosen so that this costs at most this share of ε.
 _ROUNDING = Fraction(1, 1 << 20)
 
 
@@ -42,7 +42,7 @@ def exact_loss(bounding: str, scale: Scale, move: int, span: int | None, *, widt
     return _truncated_loss(unit, move if span is None else min(move, span), span)
 
 
-# All arguments of losses are public, so results may be kept.
+# All arguments are public, so results may be cached.
 @lru_cache(maxsize=4096)
 def _truncated_loss(unit: Fraction, move: int, span: int | None) -> Interval:
     rest = as_interval(1) if span is None else one_minus_exp((span - move) * unit)
@@ -63,12 +63,12 @@ def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fractio
         raise ValueError(f"epsilon must be > 0, got {epsilon}")
     move = _check.integer(move, "sensitivity in steps", least=1)
     span = None if span is None else _check.integer(span, "span", least=1)
-    return _calibrated(bounding, move, span, epsilon)
+    return _find_scale(bounding, move, span, epsilon)
 
 
 @lru_cache(maxsize=1024)
-def _calibrated(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """All arguments are public, so results may be kept."""
+def _find_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
+    """The least scale for public arguments. Results are cached."""
     if bounding == "truncated" and span is not None:
         move = min(move, span)
     least = Scale.at_least(move / epsilon)
@@ -159,7 +159,7 @@ def choose_grid(
 def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction) -> Fraction:
     wanted = -(-_FINE * epsilon // 1)  # sensitivity in steps for a scale of 2^20 steps
     if width is None:
-        # What 2^31 records add up to must stay within reach of an index.
+        # A sum over 2^31 records must fit an index.
         return sensitivity / min(wanted, 1 << 28)
     ratio = width / sensitivity  # = p/q: p j steps for the width are q j steps for the sensitivity
     times = -(-wanted // ratio.denominator)

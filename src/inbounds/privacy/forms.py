@@ -25,7 +25,7 @@ from typing import Literal, TypeAlias
 
 # How records can move moments; see above.
 Moves: TypeAlias = Literal["moments", "mean moments", "counted moments", "selected moments", "selected sums"]
-# Columns up to which forms are used: beyond, hardly a proposal would be kept.
+# Forms are used up to this many columns. Beyond that, almost every proposal would be rejected.
 MOST_COLUMNS = 6
 _MOST: dict[Moves, int] = {
     "moments": MOST_COLUMNS,
@@ -50,7 +50,7 @@ class Form:
 
     @property
     def columns(self) -> int:
-        """Columns that it is of."""
+        """The columns that it uses."""
         return len(self.linear)
 
     @property
@@ -135,7 +135,7 @@ def _slope(form: Form, column: int) -> list[Fraction]:
 
 
 def _solve(system: list[list[Fraction]]) -> list[Fraction] | None:
-    """The solution of a square system with its right side in the last column; None where it is not unique."""
+    """The solution of a square system with its right side in the last column; None if it is not unique."""
     rows, size = [list(row) for row in system], len(system)
     for i in range(size):
         pivot = next((r for r in range(i, size) if rows[r][i]), None)
@@ -206,7 +206,7 @@ def _whole_row(count: Fraction | None, image: tuple[int, ...], limit: Fraction) 
 
 
 def list_forms(columns: int, moves: Moves) -> list[Form]:
-    """The kinds of forms that are used for so many columns: all of them, or each moment by itself."""
+    """The kinds of forms that are used for this number of columns: all of them, or each moment by itself."""
     if moves == "mean moments":
         return [_OF_MEAN]
     every = columns <= _MOST[moves]
@@ -215,7 +215,7 @@ def list_forms(columns: int, moves: Moves) -> list[Form]:
 
 
 def _images(form: Form, columns: int, *, products: bool = True) -> list[tuple[int, ...]]:
-    """The form with other columns and signs of them, as weights of all coordinates; one of each pair of opposites."""
+    """The form for other columns and signs, as weights of all coordinates. Of two opposite ones only one is listed."""
     place = {pair: columns + i for i, pair in enumerate(combinations_with_replacement(range(columns), 2))}
     found: dict[tuple[int, ...], None] = {}
     for order in permutations(range(columns), form.columns):

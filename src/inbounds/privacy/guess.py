@@ -21,7 +21,7 @@ def _loss(unit: float, move: int, span: int | None) -> float:
 
 
 def last_that_holds(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The last number from ``low`` on, below ``high``, up to which something holds: by halves."""
+    """The last number from ``low`` on, below ``high``, up to which something holds, by bisection."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if holds(middle) else (low, middle)

@@ -32,7 +32,7 @@ class Block:
 
     @classmethod
     def parse(cls, text: object) -> "Block":
-        """What `str` wrote; `ValueError` for anything else."""
+        """Read what `str` wrote. Raises a `ValueError` for anything else."""
         found = _TEXT.fullmatch(text) if isinstance(text, str) else None
         if found is None:
             raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'selected moments 2'")
@@ -46,7 +46,7 @@ class Block:
 
     @property
     def counted(self) -> bool:
-        """Whether a count is among its coordinates."""
+        """Whether one of its coordinates is a count."""
         return self.kind not in ("box", "moments", "mean moments")
 
     @property
@@ -99,7 +99,7 @@ def _block_rounding(text: str) -> Fraction:
 
 @lru_cache(maxsize=64)
 def list_ranges(blocks: tuple[str, ...]) -> tuple[str, ...]:
-    """Each kind of form that bounds its moments, with its extremes on the cube, which anybody can check."""
+    """Each kind of form that bounds its moments, with its extremes on the cube. Anybody can check them."""
     moments = [block for block in map(Block.parse, blocks) if block.kind != "box"]
     forms = {form: find_range(form) for block in moments for form in list_forms(block.size, block.moves)}
     return tuple(f"{form} from {low} to {high}" for form, (low, high) in forms.items())

@@ -17,7 +17,7 @@ Fold: TypeAlias = Literal["count", "sum", "mean", "min", "max", "any", "all", "f
 KEEPS = ("random", "first", "last")
 MISSING_PERSONS = ("skip", "own")
 FOLDS = ("count", "sum", "mean", "min", "max", "any", "all", "first", "last")
-# More rows of one person than this are no limit to anybody.
+# A larger limit for the rows of one person would limit nobody.
 MOST_RECORDS = 1 << 31
 
 
@@ -89,7 +89,7 @@ class Persons:
 
     @property
     def made(self) -> frozenset[str]:
-        """The columns that folding makes of nothing but the number of rows."""
+        """The columns that folding makes from the number of rows alone."""
         return frozenset(name for name, how in (self.fold or {}).items() if how == "count")
 
     @property

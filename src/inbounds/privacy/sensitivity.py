@@ -276,7 +276,7 @@ class Transformation:
 
     def bounds(self, bounds: Sequence[float]) -> Bounds:
         """The bounds of t."""
-        lower, upper = self._checked(bounds)
+        lower, upper = self._check_bounds(bounds)
         first, last = self.forward(lower), self.forward(upper)
         return (first, last) if first < last else (last, first)
 
@@ -286,12 +286,12 @@ class Transformation:
         >>> SQUARE_ROOT.sensitivity(variance((0, 1), n=25), variance_bounds((0, 1), n=25))
         0.2
         """
-        lower, upper = self._checked(bounds)
+        lower, upper = self._check_bounds(bounds)
         move = min(_check.positive(sensitivity, "sensitivity"), upper - lower)
         f = self.forward
         return max(abs(f(lower + move) - f(lower)), abs(f(upper) - f(upper - move)))
 
-    def _checked(self, bounds: Sequence[float]) -> Bounds:
+    def _check_bounds(self, bounds: Sequence[float]) -> Bounds:
         """The bounds, after checking that f is monotone, has its shape, and is undone by its inverse on them."""
         lower, upper = _check.bounds(bounds, bounded=True)
         points = [lower + (upper - lower) * k / 16 for k in range(16)] + [upper]

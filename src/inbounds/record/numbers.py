@@ -35,8 +35,18 @@ def for_each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
 
 def find_ends(bounds: Sequence[Bound]) -> tuple[Array, Array]:
     """Lower and upper bounds in double precision, infinite on an open side."""
-    lower = np.array(for_each(lambda bound: -np.inf if bound[0] is None else float(bound[0]), bounds))
-    return lower, np.array(for_each(lambda bound: np.inf if bound[1] is None else float(bound[1]), bounds))
+
+    def both(bound: Bound) -> tuple[float, float]:
+        lower, upper = bound
+        return -np.inf if lower is None else float(lower), np.inf if upper is None else float(upper)
+
+    ends = np.array(for_each(both, bounds)).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
+
+
+def multiply(x: Fraction | int, unit: Fraction | int) -> float:
+    """The product of two numbers, rounded once: a quotient of integers is rounded correctly."""
+    return (x.numerator * unit.numerator) / (x.denominator * unit.denominator)
 
 
 def derive_values(release: "Release") -> Sequence[float | None]:

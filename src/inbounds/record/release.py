@@ -26,7 +26,7 @@ from inbounds.record.asked import find_interval
 from inbounds.record.column import ColumnRule as ColumnRule
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
-from inbounds.record.numbers import derive_values, find_ends
+from inbounds.record.numbers import derive_values, find_ends, multiply
 from inbounds.record.numbers import for_each as for_each
 from inbounds.record.selection import is_selection, list_rules, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
@@ -200,7 +200,7 @@ class Release:
 
     def worth(self) -> Array:
         """The noisy coordinates times their units, in double precision."""
-        return np.array(for_each(lambda x, unit: float(x * unit), self.noisy, self.units))
+        return np.array(for_each(multiply, self.noisy, self.units))
 
     def undetermined(self) -> list[bool] | None:
         """Which columns of a matrix have no correlations; None if all have."""

@@ -1,9 +1,9 @@
 """Numbers that obey linear constraints: Σ a_k s_k = c, or within [c0, c1], on top of bounds of each.
 
-The paper's Remark 1 has s1 + s2 = c; here it is any number of constraints on any number of statistics. Constraints are
-public, so all of it is post-processing: bounds are tightened to what the constraints imply, before anything is released
-(a tighter bound is a better release), and released numbers are moved to the nearest ones that obey, nearest in units of
-their own standard errors.
+The paper's Remark 1 has s1 + s2 = c. Here there may be any number of constraints on any number of statistics.
+Constraints are public, so all of this is post-processing. Before a release, bounds are tightened to what the
+constraints imply, which makes the release more accurate. After it, the numbers are moved to the nearest ones that
+satisfy the constraints, where distances are measured in standard errors.
 
 Linear programs are solved by SciPy's HiGHS; projections by Clarabel (the extra ``inbounds[constraints]``).
 """
@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """lower ≤ Σ weights[name] · value[name] ≤ upper; an equality where both are the same."""
+    """lower ≤ Σ weights[name] · value[name] ≤ upper; an equality if both are the same."""
 
     weights: tuple[tuple[str, float], ...]
     lower: float
@@ -88,7 +88,7 @@ class System:
         return matrix, np.array([c.lower for c in constraints]), np.array([c.upper for c in constraints])
 
     def _optimum(self, objective: Array, constraints: Sequence[Constraint]) -> float | None:
-        """The least value of a linear function, -inf without any, None where nothing obeys."""
+        """The minimum of a linear function: -inf if it has none, None if nothing satisfies the constraints."""
         from scipy import optimize
 
         matrix, lower, upper = self._rows(constraints)
@@ -103,7 +103,7 @@ class System:
         return self._optimum(np.zeros(len(self.names)), constraints) is not None
 
     def _clash(self) -> list[Constraint]:
-        """Constraints of which none can be left out without the rest being possible."""
+        """Constraints that contradict each other, of which none can be left out: the others can be satisfied."""
         needed = list(self.constraints)
         for constraint in self.constraints:
             fewer = [one for one in needed if one is not constraint]
@@ -124,7 +124,9 @@ class System:
         return result
 
     def nearest(self, values: Mapping[str, float], errors: Mapping[str, float] | None = None) -> dict[str, float]:
-        """claim:linear-nearest. The nearest numbers that obey, in units of ``errors`` (standard errors; equal without).
+        """claim:linear-nearest. The nearest numbers that satisfy the constraints.
+
+        Distances are in units of ``errors``, the standard errors. Without them all are equal.
 
         Equalities and bounds hold to a part in 10^9. A number whose error is 0 stays as it is, if that is possible.
         """
@@ -161,7 +163,7 @@ class System:
         above, below = np.isfinite(top) & ~equal, np.isfinite(bottom) & ~equal
         rows = np.vstack([moves[equal], moves[above], -moves[below]])
         limits = np.concatenate([(top - offset)[equal], (top - offset)[above], (offset - bottom)[below]])
-        # Rows of one size: else a constraint among small numbers is lost beside large ones.
+        # Rows are scaled to one size. Otherwise a constraint on small numbers is lost next to large ones.
         size = np.linalg.norm(rows, axis=1)
         size[size == 0] = 1.0
         rows, limits = rows / size[:, None], limits / size
@@ -174,11 +176,11 @@ class System:
             quadratic, np.zeros(len(given)), sparse.csc_matrix(rows), limits, cones, settings
         )
         found = given + scale * np.array(solver.solve().x)
-        # A solver stops a hair outside the bounds.
+        # A solver may stop slightly outside the bounds.
         return np.asarray(np.clip(found, lows, highs))
 
     def obeys(self, values: Mapping[str, float]) -> bool:
-        """Whether numbers obey, up to rounding."""
+        """Whether numbers satisfy the constraints, up to rounding."""
         given = np.array([values[name] for name in self.names])
         matrix, lower, upper = self._rows(self.constraints)
         found = matrix @ given

@@ -9,9 +9,9 @@ All of it is post-processing of released numbers. Arrays hold one matrix, or man
 ``newton``
     the same by a Newton method for its dual (Qi & Sun 2006): a few steps instead of hundreds.
 
-Which is nearer to the truth was measured (`bench/repairs.py`, and the tests): clipping by a few percent for small
-matrices and for noise that drowns everything; the nearest one from about twenty columns on, by up to a half at a
-hundred. `default` goes by that.
+Which of them is closer to the truth was measured (`bench/repairs.py`, and the tests). Clipping is better by a few
+percent for small matrices and for very large noise. The nearest matrix is better from about twenty columns on, and its
+error is up to a half smaller at a hundred. `default` follows these measurements.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ _MOST_PROJECTIONS, _MOST_TRIALS, _MOST_GRADIENTS, _MOST_WORK = 180, 30, 20, 10**
 
 
 def default(columns: int) -> str:
-    """The repair that was nearer to the truth for so many columns."""
+    """The repair that was closer to the truth for this number of columns."""
     return "clip" if columns < 20 else "newton"
 
 
@@ -53,7 +53,8 @@ def repair_matrix(matrix: Array, how: str) -> Array:
     variances = np.diagonal(bounded, axis1=-2, axis2=-1)
     scale = np.sqrt(variances)
     mended = _mend(_over(bounded, scale), how)
-    # One factor for both sides: the result is symmetric to the last bit. A squared root may be above its bound by one.
+    # The same factor on both sides makes the result symmetric to the last bit. A squared root may exceed its bound by
+    # one bit.
     result = mended * (scale[..., :, None] * scale[..., None, :])
     size = result.shape[-1]
     result[..., np.arange(size), np.arange(size)] = variances
@@ -149,7 +150,7 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
         if slope >= 0:
             direction, slope = -gradient, -float(gradient @ gradient)
         if -slope <= 1e-14 * max(abs(theta), 1.0):
-            # What is still to be gained is less than rounding does to θ.
+            # The remaining gain is smaller than the rounding error of θ.
             break
         for _ in range(trials):
             trial = _dual(start, y + length * direction)
@@ -158,7 +159,7 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
                 break
             length /= 2
         else:
-            # No step along the way makes it better, or none was left: as near as rounding or work allows.
+            # No step improves it any more, or the allowed number of steps is used up.
             break
         y = y + length * direction
         values, vectors, theta = trial

@@ -1,11 +1,16 @@
 """Means, covariances and matrices from flat coordinates. Arrays are handled along their last axis."""
 
 import math
+from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from inbounds._check import Array
 from inbounds.repairs import matrix
+
+Places: TypeAlias = npt.NDArray[np.intp]
 
 
 def dimension(columns: int, *, products: bool) -> int:
@@ -49,11 +54,21 @@ def scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:
     size = len(half_widths)
     counts = np.maximum(cells[..., :1], 2.0)
     means = np.clip(cells[..., 1 : 1 + size] / counts, -1.0, 1.0)
-    rows, columns = np.triu_indices(size)
+    rows, columns, squares = _triangle(size)
     seconds = cells[..., 1 + size :] / counts
-    seconds = np.clip(np.where(rows == columns, (seconds + 1) / 2, seconds), -1.0, 1.0)
-    centred = seconds - means[..., rows] * means[..., columns]
-    return counts, counts * centred * half_widths[rows] * half_widths[columns]
+    seconds[..., squares] = (seconds[..., squares] + 1) / 2
+    centred = np.clip(seconds, -1.0, 1.0, out=seconds)
+    centred -= means[..., rows] * means[..., columns]
+    for factor in (counts, half_widths[rows], half_widths[columns]):
+        centred *= factor
+    return counts, centred
+
+
+@lru_cache(maxsize=64)
+def _triangle(size: int) -> tuple[Places, Places, Places]:
+    """Rows and columns of an upper triangle, and the places of its diagonal."""
+    rows, columns = np.triu_indices(size)
+    return rows, columns, np.flatnonzero(rows == columns)
 
 
 def pooled_scatter(cells: Array, half_widths: Array) -> tuple[Array, Array]:

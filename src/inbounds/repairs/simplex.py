@@ -1,4 +1,4 @@
-"""Vectors that sum to one: four ways to repair noisy shares, and the like for counts with a public total.
+"""Vectors that sum to one: four ways to repair noisy shares, and the same for counts with a public total.
 
 All of it is post-processing: functions of released numbers. Arrays are handled along their last axis.
 
@@ -18,7 +18,7 @@ from inbounds.grid.geometric import Integers
 
 
 def rescale(shares: Array) -> Array:
-    """claim:simplex-rescale. Shares over their sum; equal ones where nothing is left (never a new draw).
+    """claim:simplex-rescale. Shares divided by their sum; equal shares if all are 0 (nothing is drawn again).
 
     >>> rescale(np.array([0.3, -0.1, 0.3])).tolist()
     [0.5, 0.0, 0.5]
@@ -29,9 +29,9 @@ def rescale(shares: Array) -> Array:
 
 
 def all_but_one(shares: Array, derived: int) -> Array:
-    """claim:simplex-all-but-one. The share ``derived`` as what the others leave of one.
+    """claim:simplex-all-but-one. The share ``derived`` is 1 minus the others.
 
-    Others are clipped to [0, 1]. If they leave less than nothing, ``derived`` is 0 and they are divided by their sum.
+    The others are clipped to [0, 1]. If their sum exceeds 1, ``derived`` is 0 and they are divided by their sum.
     """
     clipped = np.clip(_vectors(shares), 0.0, 1.0)
     place = _check.integer(derived, "derived", least=0)
@@ -47,13 +47,13 @@ def all_but_one(shares: Array, derived: int) -> Array:
 def project(shares: Array, total: float = 1.0) -> Array:
     """claim:simplex-project. The nearest vector with no negative element and the given sum (Held et al. 1974).
 
-    max(x - θ, 0), with θ such that the sum is right: found from the sorted elements.
+    This is max(x - θ, 0) with the θ that gives the right sum, which is found from the sorted elements.
 
     >>> project(np.array([0.9, 0.5, -0.2])).round(6).tolist()
     [0.7, 0.3, 0.0]
     """
     x = _vectors(shares)
-    # To move all of them alike changes nothing, and the largest one then keeps its digits beside the total.
+    # Shifting all of them by the same amount changes nothing, and the largest one keeps its digits next to the total.
     x = x - x.max(axis=-1, keepdims=True)
     falling = -np.sort(-x, axis=-1)
     excess = np.cumsum(falling, axis=-1) - total
@@ -61,7 +61,7 @@ def project(shares: Array, total: float = 1.0) -> Array:
     kept = (falling * counts > excess).sum(axis=-1, keepdims=True)
     threshold = np.take_along_axis(excess, kept - 1, axis=-1) / kept
     result = np.maximum(x - threshold, 0.0)
-    # What rounding left: a last correction by a factor, which no bound can notice.
+    # Correct what rounding left by a factor, which is too close to 1 to break a bound.
     return np.asarray(result * (total / result.sum(axis=-1, keepdims=True)))
 
 
@@ -136,7 +136,7 @@ def round_sums(counts: Array, total: int) -> Array:
     >>> round_sums(np.array([0.4, 0.4, 0.4, 1.8]), 3).tolist()
     [0.0, 1.0, 0.0, 2.0]
     """
-    # What lies in the middle between two whole numbers is often exactly there: rounding must not decide by last digits.
+    # Numbers halfway between two whole numbers are common. Their last digits must not decide how they are rounded.
     ends = np.floor(np.cumsum(_vectors(counts), axis=-1) + 0.5 + 1e-9)
     ends[..., -1] = total
     return np.asarray(np.diff(ends, axis=-1, prepend=0.0))

@@ -6,7 +6,7 @@ equal noise; Honaker 2015 for any):
 
 - upwards, a node's own count and the sum of its children are averaged by their variances;
 - downwards, what the children lack to their *corrected* parent is shared among them by their variances; negative
-  ones are repaired before descending.
+  ones are repaired before the next level.
 
 All of it is post-processing of released numbers; arrays are handled along their last axis.
 """
@@ -68,7 +68,7 @@ class Tree:
 
 
 def count_nodes(groups: Groups) -> int:
-    """Nodes of the tree of nested groups, the root left out; `ValueError` where they are nested too deep."""
+    """Nodes of the tree of nested groups, without the root. Raises a `ValueError` if they are nested too deep."""
     layer, nodes = list(groups), 0
     for _ in range(DEEPEST):
         nodes += len(layer)
@@ -80,7 +80,7 @@ def count_nodes(groups: Groups) -> int:
 
 @lru_cache(maxsize=64)
 def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
-    """claim:tree-partition. The tree of nested groups, which must hold every leaf once.
+    """claim:tree-partition. The tree of nested groups. They must contain every leaf exactly once.
 
     >>> grow((("a", "b"), "c"), ("a", "b", "c")).depth
     2
@@ -114,7 +114,7 @@ def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
 
 
 def balanced(leaves: Sequence[str], branching: int = 2) -> Groups:
-    """Nested groups of neighbours, as even as they can be.
+    """Nested groups of neighbours, of sizes that are as equal as possible.
 
     >>> balanced(["a", "b", "c", "d", "e"])
     (('a', 'b'), ('c', ('d', 'e')))
@@ -129,7 +129,7 @@ def balanced(leaves: Sequence[str], branching: int = 2) -> Groups:
 
 
 def two_levels(leaves: Sequence[str]) -> Groups:
-    """About √K groups of about √K neighbours each; single leaves where there are fewer than four.
+    """About √K groups of about √K neighbours each; single leaves if there are fewer than four.
 
     >>> two_levels(["a", "b", "c", "d", "e"])
     (('a', 'b'), ('c', 'd', 'e'))
@@ -214,7 +214,7 @@ def consistent(
 
 
 def _families(tree: Tree, level: Sequence[int]) -> list[tuple[Any, Any]]:
-    """Nodes with members, and those, level by level: one row for each of as many members, handled at once."""
+    """Nodes with their members, level by level. Nodes with the same number of members are handled together."""
     alike: dict[tuple[int, int], list[int]] = {}
     for node, below in enumerate(tree.children[:-1]):
         if below:

@@ -4,8 +4,8 @@ Everything that colours and charts show is also said in words, and all figures a
 """
 
 from dataclasses import fields
-from importlib.metadata import version
 
+from inbounds import __version__
 from inbounds._check import percent
 from inbounds._estimates import QUALITY_RULE
 from inbounds._html import draw, render
@@ -52,7 +52,7 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         certificate_heads=words.CERTIFICATE_HEADS,
         certificates=words.list_certificates(sections),
         payment=words.describe_payment(releases),
-        version=version("inbounds"),
+        version=__version__,
     )
     return page + "\n"
 

@@ -4,29 +4,30 @@ Nothing is printed here. Long work calls a callback at each step; a callback tha
 Nothing is spent if that happens before the ledger is charged. A charge that was made stands.
 """
 
-from inbounds._estimates import QUALITY_RULE
-from inbounds.service.ahead import Ahead, make_ahead
-from inbounds.service.budget import imagine_charge, offer_release, show_ledger
-from inbounds.service.editing import edit_text
-from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
-from inbounds.service.learn import compare_laws, compare_over_truths
-from inbounds.service.plans import (
-    FORMS,
-    STAGES,
-    Progress,
-    Releases,
-    Say,
-    check_plan,
-    describe_values,
-    export_record,
-    preview_plan,
-    rehearse_plan,
-    release_plan,
-    summarize,
-    verify_record,
-)
-from inbounds.service.reading import Reading, read_plan
-from inbounds.service.results import choose_folder, find_result, list_results, pack_result
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inbounds._estimates import QUALITY_RULE
+    from inbounds.service.ahead import Ahead, make_ahead
+    from inbounds.service.budget import imagine_charge, offer_release, show_ledger
+    from inbounds.service.editing import edit_text
+    from inbounds.service.exports import FORMS, export_record
+    from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
+    from inbounds.service.learn import compare_laws, compare_over_truths
+    from inbounds.service.plans import (
+        STAGES,
+        Releases,
+        Say,
+        describe_values,
+        rehearse_plan,
+        release_plan,
+        summarize,
+        verify_record,
+    )
+    from inbounds.service.previews import Progress, check_plan, preview_plan
+    from inbounds.service.reading import Reading, read_plan
+    from inbounds.service.results import choose_folder, find_result, list_results, pack_result
 
 __all__ = [
     "FORMS",
@@ -63,3 +64,31 @@ __all__ = [
     "summarize",
     "verify_record",
 ]
+
+# Each name is loaded when it is asked for: a release needs no forecasts, and a page no exports.
+_PLACES = {
+    **dict.fromkeys(__all__, "service.plans"),
+    **dict.fromkeys(("Ahead", "make_ahead"), "service.ahead"),
+    **dict.fromkeys(("imagine_charge", "offer_release", "show_ledger"), "service.budget"),
+    **dict.fromkeys(("FORMS", "export_record"), "service.exports"),
+    **dict.fromkeys(("list_columns", "list_files", "list_statistics"), "service.folder"),
+    **dict.fromkeys(("require_inside", "start_plan"), "service.folder"),
+    **dict.fromkeys(("compare_laws", "compare_over_truths"), "service.learn"),
+    **dict.fromkeys(("Progress", "check_plan", "preview_plan"), "service.previews"),
+    **dict.fromkeys(("Reading", "read_plan"), "service.reading"),
+    **dict.fromkeys(("choose_folder", "find_result", "list_results", "pack_result"), "service.results"),
+    "QUALITY_RULE": "_estimates",
+    "edit_text": "service.editing",
+}
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'inbounds.service' has no attribute {name!r}")
+    found = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

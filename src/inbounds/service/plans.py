@@ -1,4 +1,4 @@
-"""The main job: preview, check, release and verify a plan."""
+"""The main job: release a plan and verify its record."""
 
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -6,14 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from inbounds import ledger as ledgers
-from inbounds.forecasts.outlook import Outlook, outlook
-from inbounds.plan.check import check
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases as Releases
 from inbounds.plan.release import release
 from inbounds.record import RecordError
-from inbounds.report.exports import FORMS as FORMS
-from inbounds.report.exports import export
 from inbounds.report.files import FILES, make_folders, prepare_folder, remove_empty, write_files
 from inbounds.report.lines import Line, list_lines
 from inbounds.report.rows import collect_sections
@@ -29,21 +25,6 @@ STAGES = (
     "keeping the result",
     "writing the report",
 )
-# A callback that is told how many steps are done, and how many there are.
-Progress = Callable[[int, int], None]
-
-
-def preview_plan(path: Path, progress: Progress | None = None) -> Outlook:
-    """Show the cost and the expected error of each release of a plan. Reads no data and spends nothing."""
-    return outlook(Plan.load(path), progress)
-
-
-def check_plan(path: Path, data: str | None = None) -> dict[str, Any]:
-    """What a plan's rules would do with its table, in plain values: exact numbers, for the curator's eyes only.
-
-    ``data`` is a path or URL in place of the plan's source. Charges nothing, writes nothing and looks at no ledger.
-    """
-    return check(path, data).to_dict()
 
 
 def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
@@ -121,11 +102,6 @@ def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     if kept is None or not made.is_same(Releases.from_json(kept)):
         raise RecordError("the ledger has another result for this charge")
     return made
-
-
-def export_record(path: Path, form: str) -> bytes:
-    """Read a record, prove it again, and write its numbers in one of `FORMS`: the bytes of a file."""
-    return export(verify_record(path), form)
 
 
 def describe_values(releases: Releases) -> list[Line]:

@@ -45,7 +45,7 @@ class Draws:
 
 
 class Sample(Protocol):
-    """So many samples, one row each."""
+    """Draw a number of samples, one row each."""
 
     def __call__(self, size: int, rng: np.random.Generator, /) -> Array: ...
 
@@ -185,7 +185,7 @@ def run(
 
 
 def require_order(settings: Sequence[Setting], repetitions: object, seed: object, workers: object) -> None:
-    """All that could be wrong with an order, before anything is made."""
+    """Check an order before anything is simulated."""
     require_repetitions(repetitions)
     _check.integer(seed, "seed", least=0)
     if workers is not None:
@@ -194,13 +194,13 @@ def require_order(settings: Sequence[Setting], repetitions: object, seed: object
 
 
 def shorten(text: str) -> str:
-    """A text for a message: one line, and not a long one."""
+    """Shorten a text to one line for a message."""
     shown = repr(text)
     return shown if len(shown) <= 60 else shown[:57] + "...'"
 
 
 def require_repetitions(value: object) -> int:
-    """A number of repetitions that has a spread and fits the memory."""
+    """Refuse numbers of repetitions that are too small for a spread or too large for the memory."""
     repetitions = _check.integer(value, "repetitions", least=2)
     if repetitions > MOST_REPETITIONS:
         raise ValueError(f"repetitions must be at most {MOST_REPETITIONS:,}, got {repetitions:,}")
@@ -208,7 +208,7 @@ def require_repetitions(value: object) -> int:
 
 
 def _workers(repetitions: int) -> int:
-    """All cores, or one where arrays are so short that threads would only wait for each other."""
+    """All cores, or one if arrays are so short that threads would only wait for each other."""
     return os.cpu_count() or 1 if repetitions >= _WORTH_THREADS else 1
 
 
@@ -239,7 +239,7 @@ def _run_threads(
 
 
 def require_distinct(settings: Sequence[Setting]) -> None:
-    """Labels tell settings apart in the table, and quantities what is in one: no two may have the same."""
+    """Refuse settings with equal labels, and quantities with equal names: the table could not tell them apart."""
     seen: set[tuple[tuple[str, Any], ...]] = set()
     for setting in settings:
         if setting.labels in seen:

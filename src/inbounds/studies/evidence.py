@@ -37,14 +37,14 @@ class Measured:
         return Measured(ratio, math.hypot(self.error, ratio * below.error) / abs(below.value))
 
     def above(self, limit: float) -> bool | None:
-        """Whether it is clearly above a limit; None where that cannot be told."""
+        """Whether it is clearly above a limit; None if that cannot be decided."""
         away = self.value - limit
         if abs(away) <= CLEAR * self.error:
             return None
         return away > 0
 
     def below(self, limit: float) -> bool | None:
-        """Whether it is clearly below a limit; None where that cannot be told."""
+        """Whether it is clearly below a limit; None if that cannot be decided."""
         return (-self).above(-limit)
 
     def __neg__(self) -> "Measured":

@@ -34,7 +34,7 @@ class Figure:
 
 
 def save(figure: Figure, folder: Path) -> tuple[Path, Path]:
-    """NAME.svg and NAME.png, from one rendering."""
+    """Write NAME.svg and NAME.png from one rendering."""
     import vl_convert
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def of_own(kind: str, table: pl.DataFrame, name: str) -> list[Figure]:
 
 
 def _groups(items: list[str], size: int) -> list[list[str]]:
-    """As even as they can be, none larger than ``size``."""
+    """Split into groups of sizes as equal as possible, none larger than ``size``."""
     count = -(-len(items) // size)
     return [items[len(items) * i // count : len(items) * (i + 1) // count] for i in range(count)]
 

@@ -37,9 +37,9 @@ from inbounds.studies.covariance import Covariance, Matrix
 from inbounds.studies.engine import Setting, require_distinct, require_repetitions, shorten
 from inbounds.studies.proportions import Proportions, Shares
 
-# More settings than this are a slip of the pen: hours of work and a table of millions of rows.
+# More settings than this are a mistake: they would take hours and give a table of millions of rows.
 MOST_SETTINGS = 20_000
-# Beginnings of names that the paper's studies give to files.
+# Prefixes of the files of the paper's studies.
 _RESERVED = ("covariance", "proportions", "paper", "claims", "ours", "fig")
 
 
@@ -95,7 +95,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def _list_given(self, *names: str) -> dict[str, Any]:
-        """The keys of these that the file has."""
+        """Those of the given keys that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
@@ -144,7 +144,7 @@ class ProportionsKeys(_Section):
     scenario: Annotated[tuple[SharesSection, ...], Field(min_length=1)]
 
     def design(self, scenarios: tuple[Any, ...]) -> Proportions:
-        """The design; what the file does not say is left to it."""
+        """The design, with its own defaults for what the file leaves out."""
         words = "mechanisms", "repairs", "estimators", "calibrations", "neighbours", "copies"
         return Proportions(scenarios, self.n, self.epsilon, **self._list_given(*words))
 
@@ -165,7 +165,7 @@ class CovarianceKeys(_Section):
     scenario: Annotated[tuple[MatrixSection, ...], Field(min_length=1)]
 
     def design(self, scenarios: tuple[Any, ...]) -> Covariance:
-        """The design; what the file does not say is left to it."""
+        """The design, with its own defaults for what the file leaves out."""
         words = "mechanisms", "repairs", "calibrations", "undefined"
         return Covariance(scenarios, self.n, self.epsilon, **self._list_given(*words))
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Raised when the same settings and seed would give other numbers.
 _REVISION = 1
-# A run that is killed loses no more than what it did in so many seconds.
+# A run that is killed loses at most the work of this many seconds.
 _MOMENT = 1.0
 
 
@@ -47,20 +47,20 @@ class Journal:
                     self.known[entry["setting"]] = found
         else:
             self.replaced = len(lines) > 1
-        # Anew: what was not complete is gone, and so is another run.
+        # Start again: lines that were not complete are dropped, and so are those of another run.
         self._file.truncate(0)
         self._file.write(json.dumps(header).encode() + b"\n")
         self._waiting += self.known.items()
         self.flush()
 
     def note(self, setting: Setting, summary: Summary) -> None:
-        """One more finished setting: on the disk within a moment, or with `flush`."""
+        """Note a finished setting. It is on the disk after a moment, or after `flush`."""
         self._waiting.append((setting.identity, summary))
         if time.monotonic() > self._written + _MOMENT:
             self.flush()
 
     def flush(self) -> None:
-        """Everything on the disk."""
+        """Write everything to the disk."""
         lines = [json.dumps({"setting": identity, "summary": summary}) + "\n" for identity, summary in self._waiting]
         self._file.write("".join(lines).encode())
         self._file.flush()
@@ -68,7 +68,7 @@ class Journal:
         self._written = time.monotonic()
 
     def close(self, *, done: bool) -> None:
-        """All is done and written elsewhere, or the rest is left for another day."""
+        """Close the journal, because the run is complete or will be continued later."""
         self.flush()
         if done:
             self.path.unlink(missing_ok=True)
@@ -132,7 +132,7 @@ def conduct(
     identities = [setting.identity for setting in settings]
     labels = [setting.labels for setting in settings]
     digest = hashlib.blake2b(repr((identities, labels)).encode(), digest_size=12).hexdigest()
-    say = resumed or unheard
+    say = resumed or ignore
     journal = Journal(folder / f"{name}.unfinished", header, set(identities))
     made = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
     if journal.replaced:
@@ -165,12 +165,12 @@ def conduct(
     return table
 
 
-def unheard(text: str) -> None:
-    """Nobody listens."""
+def ignore(text: str) -> None:
+    """Do nothing with a message."""
 
 
 def _read_finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataFrame | None":
-    """The table of an earlier run that was made in the very same way."""
+    """The table of an earlier run with the same settings."""
     said = _parse(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
     return read(folder, name) if said == made and (folder / f"{name}.csv").exists() else None
 
@@ -183,7 +183,7 @@ def frame(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions
 
 
 def write(table: "polars.DataFrame", folder: Path, name: str) -> None:
-    """NAME.csv and NAME.parquet; no file is ever seen half written."""
+    """Write NAME.csv and NAME.parquet. Each file is written completely or not at all."""
     write_atomically(folder / f"{name}.csv", table.write_csv())
     parquet = io.BytesIO()
     table.write_parquet(parquet)

@@ -38,7 +38,7 @@ class Order:
     figures: bool = True
 
 
-def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.unheard) -> dict[str, Any]:
+def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.ignore) -> dict[str, Any]:
     """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
     if str(order.folder) in ("", ".") and not order.folder.name:
         raise ValueError("the results need the name of a folder")
@@ -115,12 +115,12 @@ def _many(count: int, what: str) -> str:
 
 
 def _first(*choices: Any) -> Any:
-    """The first that was made."""
+    """The first of the choices that is not None."""
     return next(choice for choice in choices if choice is not None)
 
 
 def _forget(folder: Path, *patterns: str) -> None:
-    """Figures of an earlier table."""
+    """Remove the figures of an earlier table."""
     for pattern in patterns:
         for suffix in ("svg", "png"):
             for path in (folder / "figures").glob(f"{pattern}.{suffix}"):
@@ -172,7 +172,7 @@ def _figures_of(folder: Path) -> list[tuple[str, str]]:
 
 
 def _how(folder: Path) -> str:
-    """How the tables in a folder were made, in words."""
+    """Describe how the tables in a folder were made."""
     texts = []
     for name in STUDIES:
         try:
