@@ -64,7 +64,8 @@ def build_alike(source: Path, out: Path) -> dict[str, str]:
             raise SystemExit(f"built twice, these differ: {', '.join(differing)}")
         (archive,) = (work / "made0").glob("*.tar.gz")
         with tarfile.open(archive) as packed:
-            packed.extractall(work / "unpacked", filter="data")
+            # The archive is our own; Python before 3.11.4 knows no filters, and later versions want one.
+            packed.extractall(work / "unpacked", **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
         (tree,) = (work / "unpacked").iterdir()
         build(tree, work / "made2", 0o022, {}, "-t", "wheel")
         if differing := compare(digests(work / "made2"), {name: first[name] for name in first if name.endswith("whl")}):
