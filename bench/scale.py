@@ -7,6 +7,19 @@ ten other statistics (four means, two variances, a histogram, two tables of one 
 are stated. Targets for Polars, streaming: at most 1.5 × its own float query, at most 0.6 GB. Each cell of the table is
 a process of its own; ``decode`` reads every column and does nothing else. Memory is the peak of that process (of Spark:
 without its Java).
+
+    python bench/scale.py --line persons|selection|dask|levels|quantile|draw [--rows 10000000] [--engines polars duckdb]
+
+One line each, with its ratio: the engine's own float query and ours take turns in one process, ``--repeats`` times, and
+the medians of processor time (all threads) and of time on the clock are compared. One warm-up run of both comes first.
+
+persons    at most 5 rows of each person, ten rows a person: the sum and mean of two columns, `keep="random"`. The
+           engine's own query: group by person, sums of the two clipped columns, then the mean over persons. Target 3.
+selection  two means by two columns with ``where``, a derived column and missing values skipped. Target 1.5.
+dask       the plan above on 10^6 rows in Dask: seconds. Target 1.5.
+levels     a histogram of a million levels of text in DuckDB: seconds, and memory above the data. Targets 5, 1 GB.
+quantile   the median on 65,536 points beside a histogram of as many cells. Target 1.5.
+draw       one draw on 65,536 points, in milliseconds. Target 5.
 """
 
 import sys
@@ -181,9 +194,230 @@ def measured(engine: str, whose: str, where: Path, rows: int, repeats: int) -> d
     return min(found, key=lambda one: one["seconds"])
 
 
+PERSONS_AT_MOST = 5
+
+
+def extra_files(folder: Path, rows: int, kind: str) -> Path:
+    """A table of persons with about ten rows each, or one with missing values, made once."""
+    import numpy as np
+    import polars as pl
+
+    where = folder / f"{kind}{rows}"
+    if (where / "done").exists():
+        return where
+    where.mkdir(parents=True, exist_ok=True)
+    for part, start in enumerate(range(0, rows, PART)):
+        rng, count = np.random.default_rng(part), min(PART, rows - start)
+        numbers = {name: rng.normal(50, 20, count) for name in NUMBERS}
+        made = pl.DataFrame(numbers)
+        if kind == "persons":
+            made = made.select(
+                "income", "hours", id=pl.Series(rng.integers(0, max(1, rows // 10), count) * 7919 + 10**9)
+            )
+        else:
+            words = [pl.Series(REGIONS)[rng.integers(0, 4, count)], pl.Series(ANSWERS)[rng.integers(0, 3, count)]]
+            made = made.with_columns(words[0].alias("region"), words[1].alias("answer"))
+            gone = pl.Series(rng.random(count) < 0.05)
+            made = made.with_columns(income=pl.when(gone).then(None).otherwise(pl.col("income")))
+        made.write_parquet(where / f"{part:04d}.parquet", row_group_size=500_000)
+    (where / "done").touch()
+    return where
+
+
+def exact_persons(frame: Any, rows: int) -> object:
+    from fractions import Fraction
+
+    from inbounds.privacy.persons import Persons
+    from inbounds.tables.engine import Request, tally
+    from inbounds.tables.persons import Keeping, add_columns
+    from inbounds.tables.schema import Numeric, quantise_column, resolution
+    from inbounds.tables.sources import read
+
+    persons = Persons.of("id")
+    columns = [Numeric.of(name, (0, 100)) for name in ("income", "hours")]
+    steps = [quantise_column(column, resolution=resolution(rows, Fraction(1))) for column in columns]
+    table = read(frame, add_columns(columns, persons))
+    asked = [Request((), (one,)) for one in steps]
+    return tally(table, asked, most=rows, keeping=Keeping(persons, PERSONS_AT_MOST, bytes(16)))
+
+
+def exact_selection(frame: Any, rows: int) -> object:
+    import inbounds as ib
+    from inbounds.privacy.terms import Terms
+    from inbounds.record.selection import draft_statistic, select
+    from inbounds.tables.engine import tally
+    from inbounds.tables.sources import read
+
+    by = {
+        "by": ["region", "answer"],
+        "levels": {"region": REGIONS, "answer": ANSWERS},
+        "by_missing": {"region": "skip", "answer": "skip"},
+    }
+    where, derive = "age >= 18 and hours < 80", {"gain": "income - weight"}
+    income = ib.Mean("income", bounds=(0, 100), missing="skip", **by)  # type: ignore[arg-type]
+    gain = ib.Mean("gain", bounds=(-100, 100), missing="skip", **by)  # type: ignore[arg-type]
+    drafts = [draft_statistic(select(one, where, derive), Terms.of(1, rows=rows)) for one in (income, gain)]
+    columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
+    return tally(read(frame, columns), [one for draft in drafts for one in draft.requests], most=rows)
+
+
+def exact_quantile(frame: Any, rows: int) -> object:
+    import inbounds as ib
+
+    return ib.quantile(frame, "age", q=0.5, bounds=(0, 100), epsilon=1, rows=rows, step="100/65535")
+
+
+OWN_SQL = {
+    "persons": """select avg(a), avg(b), count(*) from (select sum(least(greatest(income, 0), 100)) as a,
+        sum(least(greatest(hours, 0), 100)) as b from t group by id)""",
+    "selection": """select region, answer, sum(income), count(income), sum(gain), count(gain) from (
+        select region, answer, least(greatest(income, 0), 100) as income,
+               least(greatest(income - weight, -100), 100) as gain
+        from t where age >= 18 and hours < 80) group by region, answer""",
+    "quantile": """select cell, count(*) from (
+        select floor(least(greatest(age * 655.35 + 0.5, 0), 65535)) as cell from t) group by cell""",
+}
+
+
+def own_polars(line: str, frame: Any) -> object:
+    """The same in floats, as Polars would be asked."""
+    import polars as pl
+
+    if line == "persons":
+        sums = [pl.col(name).clip(0, 100).sum() for name in ("income", "hours")]
+        made = frame.group_by("id").agg(*sums, pl.len()).select(pl.col("income", "hours").mean(), pl.len())
+    elif line == "selection":
+        made = frame.filter((pl.col("age") >= 18) & (pl.col("hours") < 80))
+        gain = (pl.col("income") - pl.col("weight")).clip(-100, 100)
+        made = made.with_columns(gain=gain, income=pl.col("income").clip(0, 100)).group_by("region", "answer")
+        made = made.agg(pl.col("income", "gain").sum(), pl.col("income", "gain").count().name.prefix("n_"))
+    else:
+        cell = (pl.col("age") * 655.35 + 0.5).floor().clip(0, 65_535).alias("cell")
+        made = frame.select(cell).group_by("cell").agg(pl.len())
+    return made.collect(engine="streaming")
+
+
+EXACT = {"persons": exact_persons, "selection": exact_selection, "quantile": exact_quantile}
+LINES = ("persons", "selection", "dask", "levels", "quantile", "draw")
+TARGETS = {"persons": 3.0, "selection": 1.5, "quantile": 1.5}
+
+
+def spent(run: Any) -> tuple[float, float]:
+    """Processor time of all threads, and time on the clock."""
+    before, start = os.times(), time.perf_counter()
+    run()
+    after = os.times()
+    return after.user + after.system - before.user - before.system, time.perf_counter() - start
+
+
+def peak() -> float:
+    line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+def compared(line: str, engine: str, folder: Path, rows: int, repeats: int) -> bool:
+    """One line of a ratio: own and exact by turns. Whether the target is met, by processor time."""
+    import warnings
+    from statistics import median
+
+    warnings.simplefilter("ignore")
+    where = files(folder, rows) if line == "quantile" else extra_files(folder, rows, line)
+    if engine == "polars":
+        import polars as pl
+
+        pl.Config.set_engine_affinity("streaming")
+        table: Any = pl.scan_parquet(where / "*.parquet")
+        runs = [lambda: own_polars(line, table), lambda: EXACT[line](table, rows)]
+    elif engine == "duckdb":
+        import duckdb as database
+
+        made = database.connect()
+        made.execute("set memory_limit = '4GB'")
+        table = made.read_parquet(f"{where}/*.parquet")
+        made.register("t", table)
+        runs = [lambda: made.sql(OWN_SQL[line]).fetchall(), lambda: EXACT[line](table, rows)]
+    else:
+        session = spark_session()
+        table = session.read.parquet(f"{where}/*.parquet")
+        table.createOrReplaceTempView("t")
+        runs = [lambda: session.sql(OWN_SQL[line]).collect(), lambda: EXACT[line](table, rows)]
+    found = [[spent(run) for run in runs] for _ in range(repeats + 1)][1:]
+    own, ours = ([median(one[i][j] for one in found) for j in (0, 1)] for i in (0, 1))
+    # Java's processor time is not this process's.
+    j = 1 if engine == "spark" else 0
+    good = ours[j] <= TARGETS[line] * own[j]
+    print(
+        f"{line:10s} {rows:12,d} {engine:8s} float {own[0]:6.2f} s (clock {own[1]:6.2f})  exact {ours[0]:6.2f} s "
+        f"(clock {ours[1]:6.2f})  ratio {ours[0] / own[0] if not j else float('nan'):5.2f} (clock "
+        f"{ours[1] / own[1]:5.2f})  peak {peak():5.0f} MB  target {TARGETS[line]}: {'met' if good else 'missed'}",
+        flush=True,
+    )
+    return good
+
+
+def dask_line(folder: Path, repeats: int) -> bool:
+    from statistics import median
+
+    import dask
+    import dask.dataframe as dd
+
+    dask.config.set(scheduler="threads")
+    frame = dd.read_parquet(f"{files(folder, 10**6)}/*.parquet")
+    found = [spent(lambda: exact(frame, 10**6)) for _ in range(repeats + 1)]
+    work, clock = (median(one[j] for one in found[1:]) for j in (0, 1))
+    print(f"dask       10^6 rows: {work:.2f} s (clock {clock:.2f}), first {found[0][0]:.2f} s, target 1.5")
+    return work <= 1.5
+
+
+def levels_line() -> bool:
+    import warnings
+
+    import duckdb as database
+    import numpy as np
+    import polars as pl
+
+    import inbounds as ib
+
+    warnings.simplefilter("ignore")
+    size = 10**6
+    words = pl.Series([f"code {i}" for i in range(size)])
+    drawn = pl.DataFrame({"a": words[np.random.default_rng(1).integers(0, size, size)]}).to_arrow()
+    made = database.connect()
+    made.register("drawn", drawn)
+    made.execute("create table t as select * from drawn")
+    levels, table = words.to_list(), made.table("t")
+    ib.histogram(made.sql("select 'x' as a"), "a", levels=["x"], epsilon=1)
+    before = peak()
+    work, clock = spent(lambda: ib.histogram(table, "a", levels=levels, epsilon=1))
+    print(
+        f"levels     10^6 of text, DuckDB: {work:.2f} s (clock {clock:.2f}), {peak() - before:.0f} MB, targets 5, 1000"
+    )
+    return work <= 5 and peak() - before <= 1000
+
+
+def draw_line() -> bool:
+    from bench.quantiles import one_draw
+
+    one_draw(200, None)
+    return True
+
+
+def run_line(options: argparse.Namespace) -> int:
+    """One of the lines beside the plan."""
+    if options.line in EXACT:
+        rows = options.rows or [10**7]
+        asked = [(size, engine) for size in rows for engine in options.engines]
+        good = [compared(options.line, engine, options.folder, size, options.repeats) for size, engine in asked]
+        return 0 if all(good) else 1
+    if options.line == "dask":
+        return 0 if dask_line(options.folder, options.repeats) else 1
+    return 0 if (levels_line() if options.line == "levels" else draw_line()) else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="*", default=[10**6, 10**7, 10**8])
+    parser.add_argument("--rows", type=int, nargs="*")
+    parser.add_argument("--line", choices=LINES)
     parser.add_argument(
         "--engines", nargs="*", choices=["polars", "duckdb", "spark"], default=["polars", "duckdb", "spark"]
     )
@@ -191,6 +425,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.line:
+        return run_line(options)
+    options.rows = options.rows or [10**6, 10**7, 10**8]
     if options.cell:
         print(json.dumps(cell(*options.cell, files(options.folder, options.rows[0]), options.rows[0])))
         return 0

@@ -102,7 +102,15 @@ def to_whole(column: Any) -> npt.NDArray[np.int64]:
 
     if column.dtype == nw.Int64 and not column.null_count():
         return np.asarray(column.to_numpy(), dtype=np.int64)
+    if isinstance(column.dtype, nw.Decimal | nw.Int128) and not column.null_count() and _is_small(column):
+        # Sums of DuckDB are of 128 bits.
+        return np.asarray(column.cast(nw.Int64).to_numpy(), dtype=np.int64)
     return np.array([integer(value) for value in column], dtype=np.int64)
+
+
+def _is_small(column: Any) -> bool:
+    """Whether whole numbers of more bits all have room in 64."""
+    return len(column) > 0 and abs(int(column.min())) < 1 << 62 and abs(int(column.max())) < 1 << 62
 
 
 def places_of(key: AnyKey, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:

@@ -38,12 +38,22 @@ class Prepared:
     text: str = "bytes"
 
 
-def prepare(frame: "Frame", text: Sequence[str], numbers: Sequence[str], instants: Sequence[str] = ()) -> Prepared:
-    """claim:collation. The frame with these columns of text, numbers and times with a zone made comparable."""
+def prepare(
+    frame: "Frame",
+    text: Sequence[str],
+    numbers: Sequence[str],
+    instants: Sequence[str] = (),
+    grouped: Sequence[str] = (),
+) -> Prepared:
+    """claim:collation. The frame with these columns of text, numbers and times with a zone made comparable.
+
+    Of columns of text those in ``grouped`` are only grouped by. In DuckDB they become bytes, which are written in
+    digits for the few groups (`write_groups`) rather than for every record.
+    """
     made = frame.implementation
     frame = _to_utc(frame, instants) if instants else frame
     if made.is_duckdb():
-        return _duckdb(frame, text, numbers)
+        return _duckdb(frame, text, numbers, grouped)
     if made.is_pyspark() or made.is_pyspark_connect():
         return _spark(frame, text)
     if made.is_ibis():
@@ -117,10 +127,15 @@ def _replace_duckdb(frame: "Frame", made: Sequence[tuple[str, str]]) -> "Frame":
     return _native(frame.to_native().project(f"* REPLACE ({replaced})"))
 
 
-def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepared:
+def write_groups(frame: "Frame", names: Sequence[str]) -> "Frame":
+    """DuckDB: groups by bytes, with those written in hexadecimal digits."""
+    return _replace_duckdb(frame, [(name, "hex({0})") for name in names])
+
+
+def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str], grouped: Sequence[str]) -> Prepared:
     native = frame.to_native()
     kinds = dict(zip(native.columns, map(str, native.types), strict=True))
-    made = [(name, "hex(CAST({0} AS VARCHAR))") for name in text]
+    made = [(name, f"{'encode' if name in grouped else 'hex'}(CAST({{0}} AS VARCHAR))") for name in text]
     # The largest of these are no doubles to DuckDB; they are missing then.
     made += [(name, "TRY_CAST({0} AS DOUBLE)") for name in numbers if kinds[name] == "UHUGEINT"]
     if not made:

@@ -22,7 +22,8 @@ from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import persons, rules
 from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
 from inbounds.tables.arithmetic import floor
-from inbounds.tables.dialects import prepare, write_ids
+from inbounds.tables.dask_parts import count_parts
+from inbounds.tables.dialects import prepare, write_groups, write_ids
 from inbounds.tables.kept import query_kept
 from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
@@ -72,7 +73,8 @@ def tally(
     plans = [Plan(query, at_most, integers=integers) for query in queries]
     table = frame.lazy() if polars else frame
     if keeping is None:
-        answers = collect(lambda: [plan.query(table) for plan in plans])
+        answers = made.is_dask() and guard(lambda: count_parts(frame, plans))
+        answers = answers or collect(lambda: [plan.query(table) for plan in plans])
     else:
         whole = Plan(union(requests), at_most)
         answers = collect(lambda: query_kept(whole, table, keeping, plans))
@@ -141,15 +143,21 @@ class Plan:
         import narwhals as nw
 
         request = self.request
-        polars = frame.implementation.is_polars()
+        flat = frame.implementation.is_polars() or frame.implementation.is_duckdb()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
         frame, types, text = self._prepare(frame, others)
-        values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
+        tamed = frame.implementation.is_duckdb()
+        values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str, tamed=tamed)
         # An expression reads its columns many times: they are prepared once.
         operands = {column: f"o{i}" for i, column in enumerate(request.columns) if isinstance(column, Operand)}
         if operands:
             frame = frame.with_columns(**{name: values.operand(column) for column, name in operands.items()})
             values = replace(values, operands=operands)
+        wheres = dict.fromkeys(key.where for _, key in keys if isinstance(key, Condition) and key.where is not None)
+        if wheres:
+            conditions = {where: f"w{i}" for i, where in enumerate(wheres)}
+            frame = frame.with_columns(**{name: values.select(where) for where, name in conditions.items()})
+            values = replace(values, conditions=conditions)
         frame = frame.select(
             **{f"c{i}": values.numbers(one.column) for i, one in sums},
             **{f"g{i}": values.keys(key) for i, key in keys if not _is_presence(key)},
@@ -157,10 +165,10 @@ class Plan:
         )
         levels = [(f"g{i}", key, values.type_of(key)) for i, key in keys if isinstance(key, Levels)]
         made = {
-            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, polars=polars) for i, one in sums},
+            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, flat=flat) for i, one in sums},
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
             **{
-                f"g{i}": rules.step_numbers(key, nw.col(f"g{i}"), polars=polars)
+                f"g{i}": rules.step_numbers(key, nw.col(f"g{i}"), flat=flat)
                 for i, key in keys
                 if isinstance(key, Steps)
             },
@@ -190,11 +198,15 @@ class Plan:
         if not levels:
             return frame
         joins = polars or frame.implementation.is_duckdb()
+        joined = {name for name, key, dtype in levels if joins and rules.are_many(key) and not dtype.is_numeric()}
+        octets = [name for name, _, dtype in levels if dtype == nw.Binary and name not in joined]
+        frame = write_groups(frame, octets) if octets else frame
         for name, key, dtype in levels:
-            if joins and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
-                frame = rules.place_levels(frame, name, key, to_hexadecimal if text == "hexadecimal" else str)
+            if name in joined:
+                write = to_hexadecimal if text == "hexadecimal" and dtype != nw.Binary else str
+                frame = rules.place_levels(frame, name, key, write, octets=dtype == nw.Binary)
                 continue
-            hexadecimal = text == "hexadecimal" and _is_text(dtype) and key.formula is None
+            hexadecimal = text == "hexadecimal" and (_is_text(dtype) or name in octets) and key.formula is None
             named = name.replace("g", "h") if hexadecimal else name
             frame = frame.with_columns(**{named: rules.label(key, nw.col(name), dtype, hexadecimal=hexadecimal)})
             groups[groups.index(name)] = named
@@ -203,6 +215,8 @@ class Plan:
 
     def _prepare(self, frame: Frame, others: Sequence[Operand] = ()) -> tuple[Frame, Any, str]:
         """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
+        import narwhals as nw
+
         types = frame.collect_schema()
         columns = [(column, source_name(column, types)) for column in (*self.request.columns, *others)]
         numbers = [name for column, name in columns if kind_of(column) == "number"]
@@ -210,7 +224,11 @@ class Plan:
         text = [name for column, name in columns if _holds_text(column) and _is_text(types[name])]
         instants = dict.fromkeys(name for column, name in columns if is_told(column, types[name]))
         numbers = [name for name in dict.fromkeys(numbers) if name in types]
-        made = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants))
+        read = {name for column, name in columns if not isinstance(column, Levels)}
+        # Rules for persons tell levels record by record.
+        grouped = [name for name in text if name not in read] if frame.implementation.is_duckdb() and not others else []
+        made = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants), grouped)
+        types = nw.Schema({**types, **dict.fromkeys(grouped, nw.Binary())})
         ids = [name for column, name in columns if kind_of(column) == "id" and _is_text(types[name])]
         if ids and made.text == "collated" and text.count(ids[0]) > 1:
             raise DataError("ids of text cannot be counted as levels as well on this engine; use another one")

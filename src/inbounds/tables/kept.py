@@ -27,7 +27,7 @@ def query_kept(whole: "Plan", frame: "Frame", keeping: persons.Keeping, plans: S
     ids = types[source_name(keeping.columns[0], types)]
     keeping = replace(keeping, written=text in ("hexadecimal", "collated") and _is_text(ids))
     for name, key, dtype in levels:
-        if frame.implementation.is_polars() and len(key.levels) > rules.MANY_TEXTS and not dtype.is_numeric():
+        if frame.implementation.is_polars() and rules.are_many(key) and not dtype.is_numeric():
             frame = rules.place_levels(frame, name, key)
             continue
         write = to_hexadecimal if text == "hexadecimal" and _is_text(dtype) and key.formula is None else str

@@ -17,6 +17,7 @@ from inbounds.tables.arithmetic import floor, zero_one
 from inbounds.tables.expressions import Expression
 from inbounds.tables.expressions.compiler import is_false, is_true, to_narwhals
 from inbounds.tables.expressions.dates import END_SECOND, FIRST_SECOND, seconds_of
+from inbounds.tables.expressions.pairs import tame_column
 from inbounds.tables.schema import (
     MISSING,
     OTHER,
@@ -57,7 +58,7 @@ def _as_number(condition: "nw.Expr") -> "nw.Expr":
     return nw.when(condition.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(known)
 
 
-def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Expr":
+def integers(value: "nw.Expr", quantised: Quantised, *, flat: bool) -> "nw.Expr":
     """claim:records. Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
 
     Clipping comes last but for the floor: whatever arithmetic does to 1e300 or infinity, the result is in range.
@@ -70,9 +71,9 @@ def integers(value: "nw.Expr", quantised: Quantised, *, polars: bool) -> "nw.Exp
     column = quantised.column
     scaled = (value.fill_null(float(column.fill)) - float(column.lower)) * float(1 / quantised.step) + 0.5
     top = quantised.count + 0.5
-    if not polars:
+    if not flat:
         return floor(scaled.clip(0.0, top))
-    # The same, at less than half of the cost in Polars.
+    # The same, at less than half of the cost in Polars and DuckDB.
     return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
 
 
@@ -92,7 +93,8 @@ def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
     if dtype.is_integer():
         # Unsigned and larger ones cannot be compared with every level; doubles can, and levels are below 2^53.
         return column if dtype == nw.Int64 else column.cast(nw.Float64)
-    return column.cast(nw.String)
+    # Bytes of text are compared as they are (`inbounds.tables.dialects`).
+    return column if dtype == nw.Binary else column.cast(nw.String)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +108,20 @@ class Values:
     write: Callable[[str], str] = str
     # Columns that were prepared for expressions, and what they are called.
     operands: Mapping[Operand, str] = field(default_factory=dict)
+    # Conditions that were decided for every record, and where.
+    conditions: Mapping[Expression, str] = field(default_factory=dict)
+    # Whether the engine computes only the arm of a condition that is taken: then numbers are tamed when they are read.
+    tamed: bool = False
 
     def numbers(self, column: Numeric | Edges) -> "nw.Expr":
         """A column of numbers in double precision, with null for what is missing."""
         if column.formula is not None:
             if column.formula.kind == "boolean":
                 return self._choose(column.formula, 1.0, 0.0)
-            return to_narwhals(column.formula, self._operands(column.formula), self.write)
+            # What is rounded to steps within bounds is the same, tamed or not.
+            rough = self.tamed and isinstance(column, Numeric)
+            given = self._operands(column.formula)
+            return to_narwhals(column.formula, given, self.write, tamed=self.tamed, rough=rough)
         name = source_name(column, self.types)
         if column.clock is None:
             return number(name, self.types[name])
@@ -126,18 +135,24 @@ class Values:
 
         if isinstance(key, Condition):
             assert key.where is not None
-            held = is_true(key.where, self._operands(key.where), self.write)
-            return nw.when(held).then(0).otherwise(1).cast(nw.Float64)
+            return nw.col(self.conditions[key.where])
         if isinstance(key, Edges):
             return self.numbers(key)
         if isinstance(key, Steps):
             return self.numbers(key.column)
         if key.formula is not None:
             if key.formula.kind == "number":
-                return to_narwhals(key.formula, self._operands(key.formula), self.write)
+                return to_narwhals(key.formula, self._operands(key.formula), self.write, tamed=self.tamed)
             return self._choose(key.formula, *(("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")))
         name = source_name(key, self.types)
         return key_values(key, name, self.types[name])
+
+    def select(self, where: Expression) -> "nw.Expr":
+        """0 where a condition holds and 1 elsewhere."""
+        import narwhals as nw
+
+        held = is_true(where, self._operands(where), self.write, tamed=self.tamed)
+        return nw.when(held).then(0).otherwise(1).cast(nw.Float64)
 
     def type_of(self, key: Levels) -> Any:
         """The type in which a key is compared with its levels."""
@@ -153,9 +168,13 @@ class Values:
         import narwhals as nw
 
         given, kind = self._operands(condition), nw.String() if isinstance(true, str) else nw.Float64()
-        other = nw.when(is_false(condition, given, self.write)).then(nw.lit(false, dtype=kind))
+        other = nw.when(is_false(condition, given, self.write, tamed=self.tamed)).then(nw.lit(false, dtype=kind))
         rest = other.otherwise(nw.lit(None, dtype=kind))
-        return nw.when(is_true(condition, given, self.write)).then(nw.lit(true, dtype=kind)).otherwise(rest)
+        return (
+            nw.when(is_true(condition, given, self.write, tamed=self.tamed))
+            .then(nw.lit(true, dtype=kind))
+            .otherwise(rest)
+        )
 
     def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
         import narwhals as nw
@@ -169,7 +188,7 @@ class Values:
         name = source_name(column, self.types)
         dtype, value = self.types[name], nw.col(name)
         if column.kind == "number":
-            return number(name, dtype)
+            return tame_column(number(name, dtype)) if self.tamed else number(name, dtype)
         if column.kind == "time":
             return _as_seconds(name, dtype, column.zone)
         if column.kind == "text":
@@ -214,11 +233,11 @@ def tell_time(utc: "nw.Expr", zone: str) -> "nw.Expr":
     return nw.when(known).then(utc + offset).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
-def step_numbers(key: Steps, value: "nw.Expr", *, polars: bool) -> "nw.Expr":
+def step_numbers(key: Steps, value: "nw.Expr", *, flat: bool) -> "nw.Expr":
     """The number of the step of a value, -1 for a missing one that counts as no number."""
     import narwhals as nw
 
-    made = integers(value, key.quantised, polars=polars)
+    made = integers(value, key.quantised, flat=flat)
     if isinstance(key.missing, Fraction):
         return made
     return nw.when(value.is_null()).then(nw.lit(float(MISSING))).otherwise(made)
@@ -301,9 +320,14 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
 MANY_TEXTS = 1000
 
 
-def place_levels(frame: Any, name: str, key: Levels, write: Callable[[str], str] = str) -> Any:
+def are_many(key: Levels) -> bool:
+    """Whether a key has so many levels that they are joined."""
+    return len(key.levels) > MANY_TEXTS
+
+
+def place_levels(frame: Any, name: str, key: Levels, write: Callable[[str], str] = str, *, octets: bool = False) -> Any:
     """Groups by text in Polars or DuckDB, with the number of its level for each text; -2 for other values, -1 for
-    missing ones. ``write`` is how text is written there.
+    missing ones. ``write`` is how text is written there, or ``octets`` says that it is bytes.
 
     A join: as a list to compare with, a million levels take several times their memory.
     """
@@ -311,7 +335,9 @@ def place_levels(frame: Any, name: str, key: Levels, write: Callable[[str], str]
     import polars as pl
 
     number = f"{name}_number"
-    levels = pl.DataFrame([pl.Series(name, list(map(write, key.texts))), pl.Series(number, np.arange(len(key.texts)))])
+    texts = pl.Series(name, key.texts if write is str else list(map(write, key.texts)), dtype=pl.String)
+    texts = texts.cast(pl.Binary) if octets else texts
+    levels = pl.DataFrame([texts, pl.Series(number, np.arange(len(key.texts)))])
     if frame.implementation.is_duckdb():
         frame = _join_duckdb(frame, name, levels.to_arrow())
     else:

@@ -60,8 +60,13 @@ if TYPE_CHECKING:
 
 
 def to_narwhals(
-    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str
-) -> "nw.Expr":  # fmt: skip
+    expression: Expression,
+    values: "Mapping[str, nw.Expr]",
+    write: Callable[[str], str] = str,
+    *,
+    tamed: bool = False,
+    rough: bool = False,
+) -> "nw.Expr":
     """claim:expressions. An expression as one of Narwhals.
 
     Parameters
@@ -74,6 +79,11 @@ def to_narwhals(
         hand over plain columns, and prepare them in a step before.
     write
         What becomes of literal texts, where columns hold text in another form, such as hexadecimal digits.
+    tamed
+        Columns of numbers are tamed already (`pairs.tame_column`), and on this engine what is compared with null is
+        null, without exception.
+    rough
+        The number that is returned need not be tamed.
 
     Returns
     -------
@@ -93,36 +103,40 @@ def to_narwhals(
     """
     import narwhals as nw
 
-    made = _Compiler(values, expression.columns, write)
+    made = _Compiler(values, expression.columns, write, tamed)
     if expression.kind == "number":
-        value, missing = made.tamed(expression.tree)
+        value, missing = made.number(expression.tree) if rough else made.tamed(expression.tree)
         if missing is None:
             return value
         return nw.when(~missing).then(value)
-    holds, fails = _compile_condition(expression, values, write)
+    holds, fails = _compile_condition(expression, values, write, tamed)
     # Without an otherwise: of a null that is cast to Boolean classic pandas makes False.
     return nw.when(holds | fails).then(holds)
 
 
-def is_true(expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str) -> "nw.Expr":
+def is_true(
+    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str, *, tamed: bool = False
+) -> "nw.Expr":
     """claim:expressions. Whether a condition is true of a record: what `where` keeps.
 
     Parameters are those of `to_narwhals`. The result is a Boolean without null: false where the condition is unknown.
     """
-    return _compile_condition(expression, values, write).holds
+    return _compile_condition(expression, values, write, tamed).holds
 
 
-def is_false(expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str) -> "nw.Expr":
+def is_false(
+    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str, *, tamed: bool = False
+) -> "nw.Expr":
     """Whether a condition is false of a record, as in `is_true`; where neither holds it is unknown."""
-    return _compile_condition(expression, values, write).fails
+    return _compile_condition(expression, values, write, tamed).fails
 
 
 def _compile_condition(
-    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str]
+    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str], tamed: bool
 ) -> Condition:
     if expression.kind != "boolean":
         raise ExpressionError("a condition is needed here, and this is a number; compare it, as in x > 0")
-    return _Compiler(values, expression.columns, write).condition(expression.tree)
+    return _Compiler(values, expression.columns, write, tamed).condition(expression.tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +144,8 @@ class _Compiler:
     values: "Mapping[str, nw.Expr]"
     kinds: Mapping[str, Kind]
     write: Callable[[str], str]
+    # Whether columns of numbers are tamed already, and comparisons with null are null.
+    ready: bool
 
     def raw(self, node: Node) -> Value:
         """A number or a time as it is: a column that is not tamed, or what arithmetic gives."""
@@ -168,6 +184,7 @@ class _Compiler:
         """A number within ±1e100 that is 0 or at least 1e-100 in size."""
         value, missing = self.raw(node)
         small = isinstance(node, Number | Moment) or (isinstance(node, Call) and node.function != "abs")
+        small = small or (self.ready and isinstance(node, Column) and self.kinds[node.name] == "number")
         return Value(value if small else tame(value), missing)
 
     def _add(self, node: Chain) -> Value:
@@ -256,6 +273,10 @@ class _Compiler:
             return turn(self._equal_conditions(left, right), operator == "<>")
         if kind == "text":
             return turn(self._equal_texts(left, right), operator == "<>")
+        if self.ready and kind == "number" and isinstance(left, Column) and isinstance(right, Number):
+            column, number = self.values[left.name], make_double(right.value)
+            both = (_OPERATIONS[one](column, number) for one in (operator, _OPPOSITE[operator]))
+            return Condition(*(held.fill_null(False) for held in both))
         # Whether it is tamed makes no difference where a column is compared with a number other than 0.
         plain = [isinstance(one, Number | Moment) and _is_plain(one) for one in (left, right)]
         read = self.raw if any(plain) and all(map(_is_simple, (left, right))) else self.tamed
