@@ -71,7 +71,10 @@ def numbers_of(draft, table):
     frame = read(table, add_columns(draft.columns, draft.terms.unit.persons))
     (cells,) = run._count_unit(frame, {"one": replace_rows(draft)}, draft.terms.unit, bytes(16)).values()
     exact = draft.exact(*cells)
-    return [[Fraction(int(x)) for x in exact]] if isinstance(exact, np.ndarray) else [list(one) for one in exact]
+    if isinstance(exact, np.ndarray):
+        # Counts of cells are one vector; those that quantiles are chosen by are one for each group.
+        return [[Fraction(int(x)) for x in row] for row in np.atleast_2d(exact)]
+    return [list(one) for one in exact]
 
 
 def replace_rows(draft):
