@@ -155,6 +155,8 @@ def facts_of(release: Release) -> Facts:
     statistic: Any = getattr(release.statistic, "inner", release.statistic)
     name, terms = statistic.name, release.terms
     selected = getattr(release.statistic, "where", None) is not None or _skips(statistic)
+    # Several rows of each person are kept: how many is secret, as in a selection.
+    selected = selected or (release.terms.unit.persons is not None and release.terms.contributions > 1)
     by = getattr(statistic, "by", None) is not None
     rows = None if selected else terms.rows
     bounds = getattr(statistic, "bounds", None)

@@ -145,6 +145,38 @@ def test_cells_of_frames(watch, frame):
     assert watch.failed > 40
 
 
+def calls_of_persons(table):
+    """Releases in which a column says whose row it is, or orders the rows of persons."""
+    number = {"bounds": (0, 9), "epsilon": 1}
+    for neighbours in ("substitute", "add-remove"):
+        rule = {"person": "x", "neighbours": neighbours}
+        yield lambda r=rule: ib.mean(table, "y", **number, **r)
+        yield lambda r=rule: ib.mean(table, "y", **number, **r, contributions=2, person_missing="own")
+        yield lambda r=rule: ib.mean(table, "y", **number, **r, fold={"y": "sum"})
+        yield lambda r=rule: ib.median(table, "y", **number, **r, keep="last", order="y")
+    yield lambda: ib.mean(table, "y", **number, person="x", rows=99)
+    yield lambda: ib.histogram(table, "x", levels=["a", "b"], epsilon=1, person="x")
+    yield lambda: ib.mean(table, "y", **number, person="y", keep="first", order="x")
+    yield lambda: ib.histogram(table, "x", levels=["a", "b"], epsilon=1, person="y", fold={"x": "max"})
+    yield lambda: ib.histogram(table, "x", levels=["a", "b"], epsilon=1, person="y", groups={"x": 1})
+    yield lambda: ib.mean(table, "x", **number, person="y", fold={"x": "mean"})
+
+
+@pytest.mark.parametrize("frame", ["lists", "pandas", "Polars, lazy", "PyArrow"])
+def test_ids_of_persons(watch, frame):
+    """Nothing of an id, or of what rows are ordered by, is in a record, a message or a warning."""
+    for values in COLUMNS.values():
+        try:
+            table = FRAMES[frame]({"x": values, "y": [1.0, 2.0, 3.0]})
+        except Exception:
+            # No such frame can be made.
+            continue
+        for call in calls_of_persons(table):
+            watch.run(call)
+    assert watch.failed > 20
+    assert watch.ran - watch.failed > 10
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_cells_of_engines(watch):
     """The same by engines that have words of their own for what they refuse."""

@@ -26,6 +26,8 @@ def table(rows, seed=0):
         "employed": rng.random(rows) < 0.6,
         "region": rng.choice(REGIONS, rows, p=[0.4, 0.3, 0.2, 0.1]),
         "group": rng.choice(GROUPS, rows),
+        # Persons with three rows each, but for the last.
+        "who": np.arange(rows) // 3,
     }
 
 
@@ -310,6 +312,35 @@ TRUNCATED = {
 }
 
 
+# Of persons whose rows are found by a column: two of the three rows of each are kept, or all are folded.
+_KEPT = (
+    *("mean", "mean by", "sum", "count", "proportion", "variance", "pooled variance", "histogram", "proportions"),
+    *("crosstab", "covariance", "correlation", "moments", "median", "quantiles", "sum by", "moments where"),
+)
+_FOLDED = {
+    "mean": {"income": "max"},
+    "mean by two": {"income": "sum", "group": "min", "smoker": "max"},
+    "histogram": {"age": "mean"},
+    "moments": {"age": "min", "weight": "mean"},
+    "kendall": {"age": "max", "weight": "min"},
+    "median": {"income": "sum"},
+}
+
+
+def _of_persons():
+    every = ALL | GROUPED | SELECTED | CHOSEN | ORDERED
+    made = {}
+    for neighbours in ("substitute", "add-remove"):
+        rule = {"person": "who", "neighbours": neighbours}
+        made |= {f"{name}, kept, {neighbours}": partial(every[name].call, contributions=2, **rule) for name in _KEPT}
+        folded = {name: fold for name, fold in _FOLDED.items() if name not in ORDERED or neighbours == "substitute"}
+        made |= {
+            f"{name}, folded, {neighbours}": partial(every[name].call, fold=how, **rule) for name, how in folded.items()
+        }
+    capped = {"person": "who", "contributions": 1, "groups": {"group": 2}}
+    return made | {"sum by, kept in groups, substitute": partial(every["sum by"].call, **capped)}
+
+
 def every_call():
     """All one-liners with everything that changes what they draw, by name."""
     calls = {
@@ -324,4 +355,4 @@ def every_call():
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
     persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED | CHOSEN | FOUND
     calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
-    return calls
+    return calls | _of_persons()

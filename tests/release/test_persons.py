@@ -4,7 +4,7 @@ import itertools
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,10 @@ def numbers_of(draft, table):
     frame = read(table, add_columns(draft.columns, draft.terms.unit.persons))
     (cells,) = run._count_unit(frame, {"one": replace_rows(draft)}, draft.terms.unit, bytes(16)).values()
     exact = draft.exact(*cells)
-    return [[Fraction(int(x)) for x in exact]] if isinstance(exact, np.ndarray) else [list(one) for one in exact]
+    if isinstance(exact, np.ndarray):
+        # Counts of cells are one vector; those that quantiles are chosen by are one for each group.
+        return [[Fraction(int(x)) for x in row] for row in np.atleast_2d(exact)]
+    return [list(one) for one in exact]
 
 
 def replace_rows(draft):
@@ -334,6 +337,20 @@ def test_long_ids_of_files_with_different_types_are_refused(other, tmp_path):
     pl.DataFrame({"id": [1, 2]}, schema={"id": pl.Int32}).write_parquet(tmp_path / "a.parquet")
     if other is not pl.UInt64:
         assert ib.count(f"{tmp_path}/*.parquet", **exact).value == 2
+
+
+@pytest.mark.claim("folded")
+def test_one_level_of_text_has_no_largest_row():
+    """Of a level alone all other values would come after it, so that 'max' was whether a person never differs."""
+    table = {"id": [1, 1, 2], "union": ["yes", "no", "no"]}
+    exact = {"epsilon": 10**5, "person": "id", "fold": {"union": "max"}}
+    for call in (ib.proportion, partial(ib.count, neighbours="add-remove")):
+        with pytest.raises(ValueError, match="needs the order of all levels of column 'union'"):
+            call(table, "union", level="yes", **exact)
+    assert ib.proportions(table, "union", levels=["no", "yes"], **exact).value.tolist() == [0.5, 0.5]
+    # Numbers and booleans have an order.
+    truths = table | {"union": [True, False, False]}
+    assert ib.proportion(truths, "union", level=True, **(exact | {"fold": {"union": "any"}})).value == 0.5
 
 
 def test_an_id_that_is_counted_as_well_is_warned_of():

@@ -142,8 +142,8 @@ def _describe_total(wanted: Wanted, record: Release, total: float) -> tuple[Any,
         return share, 1.0, np.sqrt(1 - share)
     truth = typical_truth(record.situation(None if plain is not None else stated, wanted.size), "total")
     mean, spread = float(truth.means[0]), math.sqrt(truth.matrix[0, 0])
-    cells = max(math.prod(len(axis) for axis in record.axes), 1)
-    return some / cells, mean if known is None else known / total, spread
+    groups = max(math.prod(len(axis) for axis in record.axes), 1)
+    return some / groups, mean if known is None else known / total, spread
 
 
 def _spread_of_row(wanted: Wanted, record: Release) -> Array:
@@ -152,7 +152,7 @@ def _spread_of_row(wanted: Wanted, record: Release) -> Array:
     values = np.ravel(np.asarray(at_plausible_truth(record, wanted).table, float))
     if traits.counted:
         p = np.clip(values, 0.0, 1.0)
-        return np.sqrt(p * (1 - p))
+        return np.asarray(np.sqrt(p * (1 - p)))
     if isinstance(way, Chosen):
         shares = np.array([float(way.shares[place]) for place in way.shown])
         height = scipy.stats.norm.pdf(scipy.stats.norm.ppf(shares))

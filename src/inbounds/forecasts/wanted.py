@@ -90,7 +90,8 @@ class Wanted:
             return self.expected_rows if rows is None else rows
         if self.keywords.get("fold") is not None:
             return max(round(persons), 1)
-        return max(round(persons * self.plausible_rows.kept(self.terms().contributions)), 1)
+        kept: float = self.plausible_rows.kept(self.terms().contributions)
+        return max(round(persons * kept), 1)
 
     @property
     def persons(self) -> float | None:
@@ -99,7 +100,7 @@ class Wanted:
             return None
         rows = self.keywords.get("rows")
         if rows is not None or self.expected_rows is None or self.plausible_rows is None:
-            return rows  # type: ignore[no-any-return]
+            return rows
         return float(self.expected_rows / self.plausible_rows.mean)
 
     def but(self, **keywords: Any) -> "Wanted":

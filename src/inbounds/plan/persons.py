@@ -46,6 +46,9 @@ def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str
         yield "data.plausible_rows: needs person, the column that says whose row it is"
     if data.fold is not None and data.contributions != 1:
         yield "data.contributions: cannot be combined with fold, which makes one record of all rows of a person"
+    for name, given in {"keep": data.keep != "random", "groups": data.groups is not None}.items():
+        if data.fold is not None and given:
+            yield f"data.{name}: cannot be combined with fold, which makes one record of all rows of a person"
     if data.expected_rows is not None and data.contributions > data.expected_rows:
         yield "data.contributions: must not exceed expected_rows, the rows of all persons together"
     if data.order is not None and data.keep == "random":

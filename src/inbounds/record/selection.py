@@ -195,6 +195,12 @@ def check_persons(statistic: Statistic, terms: Terms) -> None:
                     f"fold= does not say how the rows of a person are combined in column {name!r}, as in "
                     f"fold={{{name!r}: 'max'}}"
                 )
+        for rule in list_rules(statistic):
+            if persons.fold.get(rule.name) in ("min", "max") and _is_one_word(rule):
+                raise ValueError(
+                    f"fold= by {persons.fold[rule.name]!r} needs the order of all levels of column {rule.name!r}, of "
+                    "which only one is counted here: release its proportions or its histogram, with levels=[...]"
+                )
         if persons.column in names:
             raise ValueError(f"column {persons.column!r} says whose row it is; a folded record does not hold it")
     elif getattr(plain_statistic(statistic), "sizes", None) is not None:
@@ -204,6 +210,11 @@ def check_persons(statistic: Statistic, terms: Terms) -> None:
         keys = [column for column in list_rules(statistic) if not isinstance(column, Numeric)]
         if name not in [key.name for key in keys]:
             raise ValueError(f"groups names {name!r}, which is no column with levels or edges of {statistic.title}")
+
+
+def _is_one_word(rule: Ruled) -> bool:
+    """Whether one level of text is told from all others, between which there is no order."""
+    return isinstance(rule, Levels) and len(rule.levels) == 1 and isinstance(rule.levels[0], str)
 
 
 def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
