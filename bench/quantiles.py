@@ -53,16 +53,17 @@ except ImportError:
 try:
     import opendp.prelude as dp
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(x)), dp.change_one_distance()
+    # A substituted record is two changes: one is taken out and one put in.
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(x)), dp.symmetric_distance()
     points = [k / 10_000 for k in range(10_001)]
     score = space >> dp.t.then_quantile_score_candidates(points, q)
-    low, high = 1e-6, 1e6
-    for _ in range(60):
+    low, high = 1e-6, 1e30
+    for _ in range(100):
         middle = (low * high) ** 0.5
-        whole = score >> dp.m.then_noisy_max(dp.max_divergence(), middle)
-        low, high = (middle, high) if whole.map(1) > epsilon else (low, middle)
-    whole = score >> dp.m.then_noisy_max(dp.max_divergence(), high)
-    made["OpenDP"] = [points[whole(x)] for _ in range(runs)]
+        whole = score >> dp.m.then_noisy_max(dp.max_divergence(), middle, negate=True)
+        low, high = (middle, high) if whole.map(2) > epsilon else (low, middle)
+    whole = score >> dp.m.then_noisy_max(dp.max_divergence(), high, negate=True)
+    made["OpenDP"] = [points[whole(x)] for _ in range(min(runs, 500))]
 except ImportError:
     pass
 try:

@@ -11,6 +11,7 @@ from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
+from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, key_names
 from inbounds.report.rows import LEVEL, Section
 from inbounds.tables.times import write_time
@@ -131,6 +132,8 @@ def list_notes(section: Section) -> list[str]:
     ]
     if rules:
         notes.append(f"Records: {'; '.join(rules)}.")
+    cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
+    notes += [] if cost is None else [cost(release)]
     notes += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
     return notes
 
