@@ -1,6 +1,8 @@
 """Bounds that are released, and stand where bounds do."""
 
 import datetime as dt
+import re
+import tomllib
 from fractions import Fraction
 from itertools import pairwise
 
@@ -74,12 +76,27 @@ columns = ["income"]
 """
 
 
+def plan_of(text):
+    return tomllib.loads(text)
+
+
 def test_a_plan_refers_to_their_record(tmp_path):
     found = ib.bounds({"income": INCOME}, "income", within=(0, 1e9), epsilon="0.1")
     (tmp_path / "found.json").write_text(found.to_json())
     (tmp_path / "plan.toml").write_text(PLAN)
     plan = ib.Plan.load(tmp_path / "plan.toml")
     assert plan.drafts()["mean"].record.statistic.bounds == found.statistic.ends_of(found)
+    made = ib.release(plan, {"income": INCOME})
+    made.write(tmp_path / "out")
+    said = "Bounds of income were released before and paid for. Records beyond them are clipped"
+    assert said in (tmp_path / "out" / "report.md").read_text()
+    again = ib.Releases.from_json(made.to_json())
+    assert again.asked["mean"].released == ("income",)
+    with pytest.raises(ib.errors.RecordError, match="released bounds are not those"):
+        ib.Releases.from_json(re.sub(r'("released": \[\s*)"income"', r'\1"other"', made.to_json()))
+    known = ib.Plan.of({**plan_of(PLAN), "columns": {"income": {"bounds": [0, 10**6]}}})
+    ib.release(known, {"income": INCOME}).write(tmp_path / "known")
+    assert said not in (tmp_path / "known" / "report.md").read_text()
     (tmp_path / "plan.toml").write_text(PLAN.replace("found.json", "lost.json"))
     with pytest.raises(ib.errors.PlanError, match=r"columns.income.bounds: must be \[lower, upper\] or the file"):
         ib.Plan.load(tmp_path / "plan.toml")
