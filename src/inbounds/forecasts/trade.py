@@ -130,7 +130,7 @@ def _clipping(share: float, excess: float, upper: float, at: float, *, heavy: bo
         return min(share * math.exp(min((upper - at) / excess, 700.0)), 1.0) * excess
     power = 1 + upper / excess
     at = max(at, 1e-9 * upper)
-    return min(share * (at / upper) ** -power, 1.0) * at / (power - 1)
+    return float(min(share * math.pow(at / upper, -power), 1.0) * at / (power - 1))
 
 
 def _describe(share: float | None, excess: float | None, *, heavy: bool) -> str:
