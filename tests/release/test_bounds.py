@@ -1,6 +1,8 @@
 """Bounds that are released, and stand where bounds do."""
 
 import datetime as dt
+import re
+import tomllib
 from fractions import Fraction
 from itertools import pairwise
 
@@ -10,6 +12,7 @@ import pytest
 import inbounds as ib
 from inbounds.errors import BudgetRefused
 from inbounds.ledger import Account
+from inbounds.privacy.terms import Terms
 from inbounds.statistics.bounds import list_points
 from tests.records import body_of
 
@@ -73,12 +76,27 @@ columns = ["income"]
 """
 
 
+def plan_of(text):
+    return tomllib.loads(text)
+
+
 def test_a_plan_refers_to_their_record(tmp_path):
     found = ib.bounds({"income": INCOME}, "income", within=(0, 1e9), epsilon="0.1")
     (tmp_path / "found.json").write_text(found.to_json())
     (tmp_path / "plan.toml").write_text(PLAN)
     plan = ib.Plan.load(tmp_path / "plan.toml")
     assert plan.drafts()["mean"].record.statistic.bounds == found.statistic.ends_of(found)
+    made = ib.release(plan, {"income": INCOME})
+    made.write(tmp_path / "out")
+    said = "Bounds of income were released before and paid for. Records beyond them are clipped"
+    assert said in (tmp_path / "out" / "report.md").read_text()
+    again = ib.Releases.from_json(made.to_json())
+    assert again.asked["mean"].released == ("income",)
+    with pytest.raises(ib.errors.RecordError, match="released bounds are not those"):
+        ib.Releases.from_json(re.sub(r'("released": \[\s*)"income"', r'\1"other"', made.to_json()))
+    known = ib.Plan.of({**plan_of(PLAN), "columns": {"income": {"bounds": [0, 10**6]}}})
+    ib.release(known, {"income": INCOME}).write(tmp_path / "known")
+    assert said not in (tmp_path / "known" / "report.md").read_text()
     (tmp_path / "plan.toml").write_text(PLAN.replace("found.json", "lost.json"))
     with pytest.raises(ib.errors.PlanError, match=r"columns.income.bounds: must be \[lower, upper\] or the file"):
         ib.Plan.load(tmp_path / "plan.toml")
@@ -141,3 +159,48 @@ def test_the_grid():
     assert len(points) < 700
     body = body_of(ib.bounds([1.0], within=(0, 5), epsilon=1))
     assert body["statistic"]["within"] == ["0", "5"]
+
+
+def test_coverage_follows_the_number_of_records_and_epsilon():
+    """Without one, 30/ε records are to lie beyond each end; next to a secret number it is 0.98."""
+    statistic = ib.Bounds("x", within=(0, 1e9))
+    assert statistic.find_coverage(Terms.of("0.5", rows=20_000)) == 1 - Fraction(120, 20_000)
+    assert statistic.find_coverage(Terms.of(1, rows=20_000)) == 1 - Fraction(60, 20_000)
+    assert statistic.find_coverage(Terms.of(1, rows=50)) == Fraction(1, 2)
+    assert statistic.find_coverage(Terms.of(1, "add-remove")) == Fraction(49, 50)
+    assert ib.Bounds("x", within=(0, 1e9), coverage=0.9).find_coverage(Terms.of(1, rows=50)) == Fraction(9, 10)
+    upper = ib.Bounds("x", within=(0, 1e9), side="upper")
+    assert upper.find_coverage(Terms.of(1, rows=20_000)) == 1 - Fraction(15, 20_000)
+    # So they do not fly off to the ends of what is possible: less often than once in 1e9, with so many more records.
+    found = ib.bounds(INCOME, within=(0, 1e9), epsilon=1, coverage=0.98).value
+    assert 1000 < found[0] < found[1] < 1e6
+
+
+def test_a_margin_moves_both_ends_out_to_the_grid():
+    statistic = ib.Bounds("income", within=(0, 1e9), coverage=0.96, margin=0.5)
+    found = ib.bounds({"income": INCOME}, "income", within=(0, 1e9), coverage=0.96, margin=0.5, epsilon=5)
+    lower, upper = found.value
+    drawn = [float(end) for end in found.derivation.ends_of(sorted(found.noisy))]
+    width = drawn[1] - drawn[0]
+    points = [float(point) for point in list_points(Fraction(0), Fraction(10**9))]
+    assert lower == max([point for point in points if point <= drawn[0] - width / 2], default=0)
+    assert upper == min(point for point in points if point >= drawn[1] + width / 2)
+    assert tuple(map(float, found.statistic.ends_of(found))) == (lower, upper)
+    assert ib.Release.from_json(found.to_json()) == found
+    assert found.statistic.margin == statistic.margin == Fraction(1, 2)
+    one = ib.bounds(INCOME, within=(0, 1e9), coverage=0.96, margin=1, side="upper", epsilon=5)
+    assert one.value[0] == 0
+    with pytest.raises(ValueError, match="margin must be between 0 and 100"):
+        ib.Bounds("x", within=(0, 9), margin=-1)
+    with pytest.raises(ValueError, match="margin= is for numbers"):
+        ib.Bounds("x", edges=[dt.date(2020, 1, 1), dt.date(2021, 1, 1), dt.date(2022, 1, 1)], margin=1)
+
+
+def test_the_report_says_that_bounds_were_released(tmp_path):
+    columns = {"income": {"missing": "skip"}}
+    items = [{"name": "b", "statistic": "bounds", "columns": ["income"], "within": [0, 10**9], "margin": 0.5}]
+    plan = ib.Plan.of({"data": {"rows": 20_000}, "budget": {"epsilon": 1}, "columns": columns, "release": items})
+    ib.release(plan, {"income": INCOME}).write(tmp_path)
+    said = (tmp_path / "report.md").read_text()
+    assert "These bounds were released, not known: about 0.01 of the records lie beyond either end" in said
+    assert "a mean is moved by their share times how far they lie beyond" in said

@@ -62,8 +62,8 @@ def simulate_choices(
     if nodes[0].together:
         drawn = _simulate_together(ranks, widths, np.array([shares[node.place] for node in order]), rates[0], draws)
         truth = law.at(np.array([shares[node.place] for node in order]))
-        made = points[drawn] - truth
-        return made + rng.uniform(-step / 2, step / 2, made.shape)
+        errors = np.asarray(points[drawn] - truth, dtype=np.float64)
+        return errors + rng.uniform(-step / 2, step / 2, errors.shape)
     chosen: dict[int, Array] = {}
     for node in nodes:
         low = np.zeros(draws, int) if node.below is None else chosen[node.below]

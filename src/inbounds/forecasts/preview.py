@@ -18,6 +18,7 @@ from inbounds.forecasts import picture
 from inbounds.forecasts.contributions import ASSUMED, Kept, find_least, forecast_contributions
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import forecast_errors as forecast_errors
+from inbounds.forecasts.trade import TIMES, Trade, trade_of
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
 from inbounds.privacy.terms import Terms
@@ -109,6 +110,50 @@ class Preview:
     def forecast(self) -> Forecast:
         """The errors of the option that was asked for."""
         return self.asked.forecast
+
+    def trade(
+        self,
+        *,
+        beyond: float | None = None,
+        excess: float | None = None,
+        heavy: bool = False,
+        times: Sequence[float] = TIMES,
+    ) -> Trade:
+        """What narrower and wider bounds would do to a mean: less noise, and more bias by clipping.
+
+        Parameters
+        ----------
+        beyond
+            A plausible share of the records above the upper bound. Of released bounds it is known about.
+        excess
+            How far those plausibly lie above it on average, in the unit of the column. Without it clipping is not
+            computed.
+        heavy
+            Whether the tail is heavy, as of incomes or sizes of towns, and not exponential.
+        times
+            How many times as wide, around the same middle, bounds are compared with.
+
+        Returns
+        -------
+        Trade
+            Noise and clipping of each. Print it for a table.
+
+        Raises
+        ------
+        ValueError
+            If the statistic is not a mean, or a number is not possible.
+
+        Examples
+        --------
+        >>> seen = preview("mean", bounds=(0, 100_000), epsilon=0.5, rows=20_000)
+        >>> print(seen.trade(beyond=0.004, excess=20_000, times=(1, 2, 10)))
+        times    lower   upper  noise  clipping  RMSE
+            1        0  100000   14.1        80  81.2
+            2   -50000  150000   28.3      6.57    29
+           10  -450000  550000    141  1.35e-08   141
+        Clipping is of an exponential tail: 0.004 of the records lie above the bound, by 2e+04 on average.
+        """
+        return trade_of(self.wanted, self.asked.record, beyond, excess, heavy=heavy, times=times)
 
     def plot(
         self, *, epsilons: Sequence[float] | None = None, rows: Sequence[int] | None = None

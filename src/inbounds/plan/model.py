@@ -124,6 +124,11 @@ class Column(Part):
         description="the smallest and largest value; values outside are clipped. Or the file of a record in which the "
         "bounds of this column were released",
     )
+    released: StrictBool = Field(
+        False,
+        description="whether the bounds were released before, so that the report says so; of the file of a record they "
+        "were",
+    )
     edges: list[End] | None = Field(None, description="the ends of the intervals")
     levels: list[Level] | None = Field(None, description="the possible values")
     missing: Level | Moment | Number | None = Field(

@@ -22,7 +22,8 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
         made[column] = rule
         if isinstance(rule, Mapping) and isinstance(rule.get("bounds"), str):
             try:
-                made[column] = {**rule, "bounds": _find_bounds(folder / rule["bounds"], str(column))}
+                found = _find_bounds(folder / rule["bounds"], str(column))
+                made[column] = {**rule, "bounds": found, "released": True}
             except (OSError, UnicodeDecodeError):
                 problems.append(
                     f"columns.{column}.bounds: must be [lower, upper] or the file of a record; no such file"

@@ -9,6 +9,7 @@ from inbounds._types import Table
 from inbounds.ledger import Account
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.record import Releases as Releases
+from inbounds.record.release import Release
 from inbounds.road.run import open_source, walk
 
 
@@ -80,7 +81,17 @@ def release(
     dataset = plan.budget.dataset if account is None else account.dataset
     handed = None if data is None else "the plan"
     made = walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
-    return replace(made, asked={item.name: item.asked for item in plan.release})
+    # Readers have to know of bounds that were released before.
+    return replace(
+        made,
+        asked={item.name: replace(item.asked, released=_list_released(plan, made[item.name])) for item in plan.release},
+    )
+
+
+def _list_released(plan: Plan, made: Release) -> tuple[str, ...]:
+    """The columns of a release whose bounds are those of an earlier one."""
+    names = [rule.name for rule in made.columns if rule.step is not None]
+    return tuple(name for name in names if name in plan.columns and plan.columns[name].released)
 
 
 def find_place(plan: Plan, data: Any) -> Any:

@@ -1,4 +1,5 @@
-"""What was asked of an interval: its kind, its level, how it is made, and whether all hold together."""
+"""What was asked of an interval: its kind, its level, how it is made, and whether all hold together. And of which
+columns the bounds had been released before, which its reader has to know."""
 
 import json
 import math
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The interval of a release that a plan asks for. Without a kind it is for the population where there is one."""
+    """The interval of a release that a plan asks for. Without a kind it is for the population where there is one.
+
+    ``released`` are columns whose bounds the plan took from an earlier record.
+    """
 
     kind: Literal["noise", "population"] | None = None
     level: float = 0.95
     method: str | None = None
     simultaneous: bool = False
+    released: tuple[str, ...] = ()
 
     def find(self, release: "Release") -> "Interval | None":
         """The interval; None if the release has none of that kind."""
@@ -38,8 +43,12 @@ class Asked:
     def from_dict(cls, plain: Any, release: "Release") -> "Asked":
         """Read what `write_asked` wrote of a release. Raises a `RecordError` if no plan could ask for it."""
         names = {"kind", "level", "method", "simultaneous"}
-        if not isinstance(plain, dict) or set(plain) != names:
+        if not isinstance(plain, dict) or set(plain) - {"released"} != names:
             raise RecordError("an interval has missing or unknown fields")
+        released = plain.get("released", [])
+        own = [rule.name for rule in release.columns if rule.step is not None]
+        if not isinstance(released, list) or released != [name for name in own if name in released]:
+            raise RecordError("released bounds are not those of the columns of a release")
         level, method = plain["level"], plain["method"]
         offered: tuple[str, ...] = getattr(plain_statistic(release.statistic), "interval_methods", ())
         known = (
@@ -50,12 +59,18 @@ class Asked:
         )
         if not all(known):
             raise RecordError("an interval is none that a plan can ask for")
-        return cls(**plain)
+        return cls(**{**plain, "released": tuple(released)})
 
 
 def write_asked(asked: Mapping[str, Asked]) -> dict[str, Any]:
     """The intervals that are not the default, as plain values by the name of their release."""
-    return {name: asdict(one) for name, one in asked.items() if one != Asked()}
+    return {name: _to_dict(one) for name, one in asked.items() if one != Asked()}
+
+
+def _to_dict(asked: Asked) -> dict[str, Any]:
+    plain = asdict(asked)
+    released = list(plain.pop("released"))
+    return plain | ({"released": released} if released else {})
 
 
 def read_asked(plain: Any, releases: "Mapping[str, Release]") -> dict[str, Asked]:

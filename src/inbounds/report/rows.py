@@ -75,6 +75,7 @@ class Section:
     release: Release
     error: Error
     interval: Interval | None
+    released: tuple[str, ...] = ()
 
     @property
     def cells(self) -> list[str]:
@@ -146,7 +147,7 @@ def collect_sections(releases: Releases) -> list[Section]:
     for name, release in releases.items():
         asked = releases.asked.get(name, Asked(level=LEVEL))
         interval = None if len(release.noisy) > MOST_CELLS else asked.find(release)
-        sections.append(Section(name, release, release.error, interval))
+        sections.append(Section(name, release, release.error, interval, asked.released))
     object.__setattr__(releases, "_sections", sections)
     return sections
 

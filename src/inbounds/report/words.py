@@ -11,6 +11,7 @@ from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.record import Releases
+from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, key_names
 from inbounds.report.rows import LEVEL, Section
 from inbounds.tables.times import write_time
@@ -131,8 +132,31 @@ def list_notes(section: Section) -> list[str]:
     ]
     if rules:
         notes.append(f"Records: {'; '.join(rules)}.")
+    if section.released:
+        notes.append(_describe_released(section))
+    cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
+    notes += [] if cost is None else [cost(release)]
     notes += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
     return notes
+
+
+def _describe_released(section: Section) -> str:
+    """That bounds were released before, and what clipping at them costs."""
+    ends = {
+        rule.name: (float(rule.lower or 0), float(rule.upper or 0))
+        for rule in section.release.columns
+        if rule.step is not None
+    }
+    names = ", ".join(section.released)
+    said = (
+        f"Bounds of {names} were released before and paid for. Records beyond them are clipped, a bias that no "
+        "interval here contains"
+    )
+    if not section.release.statistic.traits.mean:
+        return f"{said}."
+    widest = max(ends[name][1] - ends[name][0] for name in section.released)
+    price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(widest / 1000)}"
+    return f"{said}: {price}."
 
 
 def _describe_price(section: Section) -> str:

@@ -21,6 +21,7 @@ from inbounds.privacy.certified import choice_law
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
+from inbounds.record.selection import terms_of
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import keep
 from inbounds.statistics.drafts import make_draft
@@ -35,6 +36,10 @@ _DECADES = 12
 # The part of the points that records are thought to take, where the shape of the law is chosen by it.
 _TAKEN = 0.1
 SIDES = ("both", "upper", "lower")
+# Where no coverage is given: so many records over ε beyond a bound that has half of it, with which bounds hardly ever
+# fly off; and a coverage where the number of records is secret.
+_BEYOND, _USUAL, _DIGITS = 30, Fraction(49, 50), 1_000_000
+_MOST_MARGIN = 100
 
 
 @register
@@ -49,8 +54,9 @@ class Bounds:
 
     column: str
     within: Sequence[Number] | None = None
-    coverage: Number = Fraction(49, 50)
+    coverage: Number | None = None
     side: Side = "both"
+    margin: Number | None = None
     edges: EdgeList | None = None
     missing: Missing | None = None
     _key: Edges = field(init=False, repr=False, compare=False)
@@ -61,8 +67,8 @@ class Bounds:
 
     def __post_init__(self) -> None:
         _check.choice(self.side, "side", SIDES)
-        coverage = _check.fraction(self.coverage, "coverage")
-        if not Fraction(1, 2) <= coverage < 1:
+        coverage = None if self.coverage is None else _check.fraction(self.coverage, "coverage")
+        if coverage is not None and not Fraction(1, 2) <= coverage < 1:
             raise ValueError(f"coverage must be at least 0.5 and below 1, got {_check.shown(self.coverage)}")
         if (self.within is None) == (self.edges is None):
             raise TypeError(
@@ -81,12 +87,28 @@ class Bounds:
             raise ValueError(
                 "missing = 'level' belongs to levels; say a number that missing values count as, or 'skip'"
             )
-        keep(self, coverage=coverage, missing=key.spelled_missing, _key=key)
+        margin = None if self.margin is None else _check.fraction(self.margin, "margin")
+        if margin is not None and not 0 <= margin <= _MOST_MARGIN:
+            raise ValueError(f"margin must be between 0 and {_MOST_MARGIN}, got {_check.shown(self.margin)}")
+        if margin and key.clock is not None:
+            raise ValueError("margin= is for numbers; give wider edges=[...] for dates and times")
+        keep(self, coverage=coverage, margin=margin, missing=key.spelled_missing, _key=key)
 
-    @property
-    def shares(self) -> tuple[Fraction, ...]:
+    def find_coverage(self, terms: Terms) -> Fraction:
+        """The share of records that are to lie within the bounds: the given one, or as large a one as ε and the number
+        of records allow."""
+        if self.coverage is not None:
+            return _check.fraction(self.coverage, "coverage")
+        if terms.rows is None:
+            return _USUAL
+        beyond = _BEYOND * (2 if self.side == "both" else 1) * terms.contributions / (terms.epsilon * terms.rows)
+        # In a few digits, rounded to less coverage.
+        rounded = Fraction(-(-beyond * _DIGITS // 1), _DIGITS)
+        return 1 - min(rounded if self.side == "both" else rounded / 2, Fraction(1, 2))
+
+    def shares_of(self, terms: Terms) -> tuple[Fraction, ...]:
         """The shares of records below the bounds that are drawn."""
-        outside = 1 - Fraction(self.coverage)
+        outside = 1 - self.find_coverage(terms)
         return {"both": (outside / 2, 1 - outside / 2), "upper": (1 - outside,), "lower": (outside,)}[self.side]
 
     @property
@@ -104,29 +126,47 @@ class Bounds:
 
     def present(self, table: Any) -> tuple[float, float]:
         """The value as a pair (lower, upper)."""
-        drawn = [float(x) for x in np.ravel(table)]
-        ends = float(self._key.edges[0]), float(self._key.edges[-1])
-        return (
-            drawn[0] if self.side != "upper" else ends[0],
-            drawn[-1] if self.side != "lower" else ends[1],
-        )
+        by_float = {float(edge): edge for edge in self._key.edges}
+        lower, upper = self._widen([by_float[float(x)] for x in np.ravel(table)])
+        return float(lower), float(upper)
+
+    def _widen(self, drawn: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+        """Both bounds, of those that were drawn in order: moved out by the margin, to the next edge."""
+        edges = self._key.edges
+        lower = drawn[0] if self.side != "upper" else edges[0]
+        upper = drawn[-1] if self.side != "lower" else edges[-1]
+        if not self.margin:
+            return lower, upper
+        more = Fraction(self.margin) * (upper - lower)
+        low = max((edge for edge in edges if edge <= lower - more), default=edges[0])
+        high = min((edge for edge in edges if edge >= upper + more), default=edges[-1])
+        return (low if self.side != "upper" else lower), (high if self.side != "lower" else upper)
 
     def ends_of(self, release: Release) -> tuple[Any, Any]:
         """The released bounds in exact numbers, or dates, for a statistic that they are bounds of."""
         way = release.derivation
         assert isinstance(way, Chosen)
-        drawn = way.ends_of(sorted(release.noisy))
-        first, last = (drawn[0], drawn[-1])
-        lower = first if self.side != "upper" else self._key.edges[0]
-        upper = last if self.side != "lower" else self._key.edges[-1]
+        lower, upper = self._widen(way.ends_of(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]
 
+    def describe_cost(self, release: Release) -> str:
+        """That bounds were released, and what clipping at them costs, in a sentence for readers of a report."""
+        outside = 1 - self.find_coverage(terms_of(release.statistic, release.terms))
+        ends = "either end" if self.side == "both" else f"the {self.side} end"
+        share = f"{float(outside / (2 if self.side == 'both' else 1)):.2g}"
+        wider = f" before they were moved out by {float(self.margin):g} of their width" if self.margin else ""
+        return (
+            f"These bounds were released, not known: about {share} of the records lie beyond {ends}{wider}. Where they "
+            "are the bounds of a statistic, such records count as the bound: a mean is moved by their share times how "
+            "far they lie beyond on average, which its interval does not contain."
+        )
+
     def numbers(self, terms: Terms) -> int:
-        return len(self.shares)
+        return len(self.shares_of(terms))
 
     def draft(self, terms: Terms) -> Draft:
-        key, shares = self._key, self.shares
+        key, shares = self._key, self.shares_of(terms)
         cells = len(key.edges) - 1
         offsets = {"both": (0, 1), "upper": (1,), "lower": (0,)}[self.side]
         way = Chosen(
@@ -136,7 +176,7 @@ class Bounds:
             points=key.edges,
             apart=True,
             offsets=offsets,
-            tilts=self._tilts(terms),
+            tilts=self._tilts(terms, shares),
         )
 
         def exact(table: Cells) -> Exact:
@@ -146,7 +186,7 @@ class Bounds:
             self,
             terms,
             way,
-            self._laws(terms, cells),
+            self._laws(terms, cells, shares),
             Request((key,)),
             exact,
             bounds=[(Fraction(0), Fraction(cells - 1))] * len(shares),
@@ -156,22 +196,22 @@ class Bounds:
         )
         return replace(draft, nodes=way.nodes)
 
-    def _laws(self, terms: Terms, cells: int) -> Certificate | Composition:
+    def _laws(self, terms: Terms, cells: int, shares: Sequence[Fraction]) -> Certificate | Composition:
         """Each bound with an equal share of ε: a substituted record moves scores by 1, another by the larger share."""
         grid = Fraction(0), Fraction(1), cells - 1
         if cells < 2:
             raise ValueError("bounds need three edges or more to choose from")
-        moved = Fraction(1) if terms.neighbours == "substitute" else max(self.shares[-1], 1 - self.shares[0])
-        part = Fraction(1, len(self.shares))
-        laws = [choice_law(self.name, terms, grid, moved * terms.contributions, 1, part) for _ in self.shares]
+        moved = Fraction(1) if terms.neighbours == "substitute" else max(shares[-1], 1 - shares[0])
+        part = Fraction(1, len(shares))
+        laws = [choice_law(self.name, terms, grid, moved * terms.contributions, 1, part) for _ in shares]
         return laws[0] if len(laws) == 1 else compose(laws, terms.epsilon)
 
-    def _tilts(self, terms: Terms) -> tuple[Fraction, ...]:
+    def _tilts(self, terms: Terms, shares: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """Steeper scores towards the ends, where the number of records is public and those beyond a bound are few."""
         if terms.rows is None:
             return ()
-        rate = float(terms.epsilon) / (2 * terms.contributions * len(self.shares))
-        return tuple(find_tilt(share, terms.rows, rate, _TAKEN) for share in self.shares)
+        rate = float(terms.epsilon) / (2 * terms.contributions * len(shares))
+        return tuple(find_tilt(share, terms.rows, rate, _TAKEN) for share in shares)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
