@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import inbounds as ib
-from inbounds.inference import chi_square, compare_shares, t_test
+from inbounds.inference import chi_square, compare, compare_shares, difference, ratio, t_test
 from inbounds.inference.hypotheses import draw_counts
 
 RUNS = 300
@@ -97,3 +97,49 @@ def test_tests_that_cannot_be_made():
     ):
         with pytest.raises(ValueError, match=said):
             call()
+
+
+def by_region(epsilon=1):
+    rng = np.random.default_rng(5)
+    region = np.repeat(["north", "south"], 3000)
+    values = np.clip(np.where(region == "north", 60, 40) + rng.normal(0, 8, 6000), 0, 100)
+    table = {"x": values, "region": region}
+    return ib.mean(table, "x", bounds=(0, 100), by="region", levels=["north", "south"], epsilon=epsilon)
+
+
+def test_groups_of_one_release_have_differences_and_ratios():
+    made = by_region()
+    for find, truth in ((difference, 20.0), (ratio, 1.5)):
+        for method in ("mover", "guaranteed"):
+            found = find(made, groups=("north", "south"), level=0.997, method=method)
+            assert truth in found
+            assert "north and south" in found.what
+    narrow, wide = (difference(made, groups=("north", "south"), method=one) for one in ("mover", "guaranteed"))
+    assert 0 < narrow.width < wide.width
+    with pytest.raises(ValueError, match="two different groups"):
+        difference(made, groups=("north", "west"))
+    with pytest.raises(ValueError, match="leave out the second"):
+        difference(made, made, groups=("north", "south"))
+    with pytest.raises(TypeError, match="give a second release"):
+        ratio(made)
+
+
+@pytest.mark.claim("ratio-interval")
+def test_a_ratio_is_kept_where_the_difference_may_be_0():
+    """The ends solve the equation of both distances. Of normal errors they cover, and half as wide ones do not."""
+    rng, runs = np.random.default_rng(6), 4000
+    a, b = rng.normal(6, 0.5, runs), rng.normal(4, 0.4, runs)
+    low = compare._mover_ratio(a, b, a - 1.96 * 0.5, b + 1.96 * 0.4, -1)
+    high = compare._mover_ratio(a, b, a + 1.96 * 0.5, b - 1.96 * 0.4, 1)
+    assert np.allclose((a - low * b) ** 2, (1.96 * 0.5) ** 2 + (low * 1.96 * 0.4) ** 2)
+    assert np.allclose((a - high * b) ** 2, (1.96 * 0.5) ** 2 + (high * 1.96 * 0.4) ** 2)
+    hits, middle = np.mean((low <= 1.5) & (high >= 1.5)), (low + high) / 2
+    short = np.mean(np.abs(middle - 1.5) <= (high - low) / 4)
+    assert 0.93 < hits < 0.97
+    assert short < 0.8
+
+
+def test_a_ratio_of_what_may_be_negative_is_refused():
+    first, second = (ib.mean([-1.0, 1.0] * 300, bounds=(-5, 5), epsilon=1) for _ in range(2))
+    with pytest.raises(ValueError, match="not negative"):
+        ratio(first, second)

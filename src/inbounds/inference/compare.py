@@ -1,9 +1,12 @@
-"""Differences of two releases, and tests of a released share."""
+"""Differences and ratios of two releases or groups, and tests of a released share."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from inbounds import _check
-from inbounds._check import Figures
+from inbounds._check import Array, Figures
 from inbounds.derivations import AllButOne
 from inbounds.inference.counts import Binomial, Sampled
 from inbounds.inference.laws import law_of
@@ -14,14 +17,20 @@ METHODS = ("mover", "guaranteed")
 
 
 def difference(
-    first: Release, second: Release, level: float = 0.95, *, kind: Kind = "population", method: str = "mover"
+    first: Release,
+    second: Release | None = None,
+    level: float = 0.95,
+    *,
+    kind: Kind = "population",
+    method: str = "mover",
+    groups: tuple[str, str] | None = None,
 ) -> Interval:
-    """The interval for the difference of two releases, the first minus the second.
+    """The interval for the difference of two releases or of two groups of one, the first minus the second.
 
     Parameters
     ----------
     first, second
-        Releases of the same statistic with the same cells and bounds.
+        Releases of the same statistic with the same cells and bounds; with ``groups`` only the first.
     level
         The confidence level.
     kind
@@ -31,6 +40,8 @@ def difference(
         2008). It is for two tables without common records. ``"guaranteed"`` takes both intervals at the level
         1 - (1 - level)/2, and their largest and smallest difference. It is wider, but also right for two releases from
         one table.
+    groups
+        Two groups of ``first``, a release by groups whose noise is drawn for each group by itself.
 
     Returns
     -------
@@ -49,10 +60,122 @@ def difference(
     >>> difference(first, second).kind
     'population'
     """
+    given = _compare(first, second, level, kind, method, groups)
+    if method == "guaranteed":
+        how = "largest and smallest difference of two intervals"
+        return given.make(given.low[0] - given.high[1], given.high[0] - given.low[1], "difference of the {}", how)
+    a, b = given.values
+    lower = a - b - np.hypot(a - given.low[0], given.high[1] - b)
+    upper = a - b + np.hypot(given.high[0] - a, b - given.low[1])
+    # For a value that is not available, only the limits are known.
+    lower = np.where(np.isnan(a - b), given.low[0] - given.high[1], lower)
+    upper = np.where(np.isnan(a - b), given.high[0] - given.low[1], upper)
+    how = "distances to the ends of both intervals, squared and added (MOVER)"
+    return given.make(lower, upper, "difference of the {}", how)
+
+
+def ratio(
+    first: Release,
+    second: Release | None = None,
+    level: float = 0.95,
+    *,
+    kind: Kind = "population",
+    method: str = "mover",
+    groups: tuple[str, str] | None = None,
+) -> Interval:
+    """claim:ratio-interval. The interval for the ratio of two positive numbers, the first over the second.
+
+    Parameters
+    ----------
+    first, second, level, kind, groups
+        As for `difference`.
+    method
+        ``"mover"`` solves for the ratios r at which the difference of the first and r times the second may be 0, by the
+        distances from both values to the ends of their intervals (Donner and Zou 2012). It is for two tables without
+        common records. ``"guaranteed"`` takes both intervals at the level 1 - (1 - level)/2, and their largest and
+        smallest ratio.
+
+    Returns
+    -------
+    Interval
+        The limits, with the method and what it assumes; the upper one may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If the releases differ in statistic, cells or bounds, have no interval of that kind, or may be negative.
+
+    Examples
+    --------
+    >>> import inbounds as ib
+    >>> first, second = (ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1) for _ in range(2))
+    >>> 1 in ratio(first, second, 0.999)
+    True
+    """
+    given = _compare(first, second, level, kind, method, groups)
+    low, high = (np.maximum(np.asarray(x, float), 0.0) for x in (given.low, given.high))
+    if np.any(np.asarray(given.low) < 0):
+        raise ValueError("a ratio needs numbers that are not negative, with intervals that are not either")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if method == "guaranteed":
+            how = "largest and smallest ratio of two intervals"
+            lower, upper = low[0] / high[1], high[0] / low[1]
+        else:
+            a, b = (np.asarray(x, float) for x in given.values)
+            how = "ratios whose difference may be 0, by distances to the ends of both intervals (MOVER)"
+            lower = _mover_ratio(a, b, low[0], high[1], -1)
+            upper = _mover_ratio(a, b, high[0], low[1], 1)
+    return given.make(lower, np.where(np.isnan(upper), np.inf, upper), "ratio of the {}", how)
+
+
+def _mover_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Array:
+    """The r with (a - r b)² = (a - end)² + r² (b - other)², below a/b or above it; infinite where there is none."""
+    # (b² - (b - other)²) r² - 2ab r + (a² - (a - end)²) = 0.
+    square, rest = other * (2 * b - other), end * (2 * a - end)
+    root = np.sqrt(np.maximum((a * b) ** 2 - square * rest, 0.0))
+    if side < 0:
+        # Without cancellation: the product of both solutions is rest/square.
+        return np.asarray(np.maximum(rest, 0.0) / (a * b + root))
+    return np.asarray(np.where(square > 0, (a * b + root) / square, np.inf))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two values with the ends of their intervals, and what their intervals say."""
+
+    values: tuple[Any, Any]
+    low: tuple[Any, Any]
+    high: tuple[Any, Any]
+    level: float
+    kind: str
+    assumption: str
+    what: str
+    axes: tuple[tuple[str, ...], ...]
+
+    def make(self, lower: Any, upper: Any, what: str, how: str) -> Interval:
+        if not self.axes:
+            lower, upper = float(lower), float(upper)
+        return Interval(lower, upper, self.level, self.kind, how, self.assumption, what.format(self.what), self.axes)
+
+
+def _compare(
+    first: Release,
+    second: Release | None,
+    level: float,
+    kind: Kind,
+    method: str,
+    groups: tuple[str, str] | None,
+) -> _Pair:
+    """Check what is compared, and find both intervals, at a higher level for those that are guaranteed."""
     require_release(first, "first")
-    require_release(second, "second")
     level = _check.level(level)
     _check.choice(method, "method", METHODS)
+    inner = level if method == "mover" else 1 - (1 - level) / 2
+    if groups is not None:
+        return _compare_groups(first, second, level, inner, kind, groups)
+    if second is None:
+        raise TypeError("give a second release, or two groups of the first, as in groups=('north', 'south')")
+    require_release(second, "second")
     if type(first.statistic) is not type(second.statistic) or first.title != second.title or first.axes != second.axes:
         raise ValueError(
             "only releases of the same statistic with the same cells can be compared: the first is the "
@@ -64,26 +187,31 @@ def difference(
         )
     if method == "mover" and first is second:
         raise ValueError("method='mover' is for two independent releases, but first and second are the same release")
-    inner = level if method == "mover" else 1 - (1 - level) / 2
     one, two = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
     clauses = list(dict.fromkeys([one.assumption, two.assumption]))
-    what = f"difference of the {one.what}"
-    if method == "guaranteed":
-        ends = (one.lower - two.upper, one.upper - two.lower)
-        how = "largest and smallest difference of two intervals"
-        return Interval(*ends, level, kind, how, "; ".join(clauses), what, first.axes)
-    a, b = (np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
-    lower = a - b - np.hypot(a - one.lower, two.upper - b)
-    upper = a - b + np.hypot(one.upper - a, b - two.lower)
-    # For a value that is not available, only the limits are known.
-    lower = np.where(np.isnan(a - b), one.lower - two.upper, lower)
-    upper = np.where(np.isnan(a - b), one.upper - two.lower, upper)
-    if not first.axes:
-        lower, upper = float(lower), float(upper)
-    if kind == "population":
+    if kind == "population" and method == "mover":
         clauses.append("the two tables have no records in common")
-    how = "distances to the ends of both intervals, squared and added (MOVER)"
-    return Interval(lower, upper, level, kind, how, "; ".join(clauses), what, first.axes)
+    values = tuple(np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
+    ends = (one.lower, two.lower), (one.upper, two.upper)
+    return _Pair((values[0], values[1]), *ends, level, kind, "; ".join(clauses), one.what, first.axes)
+
+
+def _compare_groups(
+    first: Release, second: Release | None, level: float, inner: float, kind: Kind, groups: tuple[str, str]
+) -> _Pair:
+    if second is not None:
+        raise ValueError("groups= compares two groups of one release; leave out the second")
+    known = first.axes[0] if len(first.axes) == 1 and first.derivation.of_sums else ()
+    if len(set(groups)) != 2 or set(groups) - set(known):
+        raise ValueError(
+            "groups must be two different groups of a release by one column whose groups have noise of their own, "
+            "as means and shares by groups have"
+        )
+    one, places = first.interval(inner, kind=kind), [known.index(name) for name in groups]
+    values = np.array(first.flat_values(), float)[places]
+    low, high = (np.ravel(end)[places] for end in one)
+    what = f"{one.what}, {groups[0]} and {groups[1]}"
+    return _Pair((values[0], values[1]), (low[0], low[1]), (high[0], high[1]), level, kind, one.assumption, what, ())
 
 
 ALTERNATIVES = ("greater", "less", "two-sided")
