@@ -8,7 +8,9 @@ from inbounds._estimates import QUALITY_RULE
 from inbounds.service.ahead import Ahead, make_ahead
 from inbounds.service.budget import imagine_charge, offer_release, show_ledger
 from inbounds.service.editing import edit_text
-from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
+from inbounds.service.figures import list_figures, simulate_figure
+from inbounds.service.folder import list_columns, list_files, require_inside, start_plan
+from inbounds.service.forms import list_keys, list_statistics
 from inbounds.service.learn import compare_laws, compare_over_truths
 from inbounds.service.plans import (
     FORMS,
@@ -47,7 +49,9 @@ __all__ = [
     "find_result",
     "imagine_charge",
     "list_columns",
+    "list_figures",
     "list_files",
+    "list_keys",
     "list_results",
     "list_statistics",
     "make_ahead",
@@ -59,6 +63,7 @@ __all__ = [
     "release_plan",
     "require_inside",
     "show_ledger",
+    "simulate_figure",
     "start_plan",
     "summarize",
     "verify_record",
