@@ -101,8 +101,12 @@ def read(folder):
     return tomllib.loads((folder / "plan.toml").read_text("utf-8"))
 
 
-def test_from_nothing_to_a_verified_report(folder, visit):
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_from_nothing_to_a_verified_report(folder, visit, kind):
     (folder / "plan.toml").unlink()
+    if kind == "parquet":
+        (folder / "survey.csv").unlink()
+        demo.survey().write_parquet(folder / "survey.parquet")
     server = Local(folder, None)
     try:
         page = visit(server)
@@ -111,6 +115,8 @@ def test_from_nothing_to_a_verified_report(folder, visit):
         page.fill("#data-rows", "20000")
         page.press("#data-rows", "Tab")
         page.click("#column-age summary")
+        # Parquet declares types; the text of a CSV file has none that could be shown without reading it.
+        assert page.locator("#column-age summary .chip").count() == (kind == "parquet")
         page.fill("#column-age-bounds", "18, 100")
         page.press("#column-age-bounds", "Tab")
         page.wait_for_selector("#column-age summary:has-text('from 18 to 100')")

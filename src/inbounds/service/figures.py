@@ -130,8 +130,8 @@ def _list_settings(name: str, case: str) -> "Iterator[Setting]":
 
     matrices, epsilons = _list_cases()
     if name not in _SHARES:
-        lists = (matrices[case],), paper.MATRIX_SIZES, (1.0,), paper.BOUNDINGS
-        return Covariance(*lists, calibrations=paper.BOTH).settings("covariance")
+        design = Covariance((matrices[case],), paper.MATRIX_SIZES, (1.0,), paper.BOUNDINGS, calibrations=paper.BOTH)
+        return design.settings("covariance")
     figure, epsilon = _SHARES[name], epsilons[case]
     words = (figure.repair,), (figure.estimator,), paper.BOTH
     lists = (paper.SHARES,), paper.SHARE_SIZES, (epsilon,), paper.BOUNDINGS

@@ -4,13 +4,15 @@ from dataclasses import MISSING, Field, fields
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
+from pydantic import BaseModel
+
 from inbounds._keywords import _MEANINGS
 from inbounds.plan.items import NOT_KEYS
 from inbounds.plan.model import Budget, Column, Data, Item
 from inbounds.record.statistic import registered
 
 # The parts of a plan, and what they are made of.
-_PARTS = {"data": Data, "budget": Budget, "columns": Column, "release": Item}
+_PARTS: dict[str, type[BaseModel]] = {"data": Data, "budget": Budget, "columns": Column, "release": Item}
 # What a value of a schema is written as: text in quotes, or as in TOML.
 _KINDS = {"string": "text", "boolean": "flag", "object": "table", "array": "list"}
 
@@ -70,7 +72,7 @@ def list_keys() -> dict[str, list[dict[str, Any]]]:
 def _classify(rule: dict[str, Any]) -> dict[str, Any]:
     """The kind of a key's value, and its choices."""
     options = [one for one in rule.get("anyOf", [rule]) if one.get("type") != "null"]
-    choices = next((one["enum"] for one in options if "enum" in one), [])
+    choices: list[str] = next((one["enum"] for one in options if "enum" in one), [])
     types = {one.get("type") for one in options}
     if choices:
         kind = "choice"
