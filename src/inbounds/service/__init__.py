@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from inbounds.service.budget import imagine_charge, offer_release, show_ledger
     from inbounds.service.editing import edit_text
     from inbounds.service.exports import FORMS, export_record
-    from inbounds.service.folder import list_columns, list_files, list_statistics, require_inside, start_plan
+    from inbounds.service.figures import list_figures, simulate_figure
+    from inbounds.service.folder import list_columns, list_files, require_inside, start_plan
+    from inbounds.service.forms import list_keys, list_statistics
     from inbounds.service.learn import compare_laws, compare_over_truths
     from inbounds.service.plans import (
         STAGES,
@@ -48,7 +50,9 @@ __all__ = [
     "find_result",
     "imagine_charge",
     "list_columns",
+    "list_figures",
     "list_files",
+    "list_keys",
     "list_results",
     "list_statistics",
     "make_ahead",
@@ -60,6 +64,7 @@ __all__ = [
     "release_plan",
     "require_inside",
     "show_ledger",
+    "simulate_figure",
     "start_plan",
     "summarize",
     "verify_record",
@@ -71,8 +76,9 @@ _PLACES = {
     **dict.fromkeys(("Ahead", "make_ahead"), "service.ahead"),
     **dict.fromkeys(("imagine_charge", "offer_release", "show_ledger"), "service.budget"),
     **dict.fromkeys(("FORMS", "export_record"), "service.exports"),
-    **dict.fromkeys(("list_columns", "list_files", "list_statistics"), "service.folder"),
-    **dict.fromkeys(("require_inside", "start_plan"), "service.folder"),
+    **dict.fromkeys(("list_columns", "list_files", "require_inside", "start_plan"), "service.folder"),
+    **dict.fromkeys(("list_figures", "simulate_figure"), "service.figures"),
+    **dict.fromkeys(("list_keys", "list_statistics"), "service.forms"),
     **dict.fromkeys(("compare_laws", "compare_over_truths"), "service.learn"),
     **dict.fromkeys(("Progress", "check_plan", "preview_plan"), "service.previews"),
     **dict.fromkeys(("Reading", "read_plan"), "service.reading"),

@@ -153,8 +153,14 @@ def _parse(epsilon: str) -> Decimal:
 
 def _figures(forecast: Forecast) -> dict[str, Any]:
     low, high = forecast.reach_range
-    said = f"{_spell(low)} to {_spell(high)}" if forecast.depends else _spell(forecast.reach)
-    return {"rmse": forecast.typical, "half_width": forecast.reach, "half_widths": [low, high], "said": said}
+    said, span = _spell(forecast.reach), f"{_spell(low)} to {_spell(high)}" if forecast.depends else ""
+    return {
+        "rmse": forecast.typical,
+        "half_width": forecast.reach,
+        "half_widths": [low, high],
+        "said": said,
+        "span": span,
+    }
 
 
 def _spell(x: float) -> str:

@@ -1,16 +1,13 @@
 """What is in the folder that was opened: tables, plans, and the columns of a table by name and declared type."""
 
 import os
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from glob import has_magic
 from pathlib import Path
 from typing import Any
 
 from inbounds.errors import DataError
-from inbounds.plan.items import NOT_KEYS
-from inbounds.plan.model import Item
 from inbounds.plan.template import Format, begin
-from inbounds.record.statistic import registered
 from inbounds.road.run import Place, columns_of
 
 _TABLES = (".csv", ".tsv", ".txt", ".csv.gz", ".csv.zst", ".parquet", ".pq", ".xlsx", ".duckdb", ".ddb")
@@ -146,42 +143,3 @@ def start_plan(folder: Path, source: str, table: str | None = None) -> str:
     """
     list_columns(folder, source, table, {})
     return begin(source, table=table)
-
-
-def list_statistics() -> list[dict[str, Any]]:
-    """All statistics with what they take, for a form: read from their classes.
-
-    Returns
-    -------
-    list of dict
-        Each with ``name``, ``help`` (one sentence), ``columns`` (which ones it takes), and ``keys``: the keys of a
-        release that it has beside those of every release, each with its ``help`` and whether it is ``needed``.
-    """
-    return [
-        {
-            "name": name,
-            "help": (made.__doc__ or "").strip().partition("\n")[0],
-            "columns": made.traits.columns,
-            "by": "by" in _list_keys(made),
-            "keys": [
-                {"name": key, "help": _describe(key), "needed": needed}
-                for key, needed in _list_keys(made).items()
-                if key not in (*NOT_KEYS, "by")
-            ],
-        }
-        for name, made in registered().items()
-    ]
-
-
-def _list_keys(made: Any) -> dict[str, bool]:
-    """The keywords of a statistic, and whether each must be given."""
-    return {
-        field.name: field.default is MISSING and field.default_factory is MISSING
-        for field in fields(made)
-        if field.init
-    }
-
-
-def _describe(key: str) -> str:
-    field = Item.model_fields.get(key)
-    return "" if field is None else field.description or ""

@@ -12,8 +12,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from inbounds import service
@@ -25,6 +24,7 @@ from inbounds.studio.guard import REPORT_POLICY, Door, Guard
 STATIC = Path(__file__).parent / "static"
 # How often files are looked at for changes by others, in seconds, and how often a silent browser is greeted.
 _LOOK, _GREET = 0.5, 20
+_PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 _TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
 
 
@@ -149,6 +149,10 @@ class Studio:
         """All statistics, from the register."""
         return service.list_statistics()
 
+    def keys(self, _: Body) -> Any:
+        """All keys of a plan, from its schema."""
+        return service.list_keys()
+
     def columns(self, body: Body) -> Any:
         """The columns of a table by name and declared type."""
         source, table = body.text("source"), body.text_or_none("table")
@@ -225,6 +229,14 @@ class Studio:
         where = epsilon, int(rows), lower, upper
         return service.compare_laws(*where, body.number("truth")) | {"over": service.compare_over_truths(*where)}
 
+    def figures(self, _: Body) -> Any:
+        """The figures of the paper."""
+        return service.list_figures()
+
+    def figure(self, body: Body) -> Any:
+        """One figure of the paper, simulated."""
+        return service.simulate_figure(body.text("name"), body.text("case"))
+
     def file(self, request: Request) -> Response:
         """A file of a result."""
         place = service.find_result(self.desk.folder, request.path_params["id"])
@@ -292,19 +304,36 @@ def _explain(error: Exception) -> Response:
     return JSONResponse({"error": "something went wrong; nothing was changed by this request"}, 500)
 
 
+def _serve_static() -> Callable[[Request], Any]:
+    """The files of the page, which are few and small, from memory: no path that is asked for is ever opened."""
+    files = {str(one.relative_to(STATIC)): one for one in STATIC.rglob("*") if one.suffix in _PAGE_TYPES}
+    kept = {name.replace("\\", "/"): (one.read_bytes(), _PAGE_TYPES[one.suffix]) for name, one in files.items()}
+
+    async def endpoint(request: Request) -> Response:
+        content, kind = kept.get(request.path_params.get("name", "index.html"), (None, ""))
+        if content is None:
+            return JSONResponse({"error": "there is no such file"}, 404)
+        return Response(content, media_type=kind)
+
+    return endpoint
+
+
 def make_app(desk: Desk, door: Door) -> tuple[ASGIApp, Studio]:
     """The application for a desk, behind its door."""
-    studio = Studio(desk)
-    asked = ("state", "statistics", "ledger", "offer")
+    studio, static = Studio(desk), _serve_static()
+    asked = ("state", "statistics", "keys", "ledger", "offer", "figures")
     changes = ("columns", "open", "start", "save", "edit", "preview", "aim", "imagine", "release", "cancel", "verify")
     routes = [
-        Route("/", lambda _: FileResponse(STATIC / "index.html"), methods=["GET"]),
+        Route("/", static, methods=["GET"]),
         Route("/api/events", studio.events, methods=["GET"]),
         *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["GET"]) for name in asked),
-        *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["POST"]) for name in (*changes, "laws")),
+        *(
+            Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["POST"])
+            for name in (*changes, "laws", "figure")
+        ),
         Route("/results/{id}/{file}", _give(studio.file), methods=["GET"]),
         Route("/results/{id}.zip", _give(studio.archive), methods=["GET"]),
-        Mount("/static", StaticFiles(directory=STATIC)),
+        Route("/static/{name:path}", static, methods=["GET"]),
     ]
     app = Starlette(routes=routes, lifespan=studio.live)
     return Guard(app, door), studio

@@ -13,7 +13,7 @@ import learn from "/static/views/learn.js";
 const VIEWS = { data, plan, preview, release, ledger, learn };
 const TITLES = { data: "Data", plan: "Plan", preview: "Preview", release: "Release", ledger: "Ledger", learn: "Learn" };
 
-export const page = { state: null, statistics: [], view: null, keep: {} };
+export const page = { state: null, statistics: [], keys: null, view: null, keep: {} };
 
 const chosen = () => { const name = location.hash.slice(1); return name in VIEWS ? name : page.state?.plan ? "plan" : "data"; };
 
@@ -32,9 +32,12 @@ function frame() {
 
 /* Make the view as it should be now. What somebody has in hand stays as it is: see morph.js. */
 export function show() {
-  const made = VIEWS[page.view](page);
+  const made = VIEWS[page.view](page), held = document.activeElement;
   made.dataset.key = page.view;
+  const within = $("made").contains(held);
   update($("made"), made);
+  // What had the focus may be gone. Whoever works by keyboard goes on from here, not from the end of the page.
+  if (within && !held.isConnected) $("view").focus({ preventScroll: true });
   if (page.view !== "release") $("beside").replaceChildren();
   frame();
 }
@@ -111,7 +114,7 @@ function route() {
 }
 
 async function start() {
-  try { [page.state, page.statistics] = await Promise.all([get("state"), get("statistics")]); } catch (error) { trouble(error); return; }
+  try { [page.state, page.statistics, page.keys] = await Promise.all([get("state"), get("statistics"), get("keys")]); } catch (error) { trouble(error); return; }
   route();
   left();
   window.addEventListener("hashchange", route);

@@ -3,6 +3,7 @@
 import { calm, edit, inTurn, page, refresh, take, trouble, warn } from "/static/app.js";
 import { post } from "/static/api.js";
 import { $, choose, field, h, note, slug, type } from "/static/dom.js";
+import { ask, fold } from "/static/keys.js";
 
 const typing = { text: null, base: null, timer: 0 };
 
@@ -59,10 +60,13 @@ function editor(read) {
       : h("p", { class: "help", id: "fine" }, "No mistakes. It is saved as you type, and is the same file that the command line reads."));
 }
 
-const spell = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+// Keys of every release that have a field of their own on this page.
+const OWN = ["name", "statistic", "columns", "by", "where", "share", "bounding"];
 
-function columns(id, what, item, index, given) {
-  const names = Object.keys(given), chosen = item.columns ?? [];
+function columns(id, what, item, index, content) {
+  const names = [...new Set([...Object.keys(content.columns ?? {}), ...Object.keys(content.derive ?? {})])], chosen = item.columns ?? [];
+  // What is released here is the rule itself, so that the column has none yet.
+  if (what === "free") return field(`${id}-column`, "Column", type(chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })), "Any column of the table that holds numbers.");
   const one = what === "number" || what === "cells" || what.startsWith("level");
   if (one) return field(`${id}-column`, "Column", choose([["", "none"], ...new Set([...names, ...chosen])], chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })));
   return h("fieldset", { class: "field", "data-key": `${id}-columns` }, h("legend", {}, "Columns"), h("div", { class: "checks" }, names.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-has-${slug(name)}`, checked: chosen.includes(name), onchange: ({ target }) => edit((content) => { const now = content.release[index].columns ?? []; return { path: ["release", index, "columns"], value: target.checked ? [...now, name] : now.filter((other) => other !== name) }; }) }), name))));
@@ -72,8 +76,8 @@ function card(item, index, content, read) {
   const made = page.statistics.find((one) => one.name === item.statistic);
   const id = `item-${index}`, at = (key) => ["release", index, key];
   const text = (key) => (value) => edit({ path: at(key), value: value || null });
-  const free = (key) => (value) => edit(value === "" ? { path: at(key), value: null } : /^[-0-9[{"'tf]/.test(value) && (/^[-0-9.]+$/.test(value) || /^[[{"']|^(true|false)$/.test(value)) ? { path: at(key), toml: value } : { path: at(key), value });
-  const groups = Object.entries(content.columns ?? {}).filter(([, rule]) => rule?.levels).map(([name]) => name);
+  const rules = content.columns ?? {};
+  const groups = [...new Set([...Object.keys(rules).filter((name) => rules[name]?.levels), ...Object.keys(content.derive ?? {}).filter((name) => !rules[name]?.bounds && !rules[name]?.edges)])];
   const by = Array.isArray(item.by) ? item.by : item.by ? [item.by] : [];
   const wrong = read.mistakes.filter((one) => one.text.startsWith(`release.${item.name}`) || one.text.startsWith(`release ${index + 1}`));
   const share = Number(item.share ?? 1);
@@ -84,13 +88,43 @@ function card(item, index, content, read) {
       h("div", { class: "grid" },
         field(`${id}-name`, "Name", type(item.name, text("name"))),
         field(`${id}-statistic`, "Statistic", choose(page.statistics.map((one) => [one.name, one.name.replaceAll("_", " ")]), item.statistic, (value) => edit({ path: at("statistic"), value })), made?.help.replace(/; see `.*$/, ".")),
-        made ? columns(id, made.columns, item, index, content.columns ?? {}) : null,
+        made ? columns(id, made.columns, item, index, content) : null,
         made?.by ? h("fieldset", { class: "field", "data-key": `${id}-by` }, h("legend", {}, "For each group of"), h("div", { class: "checks" }, groups.length ? groups.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-by-${slug(name)}`, checked: by.includes(name), onchange: ({ target }) => edit((content) => { const now = [content.release[index].by ?? []].flat(), next = target.checked ? [...now, name] : now.filter((other) => other !== name); return { path: at("by"), value: next.length ? next : null }; }) }), name)) : h("span", { class: "help" }, "columns with levels can be groups"))) : null,
         field(`${id}-where`, "Only records where", type(item.where, text("where"), { placeholder: "age >= 18 and region <> 'north'" })),
         field(`${id}-share`, `Share of the budget: ${share}`, h("input", { type: "range", min: 0.25, max: Math.max(5, share), step: 0.25, value: share, onchange: (event) => edit({ path: at("share"), value: Number(event.target.value) }) })),
         field(`${id}-bounding`, "Kept in its bounds by", choose([["bit", "clamping (BIT)"], ["truncated", "truncation"]], item.bounding ?? "bit", (value) => edit({ path: at("bounding"), value }))),
-        (made?.keys ?? []).map((key) => field(`${id}-${key.name}`, key.name.replaceAll("_", " "), type(item[key.name] === undefined ? "" : spell(item[key.name]), free(key.name)), key.help))),
+        (made?.keys ?? []).map((key) => ask(id, ["release", index], key, item[key.name]))),
+      fold(`${id}-more`, "Interval, persons, preview", ["release", index], page.keys.release.filter((key) => !OWN.includes(key.name)), item),
       h("p", { class: "row" }, h("button", { id: `${id}-remove`, onclick: () => edit({ path: ["release", index], value: null }) }, `Remove ${item.name ?? ""}`))));
+}
+
+const held = { at: null, sum: 0, left: 0, width: 0, next: null };
+
+/* The shares as a bar. Between two parts the bar can be dragged: what one gets, the other gives. */
+function shares(items) {
+  const share = (item) => Number(item.share ?? 1);
+  const bar = h("div", { class: "bar shares", id: "shares", role: "img", "aria-label": `How the budget is shared: ${items.map((item) => `${item.name} ${share(item)}`).join(", ")}`,
+    onpointerdown: (event) => {
+      const parts = [...event.currentTarget.children].map((one) => one.getBoundingClientRect());
+      const ends = parts.slice(0, -1).map((one) => Math.abs(one.right - event.clientX)), at = ends.indexOf(Math.min(...ends));
+      if (at < 0 || ends[at] > 12) return;
+      Object.assign(held, { at, sum: share(items[at]) + share(items[at + 1]), left: parts[at].left, width: parts[at + 1].right - parts[at].left, next: null });
+      event.currentTarget.setPointerCapture(event.pointerId);
+    },
+    onpointermove: (event) => {
+      if (held.at === null) return;
+      const wanted = Math.round((held.sum * (event.clientX - held.left)) / held.width / 0.05) * 0.05;
+      const first = Number(Math.min(Math.max(wanted, 0.05), held.sum - 0.05).toFixed(4));
+      held.next = [first, Number((held.sum - first).toFixed(4))];
+      held.next.forEach((one, i) => { const part = event.currentTarget.children[held.at + i]; part.style.flexGrow = String(one); part.title = `${items[held.at + i].name}: ${one}`; });
+    },
+    onpointerup: () => {
+      const { at, next } = held;
+      held.at = null;
+      if (next) edit(...next.map((value, i) => ({ path: ["release", at + i, "share"], value })));
+    } });
+  for (const item of items) { const part = h("span", { title: `${item.name}: ${share(item)}` }); part.style.flexGrow = String(share(item)); bar.append(part); }
+  return bar;
 }
 
 function add() {
@@ -117,10 +151,10 @@ export default function plan(page) {
       field("budget-epsilon", "ε of the whole plan", type(budget.epsilon, set("epsilon", true), { inputmode: "decimal" })),
       field("budget-limit", "Limit of the dataset", type(budget.limit, set("limit", true), { inputmode: "decimal" }), "Set by its first charge; the plan's ε by default."),
       field("budget-ledger", "Ledger", type(budget.ledger, set("ledger"))),
-      field("budget-dataset", "Dataset", type(budget.dataset, set("dataset"))))));
-    const bar = h("div", { class: "bar", role: "img", "aria-label": "How the budget is shared" });
-    for (const item of items) { const part = h("span", { title: item.name }); part.style.flexGrow = String(Number(item.share ?? 1)); bar.append(part); }
-    left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help" }, items.length ? "Each part of the bar is the share of a release; open one to drag it." : "There is none yet."),
+      field("budget-dataset", "Dataset", type(budget.dataset, set("dataset"))),
+      page.keys.budget.filter((key) => key.kind === "flag").map((key) => ask("budget", ["budget"], key, budget[key.name])))));
+    const bar = shares(items);
+    left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help" }, items.length ? "Each part of the bar is the share of a release. Drag the line between two of them, or open one and move its slider." : "There is none yet."),
       items.map((item, index) => card(item, index, content, read)), h("p", { class: "row" }, h("button", { class: "main", id: "add", onclick: add }, "Add a release"))));
   }
   made.append(h("div", { class: "two" }, left, editor(read)));

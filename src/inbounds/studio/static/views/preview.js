@@ -40,6 +40,7 @@ function redraw() {
   $("cost").className = `note ${seen.ledger.fits ? "" : "bad"}`;
   $("cost").textContent = seen.ledger.said;
   $("rule").textContent = seen.rule;
+  $("key-alone").hidden = !items.some((one) => one.alone);
   const own = page.state.read.promise.epsilon;
   $("take").disabled = epsilon === own;
   $("take").textContent = epsilon === own ? "This is the plan's ε" : `Put ε = ${epsilon} into the plan`;
@@ -52,9 +53,10 @@ function redraw() {
     if (alone) series.push({ points: alone, mark: "two" });
     const words = `${item.name}: 95% of releases are off by at most ${item.said} at epsilon ${epsilon}`;
     return h("article", { class: "item", "data-key": item.name }, h("h2", {}, item.name), h("p", { class: "help" }, item.title),
-      h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), worth(item.worth)),
+      h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), item.span ? h("span", { class: "help" }, "typically") : null, worth(item.worth)),
       draw({ series, words, xLog: true, yLog: true, dot: [seen.now.at, item.half_width], aim: { y: item.half_width, drop: (y) => aim(item.name, y) }, xTitle: "ε of the plan" }),
-      h("p", { class: "help" }, `ε ${item.share} of it`, item.alone ? `; drawn alone ± ${item.alone.said}` : "", item.assumed ? `; ${item.assumed}` : ""));
+      h("p", { class: "help" }, `ε ${item.share} of it`, item.alone ? `; drawn alone ± ${item.alone.said}` : ""),
+      item.span ? h("details", { class: "assumed", "data-key": `assumed ${item.name}` }, h("summary", {}, `± ${item.span}, by the data`), h("p", { class: "help" }, `Over ${item.assumed}. What you know of it can be stated: plausible, under Plan.`)) : null);
   }));
   requestAnimationFrame(() => performance.mark("redrawn"));
 }
@@ -69,7 +71,7 @@ export default function preview(page) {
   made.append(h("section", { class: "card", "aria-label": "Budget" }, h("div", { class: "dial" }, h("span", { class: "row" }, h("span", { class: "name" }, "ε"), h("output", { id: "epsilon-now", for: "epsilon" }, seen.epsilon)), dial,
     h("button", { id: "take", onclick: () => edit({ path: ["budget", "epsilon"], toml: seen.epsilon }) }, "Put it into the plan")),
   h("p", { id: "cost", class: "note", role: "status" }, seen.ledger?.said ?? "…"), h("p", { id: "counts", class: "row", "data-own": true }),
-  h("ul", { class: "key" }, h("li", {}, sample("line"), "as the plan draws it"), h("li", {}, sample("two"), "each drawn alone")),
+  h("ul", { class: "key" }, h("li", {}, sample("line"), "as the plan draws it"), h("li", { id: "key-alone", hidden: !seen.now?.items.some((one) => one.alone) }, sample("two"), "each drawn alone")),
   h("p", { id: "rule", class: "help" }, seen.rule ?? "")));
   made.append(h("section", { id: "prospects", class: "charts", "data-own": true, "aria-label": "Releases" }, h("p", {}, "Looking ahead …")));
   queueMicrotask(() => { redraw(); if (!seen.now || seen.curves.length < seen.grid.length) ask(seen.epsilon, true); });
