@@ -55,6 +55,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "epsilon = 1.0                     # of all releases below together",
         f"ledger = {_quote(f'{name}.ledger')}",
         f"dataset = {_quote(name)}",
+        "# limit = 3.0                     # of everything that is ever released of these data; epsilon if not given",
         "",
         "# Remove the # from the lines you need. A rule can also say what a missing value counts as (missing = 50),",
         "# what a value counts as that is not a level (other = ...) and that numbers are whole (integer = true), and",
@@ -69,8 +70,8 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "",
         "[[release]]",
         f"name = {_quote(first)}",
-        'statistic = "STATISTIC"           # mean, sum, count, proportion, variance, standard_deviation, histogram,',
-        "                                  # proportions, crosstab, covariance, correlation, pooled_variance, ...",
+        'statistic = "STATISTIC"           # mean, median, sum, count, proportion, variance, standard_deviation,',
+        "                                  # quantile, histogram, proportions, crosstab, correlation, moments, ...",
         f"columns = [{_quote(first)}]",
         "",
     ]
