@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from math import ceil, comb, floor
 from typing import TypeAlias
 
 import numpy as np
@@ -41,6 +40,22 @@ WORD = 128
 _GUARD = 192
 # A little above log 2.
 _LOG_2 = Fraction(6932, 10_000)
+
+
+def _floor(x: Fraction) -> int:
+    return x.numerator // x.denominator
+
+
+def _ceil(x: Fraction) -> int:
+    return -(-x.numerator // x.denominator)
+
+
+def _count_sets(size: int, count: int) -> int:
+    """How many sets of so many there are."""
+    made = 1
+    for k in range(count):
+        made = made * max(size - k, 0) // (k + 1)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +86,7 @@ class Sizes:
     @property
     def window(self) -> int:
         """Ranks on either side of the one asked for beyond which all tuples together weigh less than 2^-192."""
-        return min(self.most, ceil((_GUARD + self._tuples) * _LOG_2 * self.spread))
+        return min(self.most, _ceil((_GUARD + self._tuples) * _LOG_2 * self.spread))
 
     @property
     def work(self) -> int:
@@ -124,7 +139,7 @@ class _Ranks:
 def _fixed(x: Fraction, digits: int) -> Pair:
     """e^-x in fixed point, between two whole numbers."""
     ends = exp_minus(x)
-    return floor(ends.lower * (1 << digits)), ceil(ends.upper * (1 << digits))
+    return _floor(ends.lower * (1 << digits)), _ceil(ends.upper * (1 << digits))
 
 
 @lru_cache(maxsize=16)
@@ -146,7 +161,7 @@ class _Draw:
         records = int(ranks.counts.sum())
         self.targets = [share * records for share in shares]
         self.gaps = [b - a for a, b in pairwise([Fraction(0), *self.targets])]
-        self.starts = [floor(target) - sizes.window for target in self.targets]
+        self.starts = [_floor(target) - sizes.window for target in self.targets]
         self.records = [ranks.places(start - 1, self.width + 1) for start in self.starts]
         self.sizes = [[b - a for a, b in pairwise(row)] for row in self.records]
         self.powers = _powers(self.rate, self.digits, self.width + 2)
@@ -166,7 +181,7 @@ class _Draw:
 
     def _around(self, middle: Fraction, j: int) -> Ends:
         """e^(-rate |rank - middle|) for the ranks of a quantile, of which the middle is one or next to one."""
-        next_one = ceil(middle)
+        next_one = _ceil(middle)
         above = next_one - self.starts[j]
         (a, b), (c, d) = (_fixed(self.rate * x, self.digits) for x in (next_one - middle, 1 - next_one + middle))
         low, high = self.powers
@@ -183,7 +198,7 @@ class _Draw:
         """Weights of the first quantiles with the j-th at each rank and the one before it at a lower one."""
         (lows, highs), gap, low, high = self.ending[j - 1], self.gaps[j], *self.powers
         # A lower rank is one less at least.
-        whole = max(ceil(gap), 1)
+        whole = max(_ceil(gap), 1)
         (a, b), (c, d) = (_fixed(self.rate * x, self.digits) for x in (whole - gap, 1 - whole + gap))
         # What lies at or below each rank, and what lies at or above it, each with its distance.
         below = self._fold(lows, low[1], up=False), self._fold(highs, high[1], up=True)
@@ -233,7 +248,7 @@ class _Draw:
         """The same at one rank, by how many quantiles there are at it: one, two, ..."""
         made = []
         for run in range(1, j + 2):
-            first, ways = j - run + 1, comb(self.sizes[j][k], run)
+            first, ways = j - run + 1, _count_sets(self.sizes[j][k], run)
             kept, place = self._kept(first, j), k + self.starts[j] - self.starts[first]
             low, high = (self._at(ends, place) for ends in self.entering[first])
             made.append((self._down(low * kept[0]) * ways, self._up(high * kept[1]) * ways))
@@ -262,7 +277,7 @@ class _Draw:
             found += _choose_some(self.sizes[j][k], run, inside[:run], self.records[j][k] + 1)
             inside = inside[run:]
             first = j - run + 1
-            behind = self._down(behind * self._kept(first, j)[0]) * comb(self.sizes[j][k], run)
+            behind = self._down(behind * self._kept(first, j)[0]) * _count_sets(self.sizes[j][k], run)
             rank, j = self.starts[j] + k, first - 1
             if j >= 0:
                 onward = self._before(rank, j)
