@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
         page.goto(running.door.address)
         page.wait_for_selector("html[data-ready]")
         for view in ("data", "plan", "preview", "learn"):
-            take(page, view, folder / f"{view}.png")
+            take(page, view, folder / f"{view}.png", whole=view == "learn")
         page.click("nav a[href='#release']")
         page.click("#go:not([disabled])")
         page.screenshot(path=folder / "confirm.png")
