@@ -17,7 +17,7 @@ READY = {
     "preview": ".item:nth-of-type(8) .figure",
     "release": "#go",
     "ledger": "#imagine",
-    "learn": "#laws svg",
+    "learn": "#paper > svg",
 }
 
 
@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
         page.goto(running.door.address)
         page.wait_for_selector("html[data-ready]")
         for view in ("data", "plan", "preview", "learn"):
-            take(page, view, folder / f"{view}.png")
+            take(page, view, folder / f"{view}.png", whole=view == "learn")
         page.click("nav a[href='#release']")
         page.click("#go:not([disabled])")
         page.screenshot(path=folder / "confirm.png")
@@ -56,7 +56,11 @@ def main(folder: Path) -> None:
         page.wait_for_selector("[data-proof]")
         page.wait_for_function("() => document.querySelector('iframe') !== null")
         page.frame_locator("iframe").locator("h1").wait_for()
-        page.screenshot(path=folder / "release.png", full_page=True)
+        # A picture of the whole page would be taken before the report's frame is painted in it.
+        page.set_viewport_size({"width": 1120, "height": 1500})
+        page.wait_for_timeout(2000)
+        page.screenshot(path=folder / "release.png")
+        page.set_viewport_size({"width": 1120, "height": 800})
         take(page, "ledger", folder / "ledger.png")
         dark = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
         dark.goto(running.door.address)

@@ -47,6 +47,13 @@ OTHERS = {
     "cli.study": {"inbounds.studies", "inbounds.studies.covariance"},
     "cli.terminal": {"inbounds.ledger"},
     "studies.laboratory": {"inbounds.studies"},
+    # Simulations are loaded by who asks for a figure of the paper, not by every command.
+    "service.figures": {
+        "inbounds.studies",
+        "inbounds.studies.covariance",
+        "inbounds.studies.measures",
+        "inbounds.studies.proportions",
+    },
     # The page needs an optional extra.
     "cli.studio": {"inbounds.studio"},
     # Releasing a plan needs no forecasts, and what the page does no releases.
