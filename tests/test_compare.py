@@ -53,7 +53,8 @@ def test_what_was_drawn_is_what_the_laws_say():
             if "rmse_by_law" in row:
                 known += 1
                 assert abs(row["rmse"] - row["rmse_by_law"]) < 5 * row["rmse_se"], (name, row)
-    assert known >= 30
+    # Our means and variances are made of two numbers, which have no law of one.
+    assert known >= 24
 
 
 def test_a_peer_that_is_better_is_listed():
