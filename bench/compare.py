@@ -42,8 +42,8 @@ LIBRARIES = {
     "SmartNoise SQL": "smartnoise",
     "Tumult Analytics": "tumult",
 }
-STATISTICS = ("mean", "variance", "proportion", "histogram", "covariance", "correlation")
-RELEASES, MANY, ROWS = 1_000, 10_000, 1_000_000
+STATISTICS = page.STATISTICS
+RELEASES, MANY, INTERVALS, ROWS = 200, 500, 200, 1_000_000
 PACKAGES = ("numpy", "polars", "pandas", "scikit-learn", "opendp", "pyspark", "tmlt.core")
 
 
@@ -105,7 +105,7 @@ def error(table: cases.Table, task: Task, values: np.ndarray) -> dict[str, float
     worst = int(np.abs(off.mean(axis=0)).argmax())
     return {
         "rmse": rmse,
-        "rmse_se": squares.std() / math.sqrt(len(squares)) / (2 * rmse),
+        "rmse_se": squares.std() / math.sqrt(len(squares)) / (2 * rmse) if rmse > 0 else 0.0,
         "bias": off.mean(axis=0)[worst],
         "bias_se": off[:, worst].std() / math.sqrt(len(off)),
         "releases": len(bad),
@@ -114,10 +114,11 @@ def error(table: cases.Table, task: Task, values: np.ndarray) -> dict[str, float
 
 
 def releases(peer: Peer, table: cases.Table, epsilon: float) -> int:
-    """How many of each: where bounds bite, enough to see what is rare; fewer where all are one large query."""
+    """How many of each: where bounds bite, enough to see what is rare; fewer of long tables and of large queries."""
     often = MANY if table.name == "skewed" and epsilon < 1 else RELEASES
+    often = often // 2 if table.rows > 1000 else often
     if peer.name in ("smartnoise", "tumult"):
-        return often // 5 if often == MANY or table.rows > 1000 else often // 2
+        return often // 4 if often == MANY or table.rows > 1000 else often // 2
     return often
 
 
@@ -128,7 +129,9 @@ def errors(
     for table, neighbours, epsilon in product(tables, cases.NEIGHBOURS, cases.EPSILONS):
         count = int(releases(peer, table, epsilon) * fraction)
         for statistic in statistics:
-            task = table.task(statistic, neighbours, epsilon, count)
+            # Medians have long tails.
+            often = 5 * count if statistic == "median" and peer.name != "tumult" else count
+            task = table.task(statistic, neighbours, epsilon, often)
             place = {"table": table.name, "neighbours": neighbours, "epsilon": epsilon, "statistic": statistic}
             ways = [place | row for way in ("values", "built") if (row := judged(peer, table, task, way))]
             # The better one of a library's own way and one that is built of its other releases.
@@ -144,13 +147,18 @@ def judged(peer: Peer, table: cases.Table, task: Task, way: str) -> dict[str, An
     place = f"{table.name}, {task.statistic}, {task.neighbours}, {task.epsilon}, {way}"
     tell(f"{peer.name}: {place}: {said['seconds']:.1f} s")
     row: dict[str, Any] = error(table, task, np.array(said["values"], dtype=float))
+    if way == "values":
+        said = peer.ask(cases.as_json(task, "unbiased"))
+        if "values" in said:
+            row["unbiased"] = error(table, task, np.array(said["values"], dtype=float))
     stated = peer.ask(cases.as_json(task, "exact")) if way == "values" else {}
     if "exact" in stated:
         row["rmse_by_law"] = math.sqrt(stated["exact"])
     if task.statistic == "correlation":
         said = peer.ask(cases.as_json(cases.mirrored(task), way))
         made = -cases.off_diagonal(task.statistic, np.array(said["values"], dtype=float))
-        row["rmse_mirrored"] = math.sqrt(np.mean((made - table.truth(task.statistic)) ** 2))
+        off = made - table.truth(task.statistic)
+        row |= {"rmse_mirrored": math.sqrt(np.mean(off**2)), "bias_mirrored": float(np.mean(off))}
     return row | {"built": way == "built"}
 
 
@@ -255,7 +263,7 @@ def measured(title: str, name: str, options: argparse.Namespace, tables: list[ca
         "import": import_seconds(peer.python, about["module"]),
         **installed(peer.folder),
         "errors": errors(peer, tables, fraction),
-        "intervals": intervals(peer, int(RELEASES * fraction)),
+        "intervals": intervals(peer, int(INTERVALS * fraction)),
         "audits": audits(peer, int(options.draws * fraction)),
     }
     peer.close()
@@ -278,14 +286,17 @@ def compare(options: argparse.Namespace) -> None:
             (options.work / f"{name}.json").write_text(json.dumps(found), "utf-8")
 
 
-def together(work: Path) -> dict[str, Any]:
-    """The figures of all libraries."""
+def together(work: Path, before: dict[str, Any]) -> dict[str, Any]:
+    """The figures of all libraries; those of a run before for libraries that were not measured now."""
 
     def read(name: str) -> Any:
         path = work / f"{name}.json"
         return json.loads(path.read_text("utf-8")) if path.exists() else {"missing": "was not measured"}
 
     libraries = {title: read(name) for title, name in LIBRARIES.items()}
+    for title, one in libraries.items():
+        if "missing" in one and title in before.get("libraries", {}):
+            libraries[title] = before["libraries"][title]
     dates = sorted(one["date"] for one in libraries.values() if "date" in one)
     return {"date": dates[-1], **read("about"), "rows": libraries["inbounds"]["rows"], "libraries": libraries}
 
@@ -342,10 +353,11 @@ def main() -> int:
     parser.add_argument("--environments", type=Path, default=ROOT / ".venv-compare", help="folder of environments")
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "compare", help="folder of figures by library")
     parser.add_argument("--out", type=Path, default=ROOT / "docs", help="folder of compare.json and compare.md")
-    parser.add_argument("--draws", type=int, default=20_000, help="releases of each table of an audit")
+    parser.add_argument("--draws", type=int, default=3_000, help="releases of each table of an audit")
     parser.add_argument("--only", nargs="+", choices=LIBRARIES.values(), help="some libraries")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything")
     parser.add_argument("--statistic", nargs="+", choices=STATISTICS, help="only the errors of these, again")
+    parser.add_argument("--gather", action="store_true", help="no measuring: put together what runs left in --work")
     parser.add_argument("--page", action="store_true", help="no measuring: the page again, from compare.json")
     options = parser.parse_args()
     store = options.out / "compare.json"
@@ -353,8 +365,10 @@ def main() -> int:
         if options.statistic:
             measured_now = compare_again(options, json.loads(store.read_text("utf-8")))
         else:
-            compare(options)
-            measured_now = together(options.work)
+            if not options.gather:
+                compare(options)
+            before = json.loads(store.read_text("utf-8")) if store.exists() else {}
+            measured_now = together(options.work, before)
         options.out.mkdir(parents=True, exist_ok=True)
         store.write_text(json.dumps(measured_now, indent=1, ensure_ascii=False) + "\n", "utf-8")
     found = json.loads(store.read_text("utf-8"))

@@ -10,6 +10,7 @@ A module `with_<library>` has:
   each table it is given, where the library has intervals.
 - ``EXACT``, where it can: by statistic and neighbours, a function of a `Task` that gives the mean squared error about
   the table's value as the library itself computes it, from the law it draws from. No chance is in it.
+- ``UNBIASED``, where it has such a thing: like ``STATISTICS``, its own estimate without bias from each release.
 - ``whole(column)``: a function that releases the mean of a long column, for timing.
 - ``draw``: a function that draws one value of its Laplace noise, and ``many(count)`` one that draws a vector.
 - ``PACKAGE``, the distribution whose version is named, and ``MODULE``, what a user imports.
@@ -120,8 +121,19 @@ def add_remove(
         "proportion": lambda task: moved_back(task, means),
         "variance": lambda task: variances(task, *centred(task.column, task.ends)[:2], task.epsilon),
         "histogram": histogram,
+        "means": lambda task: several_means(task, means),
     }
     return {(statistic, "add-remove"): function for statistic, function in offered.items()}
+
+
+def several_means(task: Task, means: OfColumn) -> Values:
+    """Means of several columns, each with an equal share of ε and released of the centred column."""
+    parts = []
+    for name, values in task.columns.items():
+        column, bounds, middle = centred(values, task.bounds[name])
+        made = means(task, column, bounds, task.epsilon / len(task.columns))
+        parts.append([value + middle for value in made])
+    return [list(row) for row in zip(*parts, strict=True)]
 
 
 def of_a_sample(task: Task, variances: Values) -> Values:

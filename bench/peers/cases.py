@@ -14,6 +14,8 @@ from bench.peers import Task
 NEIGHBOURS = ("substitute", "add-remove")
 EPSILONS = (0.1, 1.0)
 Bounds = tuple[float, float]
+# Statistics of two columns; a slope is that of the second on the first.
+PAIRS = ("covariance", "correlation", "slope")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Table:
     answer: tuple[str, np.ndarray]
     levels: tuple[str, np.ndarray, int]
     pair: dict[str, tuple[np.ndarray, Bounds]]
+    several: dict[str, tuple[np.ndarray, Bounds]]
 
     @property
     def rows(self) -> int:
@@ -39,16 +42,19 @@ class Table:
             "name": self.name,
             "source": self.source,
             "rows": self.rows,
-            "mean, variance": f"{name} in [{lower}, {upper}]",
+            "mean, variance, median": f"{name} in [{lower}, {upper}]",
             "proportion": self.answer[0],
             "histogram": f"{self.levels[0]}, {self.levels[2]} levels",
-            "covariance, correlation": " and ".join(pair),
+            "covariance, correlation, slope": " and ".join(pair),
+            "means": ", ".join(f"{name} in [{low}, {high}]" for name, (_, (low, high)) in self.several.items()),
         }
 
     def task(self, statistic: str, neighbours: str, epsilon: float, releases: int) -> Task:
-        if statistic in ("covariance", "correlation"):
+        if statistic in PAIRS:
             columns = {name: column for name, (column, _) in self.pair.items()}
             bounds = {name: ends for name, (_, ends) in self.pair.items()}
+        elif statistic == "means":
+            columns, bounds = self.shares(), dict.fromkeys(self.several, (0, 1))
         elif statistic == "proportion":
             columns, bounds = dict([self.answer]), {self.answer[0]: (0, 1)}
         elif statistic == "histogram":
@@ -59,8 +65,16 @@ class Table:
         levels = self.levels[2] if statistic == "histogram" else 0
         return Task(statistic, neighbours, listed, bounds, epsilon, releases, levels)
 
+    def shares(self) -> dict[str, np.ndarray]:
+        """Several columns, each as shares of its bounds, so that their errors can be put together."""
+        return {name: (column - low) / (high - low) for name, (column, (low, high)) in self.several.items()}
+
     def truth(self, statistic: str) -> np.ndarray:
         """The statistic itself; variances and covariances divide by n - 1."""
+        if statistic == "median":
+            return np.asarray(np.median(self.number[1]))
+        if statistic == "means":
+            return np.array([column.mean() for column in self.shares().values()])
         if statistic == "mean":
             return np.asarray(self.number[1].mean())
         if statistic == "variance":
@@ -70,6 +84,9 @@ class Table:
         if statistic == "histogram":
             return np.bincount(self.levels[1], minlength=self.levels[2])
         matrix = np.column_stack([column for column, _ in self.pair.values()])
+        if statistic == "slope":
+            covariances = np.cov(matrix.T)
+            return np.asarray(covariances[0, 1] / covariances[0, 0])
         return np.asarray((np.cov if statistic == "covariance" else np.corrcoef)(matrix.T)[0, 1])
 
 
@@ -93,6 +110,10 @@ def tables() -> list[Table]:
             ("second sex", (patients["sex"] == 2).to_numpy().astype(int)),
             ("age in decades", (patients["age"] // 10).to_numpy().astype(int), 10),
             {"bmi": (patients["bmi"].to_numpy(), (10, 60)), "bp": (patients["bp"].to_numpy(), (40, 200))},
+            {
+                name: (patients[name].to_numpy(), ends)
+                for name, ends in {"age": (18, 100), "bmi": (10, 60), "bp": (40, 200), "s1": (50, 400)}.items()
+            },
         ),
         Table(
             "survey",
@@ -101,6 +122,15 @@ def tables() -> list[Table]:
             ("any affair", (survey["affairs"] > 0).to_numpy().astype(int)),
             ("religious", (survey["religious"] - 1).to_numpy().astype(int), 4),
             {"age": (survey["age"].to_numpy(), (15, 60)), "married": (survey["yrs_married"].to_numpy(), (0, 40))},
+            {
+                name: (survey[name].to_numpy(), ends)
+                for name, ends in {
+                    "age": (15, 60),
+                    "yrs_married": (0, 40),
+                    "children": (0, 10),
+                    "educ": (5, 25),
+                }.items()
+            },
         ),
         Table(
             "skewed",
@@ -109,6 +139,7 @@ def tables() -> list[Table]:
             ("rare", (np.arange(n) < 2).astype(int)),
             ("rarely filled", rng.choice(10, n, p=[0.5, 0.3, 0.15, 0.04, 0.01, 0, 0, 0, 0, 0]), 10),
             {"first": (close[:, 0], (0, 100)), "second": (close[:, 1], (0, 100))},
+            {"income": (income, (0, 500)), "first": (close[:, 0], (0, 100)), "second": (close[:, 1], (0, 100))},
         ),
     ]
 
@@ -180,9 +211,12 @@ def largest_variance(bounds: Bounds, rows: int) -> float:
 def impossible(statistic: str, values: np.ndarray, task: Task) -> np.ndarray:
     """Which released values no table of this many rows, or of any number of rows, could have."""
     finite = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-    if statistic in ("mean", "proportion"):
+    if statistic in ("mean", "median", "means", "proportion"):
         lower, upper = task.ends
-        good = (values >= lower) & (values <= upper)
+        good = ((values >= lower) & (values <= upper)).reshape(len(values), -1).all(axis=1)
+    elif statistic == "slope":
+        # Any number may be one.
+        good = finite
     elif statistic == "variance":
         # A hair of room for sums of floats.
         good = (values >= 0) & (values <= largest_variance(task.ends, task.rows) * (1 + 1e-9))

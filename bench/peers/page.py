@@ -6,9 +6,19 @@ from pathlib import Path
 from typing import Any
 
 OURS = "inbounds"
-STATISTICS = ("mean", "variance", "proportion", "histogram", "covariance", "correlation")
+STATISTICS = (
+    "mean",
+    "variance",
+    "median",
+    "proportion",
+    "histogram",
+    "means",
+    "covariance",
+    "correlation",
+    "slope",
+)
 # Hardly by chance, and worth telling.
-SURE, NOTABLE = 2.0, 0.97
+SURE, NOTABLE = 3.0, 0.97
 # What a library does not have, and was built of its other releases.
 BUILT = "*"
 
@@ -154,16 +164,33 @@ def _sure(ours: Found, theirs: Found, what: str) -> bool:
     return bool(abs(ours[what]) - abs(theirs[what]) > SURE * chance)
 
 
+def _of_both_signs(row: Found) -> Found:
+    """A correlation with its mirror: the root mean square of both errors, and of both biases."""
+    if "bias_mirrored" not in row:
+        return row
+    both = {what: ((row[what] ** 2 + row[f"{what}_mirrored"] ** 2) / 2) ** 0.5 for what in ("rmse", "bias")}
+    return row | both
+
+
+def _mended(ours: Found, theirs: Found) -> bool:
+    """Whether our estimate without bias has no more bias than theirs beyond chance, and no more error."""
+    estimate = ours.get("unbiased")
+    if not estimate or _sure(estimate, theirs, "bias"):
+        return False
+    return not (theirs["rmse"] < NOTABLE * estimate["rmse"] and _sure(estimate, theirs, "rmse"))
+
+
 def wins(found: Found) -> list[list[str]]:
     """Every place where a peer is better: what, who, ours, theirs."""
     made = []
     for name in peers(found):
-        for ours, theirs in pairs(found, name):
+        for own, their in pairs(found, name):
+            ours, theirs = _of_both_signs(own), _of_both_signs(their)
             place = f"{ours['statistic']} of {ours['table']}, ε = {ours['epsilon']:g}, {ours['neighbours']}"
             if theirs["rmse"] < NOTABLE * ours["rmse"] and _sure(ours, theirs, "rmse"):
                 made.append(["RMSE", place, name, number(ours["rmse"]), number(theirs["rmse"])])
             # A bias far below the error is nobody's concern.
-            if abs(ours["bias"]) > 0.1 * ours["rmse"] and _sure(ours, theirs, "bias"):
+            if abs(ours["bias"]) > 0.1 * ours["rmse"] and _sure(ours, theirs, "bias") and not _mended(ours, theirs):
                 made.append(["bias", place, name, number(ours["bias"]), number(theirs["bias"])])
         for theirs in found["libraries"][name]["intervals"]:
             keys = ("statistic", "neighbours", "purpose")
@@ -188,15 +215,21 @@ TIMES = {"draw": "one draw of noise", "vector": "10,000 draws of noise", "whole"
 
 
 def _again(found: Found) -> str:
-    """Which errors were measured after the rest, and of which versions."""
+    """Which errors were measured after the rest, and of which versions; which libraries were measured before."""
+    lines = [
+        f"The figures of {name} are of {one['date']}, when medians, several means and slopes were not asked for."
+        for name, one in present(found).items()
+        if one["date"] < found["date"]
+    ]
     runs: dict[tuple[str, str], list[str]] = {}
     for name, one in found["libraries"].items():
         for statistic, run in one.get("again", {}).items():
             runs.setdefault((run["date"], statistic), []).append(f"{name} {run['version']}")
-    return "\n".join(
+    lines += [
         f"The errors of a {statistic} were measured again on {day}, with {', '.join(versions)}."
         for (day, statistic), versions in runs.items()
-    )
+    ]
+    return "\n".join(lines)
 
 
 def _errors(found: Found, neighbours: str) -> str:
@@ -217,7 +250,7 @@ def _errors(found: Found, neighbours: str) -> str:
             text = number(figure["rmse"]) + (BUILT if figure["built"] else "")
             best = figure is least or not (_sure(figure, least, "rmse") and least["rmse"] < NOTABLE * figure["rmse"])
             # So few releases, or so heavy tails, that they tell nothing.
-            best = best and figure["rmse"] < 1.5 * least["rmse"]
+            best = best and figure["rmse"] <= 1.5 * least["rmse"]
             biased = abs(figure["bias"]) > max(SURE * figure["bias_se"], 0.1 * figure["rmse"])
             row.append((f"**{text}**" if best else text) + (f" ({figure['bias']:+.2g})" if biased else ""))
         rows.append(row)

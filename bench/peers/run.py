@@ -41,7 +41,13 @@ def answer(library: Any, task: dict[str, Any]) -> dict[str, Any]:
             }
         }
     asked = Task(**task)
-    names = {"values": "STATISTICS", "built": "BUILT", "intervals": "INTERVALS", "exact": "EXACT"}
+    names = {
+        "values": "STATISTICS",
+        "built": "BUILT",
+        "intervals": "INTERVALS",
+        "exact": "EXACT",
+        "unbiased": "UNBIASED",
+    }
     offered = getattr(library, names[kind], {}).get((asked.statistic, asked.neighbours))
     if offered is None:
         return {"missing": "not offered"}
@@ -49,7 +55,7 @@ def answer(library: Any, task: dict[str, Any]) -> dict[str, Any]:
     found = offered(asked, tables, purpose) if kind == "intervals" else offered(asked)
     if found is None:
         return {"missing": "not offered"}
-    return {"values" if kind == "built" else kind: found, "seconds": time.perf_counter() - start}
+    return {"values" if kind in ("built", "unbiased") else kind: found, "seconds": time.perf_counter() - start}
 
 
 def main() -> None:

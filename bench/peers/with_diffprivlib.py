@@ -10,7 +10,7 @@ import numpy as np
 from bench.peers import Task, Values, built, of_a_sample
 from diffprivlib import tools
 from diffprivlib.mechanisms import Laplace, LaplaceBoundedDomain, LaplaceTruncated
-from diffprivlib.models import PCA
+from diffprivlib.models import PCA, LinearRegression
 
 PACKAGE = MODULE = "diffprivlib"
 warnings.simplefilter("ignore")
@@ -29,6 +29,35 @@ def _variances(task: Task, column: Sequence[float], bounds: tuple[float, float],
 
 def _variance(task: Task) -> Values:
     return _variances(task, task.column, task.ends, task.epsilon)
+
+
+def _median(task: Task) -> Values:
+    data = np.array(task.column, dtype=float)
+    return [float(tools.median(data, epsilon=task.epsilon, bounds=task.ends)) for _ in range(task.releases)]
+
+
+def _means(task: Task) -> Values:
+    """Of all columns by one call, which shares ε among them."""
+    data = np.array(list(task.columns.values()), dtype=float).T
+    ends = np.array(list(task.bounds.values()), dtype=float).T
+    keywords = {"epsilon": task.epsilon, "bounds": (ends[0], ends[1]), "axis": 0}
+    return [tools.mean(data, **keywords).tolist() for _ in range(task.releases)]
+
+
+def _slope(task: Task) -> Values:
+    """Of columns scaled to [-1, 1], which its bounds are then."""
+    (first, second), (wide, high) = task.columns.values(), task.bounds.values()
+    x, y = (
+        (np.array(column, dtype=float) - (low + top) / 2) / ((top - low) / 2)
+        for column, (low, top) in ((first, wide), (second, high))
+    )
+    worth = (high[1] - high[0]) / (wide[1] - wide[0])
+
+    def release() -> float:
+        model = LinearRegression(epsilon=task.epsilon, bounds_X=(-1, 1), bounds_y=(-1, 1))
+        return float(model.fit(x[:, None], y).coef_.ravel()[0]) * worth
+
+    return [release() for _ in range(task.releases)]
 
 
 def _histogram(task: Task) -> Values:
@@ -61,6 +90,9 @@ STATISTICS = {
     ("histogram", "add-remove"): _histogram,
     ("covariance", "substitute"): _matrix,
     ("correlation", "substitute"): _matrix,
+    ("median", "substitute"): _median,
+    ("means", "substitute"): _means,
+    ("slope", "substitute"): _slope,
 }
 BUILT = built(_variances, "substitute")
 INTERVALS = {}

@@ -1,9 +1,19 @@
 """inbounds itself, by its one-liners."""
 
+from fractions import Fraction
+
 import numpy as np
 from bench.peers import Task, Values
 
 import inbounds as ib
+from inbounds.inference.regression import regression
+from inbounds.plan.draws import make_group
+from inbounds.privacy.terms import Terms
+from inbounds.road.draw import draw as draw_from
+from inbounds.road.draw import take
+from inbounds.road.run import check_columns
+from inbounds.tables.engine import tally
+from inbounds.tables.sources import read
 
 PACKAGE, MODULE = "inbounds", "inbounds"
 
@@ -13,6 +23,10 @@ def _released(task: Task, column: np.ndarray) -> ib.Release:
     match task.statistic:
         case "mean":
             return ib.mean(column, bounds=task.ends, **keywords)
+        case "median":
+            # As many candidates as OpenDP gets.
+            step = (Fraction(task.ends[1]) - Fraction(task.ends[0])) / 1000
+            return ib.median(column, bounds=task.ends, step=step, **keywords)
         case "variance":
             return ib.variance(column, bounds=task.ends, **keywords)
         case "proportion":
@@ -39,6 +53,46 @@ def _matrix(task: Task) -> Values:
     return [np.ma.filled(function(table, **keywords).value, 0.0).tolist() for _ in range(task.releases)]
 
 
+def _means(task: Task) -> Values:
+    """All columns of a plan, in its one draw; where rows are protected, one by one."""
+    table = {name: np.array(column, dtype=float) for name, column in task.columns.items()}
+    if task.neighbours == "add-remove":
+        keywords = {"epsilon": Fraction(str(task.epsilon)) / len(table), "neighbours": "add-remove"}
+        return [
+            [ib.mean(table, name, bounds=ends, **keywords).value for name, ends in task.bounds.items()]
+            for _ in range(task.releases)
+        ]
+    asked = {
+        name: (ib.Mean(name, ends), Terms.of(Fraction(str(task.epsilon)) / len(table), rows=task.rows))
+        for name, ends in task.bounds.items()
+    }
+    drafts = make_group(list(asked), asked).draft()
+    frame = read(table, drafts[0].columns)
+    check_columns(frame, drafts[0].columns, drafts[0].terms)
+    cells = list(tally(frame, list(drafts[0].requests)))
+    made = (draw_from(drafts[0], cells) for _ in range(task.releases))
+    return [[float(take(one, draft).value) for draft in drafts] for one in made]
+
+
+def _slope(task: Task) -> Values:
+    """From the moments of both columns, as a regression has it."""
+    table = {name: np.array(column, dtype=float) for name, column in task.columns.items()}
+    first, second = table
+    keywords = {"bounds": task.bounds, "epsilon": str(task.epsilon), "neighbours": task.neighbours}
+    made = (ib.moments(table, **keywords) for _ in range(task.releases))
+    return [float(regression(one, second, [first]).coefficients[0]) for one in made]
+
+
+def _unbiased(task: Task) -> Values:
+    table = {name: _column(task, column) for name, column in task.columns.items()}
+    if task.statistic in ("covariance", "correlation"):
+        keywords = {"bounds": task.bounds, "epsilon": str(task.epsilon), "neighbours": task.neighbours}
+        made = (getattr(ib, task.statistic)(table, **keywords) for _ in range(task.releases))
+    else:
+        made = (_released(task, next(iter(table.values()))) for _ in range(task.releases))
+    return [np.asarray(one.estimate()).tolist() for one in made]
+
+
 def _exact(task: Task) -> float:
     release = _released(task, _column(task, task.column))
     law, (unit,) = release.mechanism, release.units
@@ -60,6 +114,11 @@ _ONE, _TWO = ("mean", "variance", "proportion", "histogram"), ("covariance", "co
 _NEIGHBOURS = ("substitute", "add-remove")
 STATISTICS = {(name, n): _one_column for name in _ONE for n in _NEIGHBOURS}
 STATISTICS |= {(name, n): _matrix for name in _TWO for n in _NEIGHBOURS}
+STATISTICS |= {
+    (name, n): function for name, function in (("median", _one_column), ("means", _means)) for n in _NEIGHBOURS
+}
+STATISTICS["slope", "substitute"] = _slope
+UNBIASED = {(name, n): _unbiased for name in (*_ONE, *_TWO) for n in _NEIGHBOURS}
 INTERVALS = {(name, n): _intervals for name in _ONE for n in _NEIGHBOURS}
 EXACT = {(name, "substitute"): _exact for name in ("mean", "variance", "proportion")}
 

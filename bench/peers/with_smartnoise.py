@@ -52,12 +52,13 @@ def _variances(task: Task, column, bounds: tuple[float, float], epsilon: float) 
 
 
 def _histogram(task: Task) -> Values:
-    levels = [int(v) for v in task.column]
+    """A level that nobody has would get no group, and its absence would tell that. So that no count depends on more
+    than its noise, each level gets a record that is made, which is taken off again."""
+    levels = [*range(task.levels), *(int(v) for v in task.column)]
     sql = "SELECT replicate, level, COUNT(*) AS n FROM s.t GROUP BY replicate, level"
     found = np.zeros((task.releases, task.levels))
     for replicate, level, count in _grouped(sql, _replicated(levels, task.releases, "level"), task.ends, task.epsilon):
-        # A level that nobody has gets no group: what its absence tells is not counted against it here.
-        found[int(replicate), int(level)] = count
+        found[int(replicate), int(level)] = max(count - 1, 0)
     return found.tolist()
 
 

@@ -69,6 +69,9 @@ def _histogram(task: Task) -> Values:
 
 
 STATISTICS = add_remove(_means, _variances, _histogram)
+STATISTICS["median", "add-remove"] = lambda task: _aggregate(
+    "median", task.column, task.ends, task.epsilon, task.releases
+)
 BUILT = built(_variances, "add-remove")
 INTERVALS = {}
 

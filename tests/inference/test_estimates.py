@@ -8,6 +8,10 @@ import pytest
 
 import inbounds as ib
 from inbounds.inference import posterior, unbiased
+from inbounds.privacy.terms import Terms
+from inbounds.road.draw import draw
+from inbounds.tables.engine import tally
+from inbounds.tables.sources import read
 
 
 def chances(top, size, scale):
@@ -80,3 +84,38 @@ def test_what_has_none_says_so():
             made.estimate()
     with pytest.raises(ValueError, match="kind must be"):
         ib.proportion([1, 0], epsilon=1).estimate("best")
+
+
+@pytest.mark.parametrize("method", ["moments", "centred"])
+def test_a_variance_is_estimated_without_the_bias_of_clamping(method):
+    """Records next to a bound, so that half of the noisy variances are clamped: the value has a bias."""
+    rows, rng = 400, np.random.default_rng(3)
+    x = np.clip(rng.normal(0.1, 0.02, rows), 0, 1)
+    draft = ib.Variance("x", (0, 1), method=method).draft(Terms.of("0.3", rows=rows))
+    counted = tally(read({"x": x}, draft.columns), draft.requests)
+    made = [draw(draft, counted) for _ in range(1500)]
+    off = np.array([[one.value, one.estimate()] for one in made]) - x.var(ddof=1)
+    bias, error = off.mean(axis=0), off.std(axis=0) / np.sqrt(len(off))
+    assert abs(bias[1]) < 6.5 * error[1]
+    assert bias[0] > 6.5 * error[0]
+
+
+def test_covariances_are_estimated_without_the_bias_of_a_repair():
+    rows, rng = 300, np.random.default_rng(4)
+    x = np.clip(rng.normal(0.5, 0.1, rows), 0, 1)
+    table = {"x": x, "y": np.clip(x + rng.normal(0, 0.01, rows), 0, 1)}
+    draft = ib.Covariance({"x": (0, 1), "y": (0, 1)}).draft(Terms.of("0.5", rows=rows))
+    counted = tally(read(table, draft.columns), draft.requests)
+    made = [draw(draft, counted) for _ in range(1500)]
+    truth = np.cov(list(table.values()))
+    found = np.array([one.estimate() for one in made]) - truth
+    assert (np.abs(found.mean(axis=0)) < 6.5 * found.std(axis=0) / np.sqrt(len(found))).all()
+    released = np.array([one.value for one in made])[:, 0, 1] - truth[0, 1]
+    assert released.mean() < -6.5 * released.std() / np.sqrt(len(released))
+
+
+def test_a_correlation_has_no_unbiased_estimate():
+    table = {"x": [0.1, 0.4, 0.8] * 100, "y": [0.2, 0.4, 0.7] * 100}
+    release = ib.correlation(table, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=1)
+    with pytest.raises(ValueError, match="no unbiased estimate"):
+        release.estimate()

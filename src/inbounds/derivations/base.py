@@ -16,11 +16,19 @@ Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
 
 
 class Limits(NamedTuple):
-    """Bounds of coordinates or of values (infinite on an open side), and a row (lower, upper) per numeric column."""
+    """Bounds of coordinates or of values (infinite on an open side), and a row (lower, upper) per numeric column.
+
+    ``noise`` has the variance of each coordinate, for derivations that weigh it; None for coordinates without noise.
+    """
 
     lower: Array
     upper: Array
     columns: Array
+    noise: Array | None = None
+
+    def exact(self) -> "Limits":
+        """The same for coordinates without noise."""
+        return self._replace(noise=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,8 @@ class Derivation(Protocol):
     ``text`` names it in records and reports; ``plain`` ones need no such name. ``of_sums`` says that coordinates are
     noisy counts and sums, ``single`` that each coordinate is one value, with a law of its own. ``tail`` says what the
     worst half-width of an interval is: that of the noise, what Chebyshev's inequality makes of the worst RMSE, or the
-    width of the bounds, which the worst RMSE is then.
+    width of the bounds, which the worst RMSE is then. ``weighs_noise`` says that values depend on the variances of the
+    noise, which `Limits` has then.
     """
 
     @property
@@ -106,6 +115,8 @@ class Derivation(Protocol):
     def single(self) -> bool: ...
     @property
     def tail(self) -> Tail: ...
+    @property
+    def weighs_noise(self) -> bool: ...
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         """Values from coordinates (units applied), flat: cells one after another, matrices row by row."""
@@ -149,6 +160,11 @@ class Simulated(ABC):
     __slots__ = ()
 
     single: ClassVar[bool] = False
+
+    @property
+    def weighs_noise(self) -> bool:
+        """See `Derivation`."""
+        return False
 
     @abstractmethod
     def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:

@@ -23,6 +23,7 @@ class Direct:
 
     of_sums = False
     single = True
+    weighs_noise = False
     tail: ClassVar[Tail] = "bounds"
 
     @property

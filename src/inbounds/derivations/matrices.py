@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -21,6 +21,9 @@ from inbounds.expected import (
     worst_elements,
 )
 from inbounds.repairs.moments import beside_diagonal, possible, symmetric, triangle_size
+
+# From this deviation of a correlation on noise decides.
+_LARGE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,19 @@ def zero_variances(covariances: Array) -> list[bool] | None:
     """Which variances of a flat covariance matrix are 0; None if none is."""
     zero = [x <= 0 for x in np.diagonal(covariances.reshape(math.isqrt(covariances.size), -1)).tolist()]
     return zero if any(zero) else None
+
+
+def with_coordinates(given: Coordinates, worth: Array) -> Coordinates:
+    """The same with coordinates that are worth this."""
+    return replace(given, noisy=tuple(Fraction(x) / unit for x, unit in zip(worth.tolist(), given.units, strict=True)))
+
+
+def at_least(found: Error, uncertain: Array) -> Error:
+    """An error of correlations with an RMSE of at least how uncertain each is, where that is large.
+
+    Where noise is small, that it changes variances and covariances together makes for less, which was simulated.
+    """
+    return replace(found, rmse=np.where(uncertain > _LARGE, np.maximum(found.rmse, uncertain), found.rmse))
 
 
 def matrix_room(values: Array, repair: str) -> Array:

@@ -15,11 +15,12 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.matrices import matrix_room, zero_variances
+from inbounds.derivations.matrices import at_least, matrix_room, with_coordinates, zero_variances
 from inbounds.derivations.truths import Truths, find_truths, of_one_number
 from inbounds.expected import Error, affordable_matrices, draw_noise, simulate, simulated_error
 from inbounds.laws import Laplace, Mechanism
 from inbounds.privacy.certificate import Certificate, Composition
+from inbounds.repairs.likely import correlations_of, posterior_deviations, settle
 from inbounds.repairs.moments import possible, scatter, symmetric
 
 _DRAWS = 4000
@@ -30,9 +31,13 @@ _OF_MEAN = "mean moments 1"
 def _covariances(noisy: Array, limits: Limits, rows: int) -> Array:
     """Upper triangles of sample covariances, each made of its own noisy numbers."""
     halves = (limits.columns[:, 1] - limits.columns[:, 0]) / 2
-    counts = np.full((*noisy.shape[:-1], 1), float(rows))
-    _, centred = scatter(np.concatenate([counts, noisy], axis=-1), halves)
+    _, centred = scatter(_counted(noisy, rows), halves)
     return np.asarray(centred / (rows - 1))
+
+
+def _counted(noisy: Array, rows: int) -> Array:
+    """Coordinates with the public number of records before them."""
+    return np.concatenate([np.full((*noisy.shape[:-1], 1), float(rows)), noisy], axis=-1)
 
 
 def _means(noisy: Array, limits: Limits, rows: int) -> Array:
@@ -118,10 +123,25 @@ class MatrixOfMoments(Simulated):
         return "bounds" if self.unit else "chebyshev"
 
     def values(self, noisy: Array, limits: Limits) -> Array:
-        full = symmetric(_covariances(noisy, limits, self.rows))
         if self.unit:
-            return possible(full, self.repair, unit=True)
+            noise = None if limits.noise is None else np.insert(limits.noise, 0, 0.0)
+            return correlations_of(_counted(noisy, self.rows), noise, self.repair)
+        full = symmetric(_covariances(noisy, limits, self.rows))
         return possible(np.clip(full, limits.lower, limits.upper), self.repair)
+
+    @property
+    def weighs_noise(self) -> bool:
+        return self.unit
+
+    def error(self, given: Coordinates) -> Error:
+        if given.limits.noise is None:
+            return Simulated.error(self, given)
+        # Where the truth is what was released, and not the noisy correlation behind it; and as much as is uncertain,
+        # since a number that noise has decided is near to 0 wherever the truth lies.
+        cells, noise = _counted(given.worth, self.rows), np.insert(given.limits.noise, 0, 0.0)
+        settled = settle(cells, noise, self.values(given.worth, given.limits))
+        found = Simulated.error(self, with_coordinates(given, settled[1:]))
+        return at_least(found, posterior_deviations(cells, noise))
 
     def covariances(self) -> "MatrixOfMoments":
         """The same moments as covariances. No repair changes variances; this one takes no time."""

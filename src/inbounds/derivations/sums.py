@@ -15,9 +15,10 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
-from inbounds.derivations.matrices import matrix_room, zero_variances
+from inbounds.derivations.matrices import at_least, matrix_room, with_coordinates, zero_variances
 from inbounds.derivations.truths import Truths, find_truths
-from inbounds.expected import affordable_draws, affordable_matrices, simulate
+from inbounds.expected import Error, affordable_draws, affordable_matrices, simulate
+from inbounds.repairs.likely import correlations_of, posterior_deviations, settle
 from inbounds.repairs.moments import dimension, pooled_scatter, possible, scatter, symmetric
 
 
@@ -158,6 +159,8 @@ class MatrixOfSums(Simulated):
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         cells = _cells(noisy, len(limits.columns), products=True)
+        if self.weighs_noise:
+            return correlations_of(cells[..., 0, :], limits.noise, self.repair)
         if self.pooled:
             centred, free = pooled_scatter(cells, _halves(limits))
         else:
@@ -167,6 +170,19 @@ class MatrixOfSums(Simulated):
         if self.unit:
             return possible(full, self.repair, unit=True)
         return possible(np.clip(full, limits.lower, limits.upper), self.repair)
+
+    @property
+    def weighs_noise(self) -> bool:
+        return self.unit and not self.pooled
+
+    def error(self, given: Coordinates) -> Error:
+        if given.limits.noise is None:
+            return Simulated.error(self, given)
+        # Where the truth is what was released, and not the noisy correlation behind it; and as much as is uncertain,
+        # since a number that noise has decided is near to 0 wherever the truth lies.
+        settled = settle(given.worth, given.limits.noise, self.values(given.worth, given.limits))
+        found = Simulated.error(self, with_coordinates(given, settled))
+        return at_least(found, posterior_deviations(given.worth, given.limits.noise))
 
     def covariances(self) -> "MatrixOfSums":
         """The same sums as covariances. No repair changes variances; this one takes no time."""

@@ -40,7 +40,7 @@ def simulate(
         added = draw_noise(parts, units, rng, draws, places)
     else:
         added = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
-    return values(at + added, limits) - values(at, limits)
+    return values(at + added, limits) - values(at, limits.exact())
 
 
 # Sums over a grid cancel: in doubles nine digits are left up to a scale of so many steps.

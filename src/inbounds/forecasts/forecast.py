@@ -245,7 +245,7 @@ def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: in
     if parts[0].dimension > 1:
         noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
         noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
-        return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits)[:, None])
+        return list(noisy.reshape(len(worth), draws, -1) - way.values(worth, limits.exact())[:, None])
     in_turn = isinstance(way, Matrix) and parts[0].bounding == "truncated"
     one_by_one = truncated_in_turn if in_turn else None
     return [simulate(way.values, at, parts, units, limits, draws, one_by_one, places) for at in worth]

@@ -5,13 +5,24 @@ import math
 import numpy as np
 
 from inbounds import _check
-from inbounds._check import Figures
-from inbounds.derivations import Direct, MeanOfMoments, NearestCounts, Projected, Rescaled
+from inbounds._check import Array, Figures
+from inbounds.derivations import (
+    CentredSpread,
+    Direct,
+    MatrixOfMoments,
+    MeanOfMoments,
+    NearestCounts,
+    Projected,
+    Rescaled,
+    SpreadOfMoments,
+)
+from inbounds.expected.variances import noise_variances
 from inbounds.inference.posterior import posterior, unclamped_mean
 from inbounds.inference.posterior import unbiased as invert
 from inbounds.inference.result import require_release
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
+from inbounds.repairs.moments import symmetric
 
 KINDS = ("unbiased", "posterior", "inversion")
 
@@ -26,7 +37,9 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     kind
         ``"unbiased"`` has exactly no bias, whatever the truth. It exists where noise was drawn without bounds and only
         the value was clamped or repaired (means with their squares, joint counts), where it is the noisy number; and
-        for clamped discrete Laplace noise, where it is the released number, moved beyond a bound that it lies at. It
+        for clamped discrete Laplace noise, where it is the released number, moved beyond a bound that it lies at. That
+        of a variance or covariance from moments, or of a variance around a centre, has hardly any: what the square of
+        a noisy mean adds on average is taken off, up to a hundredth of it. It
         may be outside of the bounds. ``"posterior"`` is the posterior mean, which has the least mean squared error on
         average over the prior. ``"inversion"`` is `unbiased`: within the bounds, and only nearly without bias.
     prior
@@ -64,6 +77,9 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     way = release.derivation
     if isinstance(way, MeanOfMoments):
         return unclamped_mean(release, way.rows)[0]
+    if isinstance(way, SpreadOfMoments | MatrixOfMoments | CentredSpread) and not _is_changed(way):
+        made = _spreads(release, way)
+        return made.reshape(release.shape) if release.axes else float(made[0])
     linear = isinstance(way, Direct | Projected | Rescaled | NearestCounts)
     if not linear or way in (Direct(root=True), Rescaled(counts=True)):
         raise ValueError(
@@ -73,6 +89,24 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     numbers = zip(release.parts, release.noisy, release.units, strict=True)
     values = [(float(x) + _move(part, float(x))) * float(unit) for part, x, unit in numbers]
     return np.array(values).reshape(release.shape) if release.axes else values[0]
+
+
+def _is_changed(way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> bool:
+    """Whether values are roots of variances, or correlations."""
+    return way.unit if isinstance(way, MatrixOfMoments) else way.root
+
+
+def _spreads(release: Release, way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> Array:
+    """Variances or covariances before they were clamped or repaired, without what noise of the means adds to them."""
+    worth, halves = release.worth(), np.diff(release.numeric_ends(), axis=1)[:, 0] / 2
+    if isinstance(way, CentredSpread):
+        return np.asarray((way.squares(worth)[0] - way.surplus) * halves**2 / (way.rows - 1))
+    size, noise = len(halves), noise_variances(release.parts, release.units, release.places)
+    i, j = np.triu_indices(size)
+    seconds = np.where(i == j, (worth[size:] + way.rows) / 2, worth[size:])
+    products = worth[i] * worth[j] - np.where(i == j, noise[i], 0.0)
+    found = (seconds - products / way.rows) * halves[i] * halves[j] / (way.rows - 1)
+    return symmetric(found) if release.axes else np.asarray(found)
 
 
 def _move(part: Certificate, released: float) -> float:

@@ -16,6 +16,7 @@ from inbounds._check import Array
 from inbounds.derivations import CentredSpread, Chosen, Coordinates, Derivation, FromTree, Limits, Situation
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
+from inbounds.expected.variances import noise_variances
 from inbounds.grid.law import GridMechanism
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.certified import Bound as Bound
@@ -216,8 +217,8 @@ class Release:
 
     def limits(self) -> Limits:
         """Bounds of coordinates and of numeric columns, in double precision."""
-        lower, upper = find_ends(self.bounds)
-        return Limits(lower, upper, self.numeric_ends())
+        noise = noise_variances(self.parts, self.units, self.places) if self.derivation.weighs_noise else None
+        return Limits(*find_ends(self.bounds), self.numeric_ends(), noise)
 
     def numeric_ends(self) -> Array:
         """A row (lower, upper) for each numeric column."""
