@@ -1,8 +1,9 @@
 """Inference from the record of a release: intervals, tests and posteriors. No data are read and nothing is spent.
 
 `interval` (also ``release.interval``), `difference`, `ratio` and `p_value`; `t_test`, `chi_square` and
-`compare_shares`; `regression`; `estimate` (also ``release.estimate``), `posterior` and `unbiased`; `combine` for several synthetic
-tables; `distribution` for released quantiles; and `naive_wald`, the interval that ignores the noise, for comparison.
+`compare_shares`; `regression`; `estimate` (also ``release.estimate``), `posterior` and `unbiased`; `combine` for
+several synthetic tables; `distribution` for released quantiles; and `naive_wald`, the interval that ignores the noise,
+for comparison.
 """
 
 from inbounds.inference.compare import difference, p_value, ratio
