@@ -25,6 +25,7 @@ def take(page: Page, view: str, out: Path, *, whole: bool = False) -> None:
     """Take a picture of a view."""
     page.click(f"nav a[href='#{view}']")
     page.wait_for_selector(READY[view])
+    page.wait_for_function("() => !document.getElementById('made').textContent.includes('Looking at the names')")
     if view == "preview":
         # Until the curves are complete.
         page.wait_for_function(

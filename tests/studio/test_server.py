@@ -229,6 +229,7 @@ def _hostile():
         yield "POST", "/api/start", {"body": {"name": value, "source": "survey.csv"}}, {400}
         yield "POST", "/api/preview", {"body": {"epsilon": value}}, {400}
         yield "POST", "/api/verify", {"body": {"id": value}}, {400}
+        yield "POST", "/api/figure", {"body": {"name": value, "case": "r = 0"}}, {400}
         yield (
             "POST",
             "/api/laws",
