@@ -2,8 +2,8 @@
 
 `interval` (also ``release.interval``), `difference`, `ratio` and `p_value`; `t_test`, `chi_square` and
 `compare_shares`; `regression`; `estimate` (also ``release.estimate``), `posterior` and `unbiased`; `combine` for
-several synthetic tables; `distribution` for released quantiles; and `naive_wald`, the interval that ignores the noise,
-for comparison.
+several synthetic tables; `distribution` for released quantiles; and `naive_wald`, the interval that ignores the
+noise, for comparison.
 """
 
 from inbounds.inference.compare import difference, p_value, ratio
