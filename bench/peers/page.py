@@ -303,7 +303,9 @@ def _releases(found: Found) -> str:
             counts = []
             for name in present(found):
                 asked = cells(found, name, "errors", table=one["name"], epsilon=epsilon)
-                counts.append(max((row["releases"] for row in asked if "releases" in row), default=None))
+                # Medians, of which there are more, have their own rows of errors.
+                usual = (row["releases"] for row in asked if "releases" in row and row["statistic"] != "median")
+                counts.append(max(usual, default=None))
             rows.append([one["name"], f"{epsilon:g}", *map(number, counts)])
     return table(["releases of each statistic", "ε", *present(found)], rows)
 

@@ -13,10 +13,11 @@ from inbounds._check import Array
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.norms import Block
 
-# Second moments in the balls of blocks of 1, 2, ... columns: of a count, of Σu, of Σ(2u² - 1) and of Σ u_i u_j. They
-# were found by simulation and are off by less than a hundredth. All are 1/3 in a cube, which other blocks have.
+# Second moments in the balls of blocks of moments, plain, counted or selected, of 1, 2, ... columns: of a count, of Σu,
+# of Σ(2u² - 1) and of Σ u_i u_j. They were found by simulation and are off by less than a hundredth. All are 1/3 in a
+# cube, which other blocks have.
 _SECONDS: dict[str, tuple[tuple[float, float, float, float], ...]] = {
-    "moments": (
+    "": (
         (0.0, 0.249, 0.295, 0.0),
         (0.0, 0.222, 0.265, 0.173),
         (0.0, 0.207, 0.237, 0.167),
@@ -24,14 +25,14 @@ _SECONDS: dict[str, tuple[tuple[float, float, float, float], ...]] = {
         (0.0, 0.19, 0.19, 0.159),
         (0.0, 0.185, 0.17, 0.157),
     ),
-    "counted moments": (
+    "counted": (
         (0.315, 0.236, 0.306, 0.0),
         (0.255, 0.208, 0.28, 0.158),
         (0.182, 0.194, 0.253, 0.155),
         (0.123, 0.186, 0.227, 0.153),
         (0.083, 0.181, 0.202, 0.152),
     ),
-    "selected moments": (
+    "selected": (
         (0.219, 0.165, 0.2, 0.0),
         (0.106, 0.171, 0.207, 0.133),
         (0.05, 0.174, 0.201, 0.14),
@@ -57,7 +58,7 @@ def _second_moments(blocks: tuple[str, ...]) -> tuple[float, ...]:
     """Those of all coordinates of some blocks, one after another."""
     made: list[float] = []
     for block in map(Block.parse, blocks):
-        known = _SECONDS.get(block.kind, ())
+        known = _SECONDS.get(block.kind.removesuffix("moments").strip(), ())
         if block.size > len(known):
             made += [_OF_CUBE] * block.dimension
             continue
