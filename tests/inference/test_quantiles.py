@@ -1,5 +1,7 @@
 """Intervals of quantiles: bounds of ranks against exact laws, and coverage over laws of all kinds."""
 
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -245,3 +247,22 @@ def test_intervals_of_secret_numbers_cover(case, monkeypatch):
     # One of less confidence holds as well; one of more cannot be had from the same draws.
     assert release.interval(0.9).upper is not None
     assert (np.atleast_1d(release.interval(0.999).width) == 100).all()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 50, 20_000, 1_000_000])
+def test_binomial_quantiles_are_those_of_scipy(rows):
+    for share in (0.001, 0.1, 0.5, 0.93, 0.999):
+        law = stats.binom(rows, share)
+        for chance in (1e-12, 0.0125, 0.025, 0.5, 0.975, 1 - 1e-12):
+            assert quantiles.binomial_quantile(chance, rows, share) == law.ppf(chance)
+
+
+def test_a_release_loads_no_laws_of_scipy():
+    code = """
+import sys, inbounds as ib
+r = ib.median([1.0, 2.0, 3.0] * 200, bounds=(0, 5), epsilon=1)
+r.interval(0.95)
+print(r, "scipy.stats" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("False\n")

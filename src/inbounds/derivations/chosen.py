@@ -156,14 +156,9 @@ class Chosen(Simulated):
         """The law of records that are near to normal, within their bounds."""
         lower, upper = self.ends(seen.columns)
         deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
-        law = scipy.stats.norm(float(truth.means[0]), deviation)
-        points = np.unique(
-            np.clip(
-                np.concatenate([law.ppf(np.linspace(0.0005, 0.9995, 400)), np.linspace(lower, upper, 200)]),
-                lower,
-                upper,
-            )
-        )
-        ranks = law.cdf(points)
+        centre, inner = float(truth.means[0]), scipy.special.ndtri(np.linspace(0.0005, 0.9995, 400))
+        spread_out = np.concatenate([centre + deviation * inner, np.linspace(lower, upper, 200)])
+        points = np.unique(np.clip(spread_out, lower, upper))
+        ranks = scipy.special.ndtr((points - centre) / deviation)
         ranks[0], ranks[-1] = 0.0, 1.0
         return Spread.through(points, ranks)

@@ -155,7 +155,7 @@ def _spread_of_row(wanted: Wanted, record: Release) -> Array:
         return np.asarray(np.sqrt(p * (1 - p)))
     if isinstance(way, Chosen):
         shares = np.array([float(way.shares[place]) for place in way.shown])
-        height = scipy.stats.norm.pdf(scipy.stats.norm.ppf(shares))
+        height = np.exp(-(scipy.special.ndtri(shares) ** 2) / 2) / math.sqrt(2 * math.pi)
         spread = math.sqrt(way.find_truths(seen).typical.matrix[0, 0])
         return np.tile(spread * np.sqrt(shares * (1 - shares)) / height, way.groups)
     if traits.unit_diagonal:

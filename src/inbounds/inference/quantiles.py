@@ -161,8 +161,25 @@ def _is_below(drawn: float, asked: float, ranks: _Ranks, place: int, rows: int, 
         return missed(drawn, asked, scale, reach, rows, population=population) <= alpha
     if not population:
         return drawn * rows + ranks.off(place, alpha) < asked * rows
-    least = float(scipy.stats.binom.ppf(alpha / 2, rows, asked)) - 1
+    least = binomial_quantile(alpha / 2, rows, asked) - 1
     return drawn * rows + ranks.off(place, alpha / 2) < least
+
+
+def binomial_quantile(chance: float, rows: int, share: float) -> float:
+    """The least number of successes that is not exceeded with at least this chance.
+
+    As ``scipy.stats.binom.ppf``, which takes longer to load than a release does.
+    """
+    least = float(np.ceil(np.clip(np.nan_to_num(scipy.special.bdtrik(chance, rows, share)), 0, rows)))
+    while least > 0 and _binomial_cdf(least - 1, rows, share) >= chance:
+        least -= 1
+    while least < rows and _binomial_cdf(least, rows, share) < chance:
+        least += 1
+    return least
+
+
+def _binomial_cdf(successes: Any, rows: int, share: float) -> Any:
+    return np.where(np.asarray(successes) < 0, 0.0, scipy.special.bdtr(np.maximum(successes, 0), rows, share))
 
 
 # Ranks of a sample that are looked at one by one; where there are more, some at a time.
@@ -177,10 +194,9 @@ def missed(drawn: float, asked: float, scale: float, reach: float, rows: int, *,
     """
     if not population:
         return float(np.exp(min(0.0, reach - (asked - drawn) * rows / scale)))
-    law = scipy.stats.binom(rows, asked)
-    low, high = float(law.ppf(1e-12)), float(law.ppf(1 - 1e-12))
+    low, high = (binomial_quantile(chance, rows, asked) for chance in (1e-12, 1 - 1e-12))
     edges = np.unique(np.floor(np.linspace(low - 1, high, min(_MOST_RANKS, int(high - low) + 2))))
-    chances = np.diff(law.cdf(edges))
+    chances = np.diff(_binomial_cdf(edges, rows, asked))
     # Every rank of a step counts as its first one.
     tails = np.exp(np.minimum(0.0, reach - (edges[:-1] + 1 - drawn * rows) / scale))
     return float(chances @ tails) + 2e-12
