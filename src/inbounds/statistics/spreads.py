@@ -135,7 +135,7 @@ class StandardDeviation:
     """The sample standard deviation of a column; see `inbounds.standard_deviation`.
 
     >>> StandardDeviation("age", bounds=(0, 100)).title
-    'standard_deviation of age'
+    'standard deviation of age'
     """
 
     column: str
@@ -169,7 +169,7 @@ class StandardDeviation:
 
     @property
     def title(self) -> str:
-        return title_of(f"standard_deviation of {self.column}", self._keys)
+        return title_of(f"standard deviation of {self.column}", self._keys)
 
     def numbers(self, terms: Terms) -> int:
         if terms.rows is None or self._keys:
