@@ -79,7 +79,8 @@ class Coefficients(Simulated):
         return errors, (worst, worst)
 
     def room(self, values: Array) -> Array | None:
-        return np.asarray(1e-6 * (1 + np.abs(values)))
+        # Sums of products that cancel.
+        return np.asarray(1e-8 * np.abs(values) + 1e-12 * np.abs(values).max())
 
     def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
         return self.table.plausible(seen)

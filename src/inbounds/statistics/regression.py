@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from inbounds import _check
 from inbounds._frozen import FrozenMap
@@ -55,17 +55,18 @@ class Regression:
             raise TypeError("levels must be a dictionary by column, as in levels={'region': ['north', 'south']}")
         if self.missing is not None and not isinstance(self.missing, Mapping):
             raise TypeError("missing must be a dictionary by column, as in missing={'age': 40}")
-        given, fills = self.levels or {}, self.missing or {}
+        fills: Mapping[str, Any] = self.missing or {}
+        given = self.levels or {}
         numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)
         if not isinstance(self.column, str) or self.column not in self.bounds:
             raise ValueError(f"bounds has no column {_check.shown(self.column)}, which is to be explained")
         if both := [name for name in given if name in self.bounds]:
             raise ValueError(f"column {both[0]!r} has bounds and levels; give one of them")
         rules = [LevelsRule(name, tuple(levels), missing=fills.get(name)) for name, levels in given.items()]
-        for one in (*numbers, *rules):
-            if isinstance(one.missing, Place):
+        for name, place in [*((one.name, one.missing) for one in numbers), *((one.name, one.missing) for one in rules)]:
+            if isinstance(place, Place):
                 raise ValueError(
-                    f"missing of {one.name!r} must be a value that missing ones count as: a regression needs a public "
+                    f"missing of {name!r} must be a value that missing ones count as: a regression needs a public "
                     "number of records, so that none are left out"
                 )
         made = [one for rule in rules for one in _indicators(rule)]
@@ -116,9 +117,10 @@ class Regression:
         return intervals.interval_by(limit, release, level, kind, variance)
 
     def moments(self, release: Release) -> Release:
-        """The moments of all its columns, which the coefficients are computed from, as a record of `inbounds.moments`.
+        """The moments of all its columns, which the coefficients are computed from: as a release of `inbounds.moments`.
 
-        It costs nothing more: `inbounds.inference.regression` fits other regressors to it.
+        It costs nothing more, and `inbounds.inference.regression` fits other regressors to it. The record that proves
+        itself is that of the regression.
         """
         names = tuple(column.name for column in self._columns)
         whole = tuple(column.name for column in self._columns if column.integer)
