@@ -160,7 +160,7 @@ def _shown(option: Any) -> str:
 GROUPS = {
     "Releases": (
         "mean sum count proportion quantile median bounds variance standard_deviation histogram proportions crosstab "
-        "covariance correlation moments kendall pooled_variance pooled_covariance Release Releases"
+        "covariance correlation moments regression kendall pooled_variance pooled_covariance Release Releases"
     ),
     "Plans": "Plan release check preview",
     "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",

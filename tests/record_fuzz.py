@@ -666,6 +666,8 @@ def follows(release: Release, written: Any) -> bool:
     room = 2e-9 * np.abs(own)
     if release.statistic.name == "proportions":
         room = room + 2e-12
+    elif release.statistic.name == "regression":
+        room = 2e-8 * np.abs(own) + 2e-12 * np.abs(own).max()
     elif release.statistic.traits.matrix or release.statistic.name == "moments":
         # Means lie above the matrix of moments.
         roots = np.sqrt(np.diagonal(own[-own.shape[1] :]))

@@ -34,6 +34,7 @@ MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS = "covariances from noisy moments", "c
 CENTRED, ROOT_OF_CENTRED = "variance around a noisy centre", "standard deviation around a noisy centre"
 ROBUST, ROOT_OF_ROBUST = f"{CENTRED}, with fourth powers", f"{ROOT_OF_CENTRED}, with fourth powers"
 TABLE_OF_MOMENTS = "means and covariances from noisy moments"
+COEFFICIENTS = "least squares from noisy moments"
 SHARES, PROJECTED, RESCALED = "noisy counts over their sum", "projected onto the simplex", "rescaled to sum to one"
 ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest counts with the public sum"
 TREE, TREE_OF_COUNTS = (f"{what} of groups and members made to agree" for what in ("shares", "counts"))
@@ -50,6 +51,7 @@ OF_SUMS = (
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
 )
 OF_MOMENTS = (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, MATRIX_OF_MOMENTS, CORRELATION_OF_MOMENTS, TABLE_OF_MOMENTS)
+OF_MOMENTS += (COEFFICIENTS,)
 NUMBERS = (
     DIRECT,
     NOISY_SUMS,
@@ -79,6 +81,7 @@ _METHODS = {
     "covariance": (MATRIX, MATRIX_OF_SUMS, MATRIX_OF_MOMENTS),
     "correlation": (CORRELATION, CORRELATION_OF_SUMS, CORRELATION_OF_MOMENTS),
     "moments": (TABLE_OF_MOMENTS,),
+    "regression": (COEFFICIENTS,),
     "kendall": (PAIRS,),
     "bounds": (CHOSEN, APART),
     "median": CHOICES,
@@ -163,6 +166,11 @@ def facts_of(release: Release) -> Facts:
     pairs = [] if bounds is None else list(bounds.values()) if hasattr(bounds, "values") else [bounds]
     if name == "proportion" and (rows is None or by) and statistic.denominator is None:
         pairs = [(0, 1)]
+    if name == "regression":
+        # The column that is explained comes first. A level is a column of 0 and 1, but for the first of each column.
+        others = [pair for column, pair in bounds.items() if column != statistic.column]
+        given = (statistic.levels or {}).values()
+        pairs = [bounds[statistic.column], *others, *[(0, 1)] * sum(len(levels) - 1 for levels in given)]
     tree = getattr(statistic, "tree", None)
     return Facts(
         statistic="counts" if name == "count" and by else name,
@@ -449,7 +457,7 @@ def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
     if facts.method in (VARIANCE_OF_MOMENTS, ROOT_OF_MOMENTS, CENTRED, ROOT_OF_CENTRED, ROBUST, ROOT_OF_ROBUST):
         top = width**2 * _largest(facts)
         return [(zero, top if facts.method in (VARIANCE_OF_MOMENTS, CENTRED, ROBUST) else _root_below(top))]
-    if facts.method in (MATRIX_OF_MOMENTS, TABLE_OF_MOMENTS):
+    if facts.method in (MATRIX_OF_MOMENTS, TABLE_OF_MOMENTS, COEFFICIENTS):
         share = Fraction(1, 2) if rows is None else _largest(facts)
         places = product(range(len(facts.ends)), repeat=2)
         of_matrix = [_around(facts.widths[i] * facts.widths[j] * share, i == j) for i, j in places]

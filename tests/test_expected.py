@@ -86,7 +86,9 @@ def test_errors_follow_from_the_record(name):
         assert np.shape(figure) == np.shape(release.table)
         # Of what is not available there is no error.
         figure = figure[~np.ma.getmaskarray(release.table)]
-        assert np.isfinite(figure).all()
+        # Columns that hardly vary may have any slopes.
+        boundless = "worst" in field and release.statistic.name == "regression"
+        assert np.isposinf(figure).all() if boundless else np.isfinite(figure).all()
         other = np.asarray(getattr(again, field))[~np.ma.getmaskarray(release.table)]
         assert (figure == other).all()
     assert str(error).startswith("expected RMSE")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         proportion,
         proportions,
         quantile,
+        regression,
         standard_deviation,
         sum,  # noqa: A004
         variance,
@@ -84,6 +85,9 @@ if TYPE_CHECKING:
         Quantile as Quantile,
     )
     from inbounds.statistics import (
+        Regression as Regression,
+    )
+    from inbounds.statistics import (
         StandardDeviation as StandardDeviation,
     )
     from inbounds.statistics import (
@@ -123,6 +127,7 @@ __all__ = [
     "proportion",
     "proportions",
     "quantile",
+    "regression",
     "release",
     "sensitivity",
     "standard_deviation",

@@ -92,6 +92,8 @@ class Estimate:
         if self.lower is not None and self.upper is not None:
             lower, upper = self.lower, self.upper
         width = last - first
+        if lower == -math.inf and upper == math.inf:
+            return "tells nothing"
         if math.isfinite(width) and 0 < width * NOTHING <= min(upper, last) - max(lower, first):
             return "tells nothing"
         ends = [end for end in self.possible if math.isfinite(end)]

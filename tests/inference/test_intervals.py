@@ -48,8 +48,10 @@ def test_every_release_has_intervals_that_hold_its_value(name):
         asked = {"kind": kind, "method": normal_if_needed(release, kind)}
         made, narrow = release.interval(**asked), release.interval(0.5, **asked)
         assert np.shape(made.lower) == np.shape(release.table)
-        assert np.isfinite(made.lower).all()
-        assert np.isfinite(made.upper).all()
+        # Coefficients that the noise hides may be anything.
+        hidden = release.statistic.name == "regression" and not release.statistic.fit(release).identified
+        assert (np.isneginf if hidden else np.isfinite)(made.lower).all()
+        assert (np.isposinf if hidden else np.isfinite)(made.upper).all()
         assert np.all(made.lower <= release.table)
         assert np.all(made.upper >= release.table)
         assert np.all(narrow.width <= made.width + 1e-9)
@@ -64,7 +66,16 @@ def test_every_release_has_intervals_that_hold_its_value(name):
 
 
 def find_case(name):
-    known = cases.ALL | cases.SPLIT | cases.REPAIRED | cases.ORDERED | cases.GROUPED | cases.SELECTED | cases.DERIVED
+    known = (
+        cases.ALL
+        | cases.SPLIT
+        | cases.REPAIRED
+        | cases.ORDERED
+        | cases.FITTED
+        | cases.GROUPED
+        | cases.SELECTED
+        | cases.DERIVED
+    )
     return known.get(name.rpartition(", ")[0])
 
 

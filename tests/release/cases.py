@@ -161,6 +161,26 @@ ORDERED = {
         ),
     ),
 }
+
+
+def _least_squares(t, *columns):
+    """Coefficients of weights, by another road than moments."""
+    return np.linalg.lstsq(np.column_stack([np.ones(len(t["age"])), *columns]), t["weight"], rcond=None)[0]
+
+
+# These need a public number of rows, too, and cannot be truncated.
+FITTED = {
+    "regression": Case(partial(ib.regression, column="weight", bounds=BOTH), lambda t: _least_squares(t, t["age"])),
+    "regression on levels": Case(
+        partial(
+            ib.regression,
+            column="weight",
+            bounds=BOTH,
+            levels={"group": GROUPS, "employed": [False, True]},
+        ),
+        lambda t: _least_squares(t, t["age"], t["group"] == "b", t["employed"]),
+    ),
+}
 TOGETHER = {
     "moments": Case(
         partial(ib.moments, bounds=BOTH),
@@ -346,13 +366,13 @@ def every_call():
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
         for name, case in (
-            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | GROUPED | SELECTED | DERIVED | CHOSEN | FOUND
+            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | FITTED | GROUPED | SELECTED | DERIVED | CHOSEN | FOUND
         ).items()
     }
     added = ALL | GROUPED | SELECTED | DERIVED | ONLY_ADD_REMOVE
     added |= FOUND | {name: case for name, case in CHOSEN.items() if name not in WITH_FLANKS}
     calls |= {f"{name}, add-remove": partial(case.call, neighbours="add-remove") for name, case in added.items()}
     calls |= {f"{name}, truncated": partial(case.call, bounding="truncated") for name, case in TRUNCATED.items()}
-    persons = ALL | THEMSELVES | ORDERED | GROUPED | SELECTED | CHOSEN | FOUND
+    persons = ALL | THEMSELVES | ORDERED | FITTED | GROUPED | SELECTED | CHOSEN | FOUND
     calls |= {f"{name}, persons": partial(case.call, contributions=3) for name, case in persons.items()}
     return calls | _of_persons()

@@ -12,7 +12,7 @@ import inbounds as ib
 from inbounds.record.codec import digest_of
 from inbounds.tables.schema import DataError
 from tests.records import body_of, record_with
-from tests.release.cases import ALL, CHOSEN, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, WITH_FLANKS, table
+from tests.release.cases import ALL, CHOSEN, FITTED, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, WITH_FLANKS, table
 
 HUGE = 10**5
 
@@ -49,6 +49,12 @@ def test_chosen_points_too(name, neighbours):
     release = CHOSEN[name].call(t, epsilon=HUGE, neighbours=neighbours)
     # With an even number of records a median is anywhere between two of them.
     assert np.asarray(release.table) == pytest.approx(np.asarray(CHOSEN[name].truth(t)), rel=0.03, abs=1)
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_coefficients_without_noise_are_those_of_least_squares(name):
+    t = table(300)
+    assert FITTED[name].call(t, epsilon=HUGE).value == pytest.approx(FITTED[name].truth(t), rel=1e-4, abs=1e-3)
 
 
 @pytest.mark.claim("statistic-kendall")

@@ -12,6 +12,7 @@ from inbounds.functions.matrices import correlation as correlation
 from inbounds.functions.matrices import covariance as covariance
 from inbounds.functions.matrices import kendall as kendall
 from inbounds.functions.matrices import moments as moments
+from inbounds.functions.matrices import regression as regression
 from inbounds.functions.numbers import count as count
 from inbounds.functions.numbers import mean as mean
 from inbounds.functions.numbers import proportion as proportion

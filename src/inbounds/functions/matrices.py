@@ -28,6 +28,7 @@ from inbounds.road.run import release_one
 from inbounds.statistics.matrices import Correlation, Covariance
 from inbounds.statistics.moments import Moments
 from inbounds.statistics.ranks import Kendall
+from inbounds.statistics.regression import Regression
 
 
 @explain
@@ -159,6 +160,51 @@ def moments(
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
     terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
+
+
+@explain
+def regression(
+    data: Table,
+    column: str,
+    *,
+    bounds: Mapping[str, Bounds],
+    levels: Mapping[str, Levels] | None = None,
+    epsilon: Number,
+    missing: Mapping[str, Level | Number] | None = None,
+    integer: Collection[str] = (),
+    neighbours: Neighbours = "substitute",
+    contributions: int = 1,
+    person: str | None = None,
+    keep: Keep = "random",
+    order: str | None = None,
+    groups: Mapping[str, int] | None = None,
+    person_missing: MissingPerson = "skip",
+    fold: Mapping[str, Fold] | None = None,
+    rows: int | None = None,
+    derive: Mapping[str, str] | None = None,
+    time_zone: str | None = None,
+    ledger: Ledger | None = None,
+) -> Release:
+    """The linear regression of a column on all others that are named in ``bounds`` and ``levels``, by least squares.
+
+    The value has the intercept, then the slope of each regressor: those with bounds, then those with levels. A column
+    with levels has a slope for each level but the first, the difference from it. Any other value counts as the first
+    level. A column of truth values has the levels ``[False, True]``.
+
+    Noise is added to the sums of the columns and of their products in one draw, as for `moments`. The number of records
+    must be public. Where noise hides the coefficients, their intervals have no ends.
+
+    >>> table = {"y": [2.1, 3.9, 6.1, 7.9] * 2000, "x": [1, 2, 3, 4] * 2000, "group": ["a", "b", "b", "a"] * 2000}
+    >>> r = regression(table, "y", bounds={"y": (0, 10), "x": (0, 5)}, levels={"group": ["a", "b"]}, epsilon=1)
+    >>> r.axes[0], bool(abs(r.value[1] - 1.96) < 0.5)
+    (('intercept', 'x', 'group = b'), True)
+    >>> r.statistic.fit(r).r_squared > 0.9
+    True
+    """
+    statistic = Regression(column=column, bounds=bounds, levels=levels, missing=missing, integer=integer)
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
+    return release_one(data, select(statistic, None, derive, time_zone), terms, rows, ledger)
 
 
 @explain

@@ -84,10 +84,14 @@ class Interval:
         return self.upper - self.lower
 
     def to_dict(self) -> dict[str, Any]:
-        """The interval as plain values, for JSON."""
+        """The interval as plain values, for JSON. An end that is infinite is None."""
         names = ("lower", "upper", "level", "kind", "method", "assumption", "what", "axes")
-        values = {name: getattr(self, name) for name in names}
-        return {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in values.items()}
+        values: dict[str, Any] = {name: getattr(self, name) for name in names}
+        for end in ("lower", "upper"):
+            plain = np.array(values[end], dtype=object)
+            plain[~np.isfinite(values[end])] = None
+            values[end] = plain.tolist()
+        return values
 
     def __str__(self) -> str:
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)

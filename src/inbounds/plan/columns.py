@@ -84,6 +84,26 @@ class _Ordered:
         return next((word for word in ("levels", "edges", "bounds") if getattr(rule, word) is not None), None)
 
 
+class _Outcome:
+    """One column of numbers, and others that explain it: by their levels, or as numbers."""
+
+    def problems(self, item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
+        if len(item.columns) < 2:
+            yield f"release.{item.name}.columns: {item.statistic} needs a column and at least one that explains it"
+        yield from _need_bounds(item, {name: rule for name, rule in rules.items() if name in item.columns[:1]})
+        for column, rule in rules.items():
+            if column not in item.columns[:1] and rule.levels is None and rule.bounds is None:
+                yield f"columns.{column}: release.{item.name} needs bounds = [lower, upper] or levels = [...]"
+
+    def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
+        levels = {name: rule for name, rule in rules.items() if rule.levels is not None and name != item.columns[0]}
+        made = _Numbers().keywords(item, {name: rule for name, rule in rules.items() if name not in levels})
+        missing = {name: rule.missing for name, rule in levels.items() if rule.missing is not None}
+        made["missing"] = {**made.get("missing", {}), **missing} or None
+        made["levels"] = {name: rule.levels for name, rule in levels.items()} or None
+        return {"column": item.columns[0], **made}
+
+
 class _Cells:
     """One column with levels or intervals."""
 
@@ -148,6 +168,7 @@ WAYS: Mapping[str, Taking] = {
     "free": _Free(),
     "numbers": _Numbers(),
     "ordered": _Ordered(),
+    "outcome": _Outcome(),
     "cells": _Cells(),
     "table": _Table(),
     "level": _Level(),

@@ -187,7 +187,7 @@ def check_persons(statistic: Statistic, terms: Terms) -> None:
     persons = terms.unit.persons
     if persons is None:
         return
-    names = list(dict.fromkeys(column.name for column in statistic.inputs))
+    names = list(dict.fromkeys(column.name for column in list_read(statistic.inputs)))
     if persons.fold is not None:
         for name in names:
             if name not in persons.fold and name != persons.column:

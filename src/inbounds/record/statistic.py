@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 Meaning: TypeAlias = Literal["centre", "total", "spread", "squared spread", "matrix"]
-Columns: TypeAlias = Literal["number", "numbers", "ordered", "cells", "table", "level", "level or none", "free"]
+Columns: TypeAlias = Literal[
+    "number", "numbers", "ordered", "cells", "table", "level", "level or none", "free", "outcome"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Traits:
     ----------
     columns
         Which columns it takes: one or several of numbers, several whose values have an order, one or several with
-        levels or intervals, one of which a level is counted (or none at all), or one without a rule of its own.
+        levels or intervals, one of which a level is counted (or none at all), one without a rule of its own, or one of
+        numbers and others that explain it.
     counted
         Whether its noisy numbers are counts of cells.
     shares

@@ -107,7 +107,10 @@ def list_notes(section: Section) -> list[str]:
         named = f" ({some})" if section.release.axes else ""
         count = len(section.distinct_rows())
         notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{named}.")
-    notes += [] if isinstance(release.derivation, Chosen) else [_describe_price(section)]
+    fit = getattr(plain_statistic(release.statistic), "describe_fit", None)
+    notes += [] if fit is None else [fit(release)]
+    bounded = bool(np.isfinite(section.error.worst_bias).all())
+    notes += [_describe_price(section)] if bounded and not isinstance(release.derivation, Chosen) else []
     if not release.derivation.plain:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:

@@ -35,7 +35,7 @@ from inbounds.tables.names import find_separator, require_names
 from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
-from inbounds.tables.schema import Column, DataError
+from inbounds.tables.schema import Column, DataError, list_read
 from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
 
 
@@ -213,7 +213,7 @@ def _draw_of(name: str, draft: Draft) -> str | Group:
 
 def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tuple[Frame, Terms]:
     """A table ready to be counted, and the terms with its public size."""
-    columns = add_columns(statistic.inputs, terms.unit.persons)
+    columns = add_columns(list_read(statistic.inputs), terms.unit.persons)
     stated = check_rows(rows, terms)
     # The size of a file is what whoever names it sees; a query may have been filtered.
     named = isinstance(data, str | Path)
@@ -238,7 +238,7 @@ def _count_units(frame: Frame, terms: Terms) -> int:
 
 def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
     persons = terms.unit.persons
-    names = {column.name for statistic in statistics for column in statistic.inputs}
+    names = {column.name for statistic in statistics for column in list_read(statistic.inputs)}
     if persons is not None and persons.column in names:
         warnings.warn(
             f"column {persons.column!r} says whose row it is, and is counted as well: its levels or bounds are public",

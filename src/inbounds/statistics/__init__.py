@@ -21,6 +21,7 @@ from inbounds.statistics.moments import Moments, MomentsValue
 from inbounds.statistics.pooled import PooledCovariance, PooledVariance
 from inbounds.statistics.quantiles import Median, Quantile
 from inbounds.statistics.ranks import Kendall
+from inbounds.statistics.regression import Regression
 from inbounds.statistics.spreads import StandardDeviation, Variance
 from inbounds.statistics.tables import Crosstab, Histogram, Proportions
 
@@ -41,6 +42,7 @@ __all__ = [
     "Proportion",
     "Proportions",
     "Quantile",
+    "Regression",
     "StandardDeviation",
     "Statistic",
     "Sum",

@@ -204,12 +204,12 @@ Ruled: TypeAlias = Numeric | Levels | Edges
 Column: TypeAlias = Ruled | Operand
 
 
-def list_read(rules: Iterable[Ruled | Condition | Steps]) -> tuple[Column, ...]:
+def list_read(rules: Iterable[Ruled | Condition | Steps | Operand]) -> tuple[Column, ...]:
     """The columns of a table that some rules read, each once: a formula reads its operands."""
     found: dict[Column, None] = {}
     for one in rules:
         rule = one.column if isinstance(one, Steps) else one
-        formula = rule.where if isinstance(rule, Condition) else rule.formula
+        formula = rule.where if isinstance(rule, Condition) else getattr(rule, "formula", None)
         if formula is not None:
             found |= dict.fromkeys(list_operands(formula))
         elif not isinstance(rule, Condition):

@@ -1,0 +1,158 @@
+"""The regression of one column on others: least squares from moments that are drawn together."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from inbounds import _check
+from inbounds._frozen import FrozenMap
+from inbounds._keywords import explain_fields
+from inbounds._types import Bounds, Level, Levels, Number
+from inbounds.derivations import Coefficients
+from inbounds.inference import intervals
+from inbounds.inference.coefficients import fit_moments, limit_coefficients
+from inbounds.inference.regression import Regression as Fit
+from inbounds.inference.result import Interval
+from inbounds.inference.spreads import Made
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import Draft
+from inbounds.record.release import Release
+from inbounds.record.statistic import Traits, register
+from inbounds.statistics.base import MOST_COLUMNS, fields_of_several, keep, list_names, quantise, several
+from inbounds.statistics.drafts import draft_moments
+from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
+from inbounds.statistics.moments import Moments
+from inbounds.tables.expressions import parse
+from inbounds.tables.expressions.spelling import quote, write_name
+from inbounds.tables.schema import Column, Numeric, Place
+from inbounds.tables.schema import Levels as LevelsRule
+
+
+@register
+@explain_fields
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """The linear regression of a column on all others that have bounds or levels; see `inbounds.regression`.
+
+    >>> Regression("income", bounds={"income": (0, 200), "age": (0, 100)}, levels={"region": ["n", "s"]}).title
+    'regression of income on age, region = s'
+    """
+
+    column: str
+    bounds: Mapping[str, Bounds]
+    levels: Mapping[str, Levels] | None = None
+    missing: Mapping[str, Level | Number] | None = None
+    integer: Collection[str] = ()
+    _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
+
+    name: ClassVar[str] = "regression"
+    traits: ClassVar[Traits] = Traits(columns="outcome", needs_truth=True)
+    least_rows: ClassVar[int] = 2
+    axis_names: ClassVar[tuple[str, ...]] = ("regressor",)
+
+    def __post_init__(self) -> None:
+        if self.levels is not None and not isinstance(self.levels, Mapping):
+            raise TypeError("levels must be a dictionary by column, as in levels={'region': ['north', 'south']}")
+        if self.missing is not None and not isinstance(self.missing, Mapping):
+            raise TypeError("missing must be a dictionary by column, as in missing={'age': 40}")
+        fills: Mapping[str, Any] = self.missing or {}
+        given = self.levels or {}
+        numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)
+        if not isinstance(self.column, str) or self.column not in self.bounds:
+            raise ValueError(f"bounds has no column {_check.shown(self.column)}, which is to be explained")
+        if both := [name for name in given if name in self.bounds]:
+            raise ValueError(f"column {both[0]!r} has bounds and levels; give one of them")
+        rules = [LevelsRule(name, tuple(levels), missing=fills.get(name)) for name, levels in given.items()]
+        for name, place in [*((one.name, one.missing) for one in numbers), *((one.name, one.missing) for one in rules)]:
+            if isinstance(place, Place):
+                raise ValueError(
+                    f"missing of {name!r} must be a value that missing ones count as: a regression needs a public "
+                    "number of records, so that none are left out"
+                )
+        made = [one for rule in rules for one in _indicators(rule)]
+        first = [one for one in numbers if one.name == self.column]
+        columns = (*first, *(one for one in numbers if one.name != self.column), *made)
+        names = [one.name for one in columns]
+        if len(columns) < 2:
+            raise ValueError("a regression needs a regressor: another column with bounds or levels")
+        if len(columns) > MOST_COLUMNS:
+            raise ValueError(f"a regression has at most {MOST_COLUMNS} columns and levels, got {len(columns)}")
+        if len(set(names)) < len(names):
+            raise ValueError("two regressors have the same name; rename a column of the table")
+        own = fields_of_several(numbers)
+        places = {rule.name: fills[rule.name] for rule in rules if rule.name in fills}
+        own["missing"] = FrozenMap({**(own["missing"] or {}), **places}) or None
+        own["levels"] = FrozenMap({rule.name: tuple(rule.levels) for rule in rules}) or None
+        keep(self, **own, _columns=columns)
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return self._columns
+
+    @property
+    def title(self) -> str:
+        return f"regression of {self.column} on {list_names(self._columns[1:])}"
+
+    def numbers(self, terms: Terms) -> int:
+        return count_elements(len(self._columns), "joint", terms)
+
+    def draft(self, terms: Terms) -> Draft:
+        if terms.rows is None:
+            raise ValueError(
+                "a regression needs a public number of records: neighbours='substitute', without where= and without "
+                "several rows of a person"
+            )
+        check_method("joint", terms)
+        columns = [quantise(column, terms) for column in self._columns]
+        repair = choose_repair(None, len(columns))
+        limits = [(column.lower, column.upper) for column in self._columns]
+        axes = [["intercept", *(column.name for column in self._columns[1:])]]
+        bounds = [*limits, *of_elements(self._columns, terms)]
+        return draft_moments(self, terms, Coefficients(terms.rows, repair), columns, bounds, axes=axes)
+
+    def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
+        def limit(made: Release, alpha: float, population: bool) -> Made:
+            return limit_coefficients(made, self.moments(made), alpha, population)
+
+        return intervals.interval_by(limit, release, level, kind, variance)
+
+    def moments(self, release: Release) -> Release:
+        """The moments of all its columns, which the coefficients are computed from: as a release of `inbounds.moments`.
+
+        It costs nothing more, and `inbounds.inference.regression` fits other regressors to it. The record that proves
+        itself is that of the regression.
+        """
+        names = tuple(column.name for column in self._columns)
+        whole = tuple(column.name for column in self._columns if column.integer)
+        assert isinstance(release.derivation, Coefficients)
+        table = release.derivation.table
+        bounds = {column.name: column.ends for column in self._columns}
+        statistic = Moments(bounds=bounds, repair=choose_repair(None, len(names)), integer=whole)
+        return replace(release, statistic=statistic, derivation=table, axes=(("mean", *names), names))
+
+    def fit(self, release: Release, level: float = 0.95) -> Fit:
+        """The fit with R², predictions and what the noise does to it; see `inbounds.inference.regression`."""
+        return fit_moments(self.moments(release), level)
+
+    def describe_fit(self, release: Release) -> str:
+        """How well the regressors explain the column, and what the noise does to the coefficients."""
+        fit = self.fit(release)
+        if not fit.identified:
+            return f"{fit.diagnosis[:1].upper()}{fit.diagnosis[1:]}."
+        return f"R² {fit.r_squared:.3g}, residual standard deviation {fit.residual_deviation:.3g}; {fit.diagnosis}."
+
+
+def _indicators(rule: LevelsRule) -> Iterator[Numeric]:
+    """Columns of 0 and 1 for all levels but the first; one of truth values is such a column itself."""
+    fill, name = rule.missing, write_name(rule.name)
+    if tuple(rule.levels) == (False, True) and all(isinstance(level, bool) for level in rule.levels):
+        yield Numeric.of(rule.name, (0, 1), None if fill is None else int(fill), integer=True)
+        return
+    for level in rule.levels[1:]:
+        if isinstance(level, bool):
+            text = name if level else f"not {name}"
+        else:
+            text = f"{name} = {quote(level) if isinstance(level, str) else level}"
+        label = f"{rule.name} = {str(level).lower() if isinstance(level, bool) else level}"
+        number = Numeric.of(label, (0, 1), None if fill is None else int(fill == level), integer=True)
+        yield replace(number, formula=parse(text))
