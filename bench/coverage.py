@@ -1,9 +1,10 @@
 """What intervals cover and how often tests reject, over laws, numbers of records and ε.
 
-    python bench/coverage.py [--runs 10000] [--data FOLDER] [--part means groups spreads sizes power] [--write]
+    python bench/coverage.py [--runs 10000] [--data FOLDER] [--part PART ...] [--write]
 
 means    means drawn with their squares, by score intervals; and of groups with noisy numbers of records (groups)
 spreads  variances and standard deviations drawn with fourth powers
+differences  of two means, and their ratios, in 1,000 runs
 sizes    t-tests of one mean and of two groups, χ² of a crosstab and two shares where the hypothesis holds
 power    the same where it does not, in 2,000 runs, beside the test without noise
 
@@ -30,7 +31,7 @@ from scipy import stats
 
 import inbounds as ib
 from inbounds.expected import norm_parts
-from inbounds.inference import chi_square, compare_shares, hypotheses, score, t_test
+from inbounds.inference import chi_square, compare_shares, difference, hypotheses, ratio, score, t_test
 from inbounds.inference.hypotheses import draw_counts
 from inbounds.laws.vectors import vector_noise
 from inbounds.privacy.norms import make_norm
@@ -213,7 +214,7 @@ def measure(part, laws, runs):
 
 # Tests, each by the function of the library, of records whose noisy numbers are replaced by simulated ones
 
-TESTED, RUNS_OF_POWER = (100, 1000, 10_000), 2000
+TESTED, RUNS_OF_POWER, RUNS_OF_DIFFERENCES = (100, 1000, 10_000), 2000, 1000
 
 
 def rejects(test, *given, **more):
@@ -334,6 +335,46 @@ def test_tests(kind, runs):
     return lines, f"{said}; largest {largest:.4f}" if kind == "sizes" else said
 
 
+# Differences and ratios, by the functions of the library
+
+COMPARED = {
+    "normal, skewed": ("normal, sd .2", "lognormal"),
+    "skewed, skewed": ("exponential", "lognormal"),
+    "two points of 10% and of 50%": ("two points, 10%", "two points, 50%"),
+}
+
+
+def cover_differences(pair, rows, epsilon, runs, rng):
+    """Coverage of the difference and of the ratio of two means, of values that are moved to [0, 2]."""
+    made = ib.mean([1.0] * rows, bounds=(0, 2), epsilon=epsilon, method="moments")
+    means = [1 + float(points @ chances) for points, chances in pair]
+    drawn = [noisy_moments(made, *law, rows, runs, rng, counted=False)[0].tolist() for law in pair]
+    hits = np.zeros(2)
+    for numbers in zip(*drawn, strict=True):
+        one, two = (with_numbers(made, x) for x in numbers)
+        hits += [means[0] - means[1] in difference(one, two), means[0] / means[1] in ratio(one, two)]
+    return hits / runs
+
+
+def measure_differences(laws, runs):
+    rows_of, epsilons = (100, 1000, 10_000), (0.1, 1.0, 3.0)
+    lines = [f"| values | of | {' | '.join(f'n = {rows:,}' for rows in rows_of)} |", "|---" * 5 + "|"]
+    least = 1.0
+    for name, pair in COMPARED.items():
+        cells = [[], []]
+        for rows in rows_of:
+            rng = np.random.default_rng([rows, *name.encode()])
+            found = [cover_differences([laws[x] for x in pair], rows, e, runs, rng) for e in epsilons]
+            least = min(least, np.min(found))
+            for i in range(2):
+                cells[i].append(" / ".join("1.00" if x[i] >= 0.9995 else f"{x[i]:.3f}"[1:] for x in found))
+        for what, cell in zip(("difference", "ratio"), cells, strict=True):
+            lines.append(f"| {name} | {what} | {' | '.join(cell)} |")
+            print(lines[-1], flush=True)
+    heads = " / ".join(f"{epsilon:g}" for epsilon in epsilons)
+    return lines, f"ε = {heads}; {runs:,} runs for each figure; least {least:.4f}"
+
+
 def write(part, lines, said):
     """Put a table between its marks in the page."""
     text = PAGE.read_text("utf-8")
@@ -346,13 +387,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--part", nargs="*", choices=[*COVERED, "sizes", "power"], default=[*COVERED, "sizes", "power"])
+    parts = [*COVERED, "differences", "sizes", "power"]
+    parser.add_argument("--part", nargs="*", choices=parts, default=parts)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     for part in arguments.part:
         print(f"\n{part}")
         if part in COVERED:
             lines, said = measure(part, find_laws(arguments.data), arguments.runs)
+        elif part == "differences":
+            lines, said = measure_differences(find_laws(None), RUNS_OF_DIFFERENCES)
         else:
             lines, said = test_tests(part, arguments.runs if part == "sizes" else RUNS_OF_POWER)
         print(said, flush=True)
