@@ -8,6 +8,7 @@ table into docs/regression.md.
 """
 
 import argparse
+import importlib
 import re
 import sys
 from dataclasses import replace
@@ -27,6 +28,8 @@ from inbounds.laws.vectors import vector_noise
 PAGE = Path(__file__).parents[1] / "docs" / "regression.md"
 ROWS, EPSILONS = (500, 5000, 20_000), (0.5, 1.0, 3.0)
 METHODS = ("bound", "equal-variance")
+# Fewer draws of the noise than a fit takes: three times as many runs in the same time, with limits off by about 2%.
+importlib.import_module("inbounds.inference.regression")._DRAWS = 1024
 
 
 def plain(rng, rows):
