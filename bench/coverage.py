@@ -1,11 +1,12 @@
 """What intervals cover and how often tests reject, over laws, numbers of records and ε.
 
-    python bench/coverage.py [--runs 10000] [--data FOLDER] [--part means groups spreads sizes power] [--write]
+    python bench/coverage.py [--runs 10000] [--data FOLDER] [--part PART ...] [--write]
 
 means    means drawn with their squares, by score intervals; and of groups with noisy numbers of records (groups)
 spreads  variances and standard deviations drawn with fourth powers
-sizes    t-tests of two groups, χ² of a crosstab and two shares where the hypothesis holds
-power    the same where it does not, beside the test without noise
+differences  of two means, and their ratios, in 1,000 runs
+sizes    t-tests of one mean and of two groups, χ² of a crosstab and two shares where the hypothesis holds
+power    the same where it does not, in 2,000 runs, beside the test without noise
 
 Numbers of records are drawn in arrays by the law of the noise, not by whole releases, so that ten thousand runs of each
 take seconds. FOLDER may have flights.csv (dep_delay) and costs.csv (a column of numbers), whose records are then two
@@ -29,7 +30,8 @@ import scipy
 from scipy import stats
 
 import inbounds as ib
-from inbounds.inference import chi_square, compare_shares, score
+from inbounds.expected import norm_parts
+from inbounds.inference import chi_square, compare_shares, difference, hypotheses, ratio, score, t_test
 from inbounds.inference.hypotheses import draw_counts
 from inbounds.laws.vectors import vector_noise
 from inbounds.privacy.norms import make_norm
@@ -210,99 +212,167 @@ def measure(part, laws, runs):
     return lines, f"{said}; least {least:.4f}"
 
 
-# Tests
+# Tests, each by the function of the library, of records whose noisy numbers are replaced by simulated ones
+
+TESTED, RUNS_OF_POWER, RUNS_OF_DIFFERENCES = (100, 1000, 10_000), 2000, 1000
 
 
-def crossed(rows, epsilon):
-    table = {"a": ["x", "y"] * (rows // 2), "b": ["u", "v"] * (rows // 2)}
-    return ib.crosstab(table, levels={"a": ["x", "y"], "b": ["u", "v"]}, epsilon=epsilon)
+def rejects(test, *given, **more):
+    """Whether a test rejects. A tenth of its draws tell it if p is beyond .15: 1e-12 is the chance that all differ."""
+    draws, hypotheses._DRAWS = hypotheses._DRAWS, hypotheses._DRAWS // 10
+    try:
+        far = test(*given, **more).p_value > 3 * ALPHA
+    finally:
+        hypotheses._DRAWS = draws
+    return not far and test(*given, **more).p_value <= ALPHA
+
+
+def with_numbers(made, numbers):
+    return replace(made, noisy=tuple(map(Fraction, numbers)))
 
 
 def reject_tables(rows, epsilon, chances, runs, rng):
     """Shares of samples of a table of two by two that χ² rejects, from records and without noise."""
-    made, hits = crossed(rows, epsilon), np.zeros(2)
-    for _ in range(runs):
-        counts = rng.multinomial(rows, np.ravel(chances))
-        noisy = counts + draw_counts(made.parts[0], 4, rng, 1)[0]
-        hits[0] += chi_square(replace(made, noisy=tuple(map(Fraction, noisy.tolist())))).p_value < ALPHA
-        table = counts.reshape(2, 2)
-        if table.sum(0).min() > 0 and table.sum(1).min() > 0:
-            hits[1] += stats.chi2_contingency(table, correction=False).pvalue < ALPHA
-    return hits / runs
+    table = {"a": ["x", "y"] * (rows // 2), "b": ["u", "v"] * (rows // 2)}
+    made = ib.crosstab(table, levels={"a": ["x", "y"], "b": ["u", "v"]}, epsilon=epsilon)
+    counts = rng.multinomial(rows, np.ravel(chances), size=runs)
+    noisy = (counts + draw_counts(made.parts[0], 4, rng, runs)).tolist()
+    found = np.mean([rejects(chi_square, with_numbers(made, one)) for one in noisy])
+    a, b, c, d = counts.T.astype(float)
+    margins = (a + b) * (c + d) * (a + c) * (b + d)
+    plain = rows * (a * d - b * c) ** 2 / np.maximum(margins, 1)
+    return found, np.mean(plain > stats.chi2.ppf(1 - ALPHA, 1))
 
 
 def reject_shares(rows, epsilon, chances, runs, rng):
-    made, hits = ib.proportion([0, 1] * (rows // 2), epsilon=epsilon), np.zeros(2)
+    made = ib.proportion([0, 1] * (rows // 2), epsilon=epsilon)
     part = made.parts[0]
-    for _ in range(runs):
-        counts = rng.binomial(rows, chances)
-        noisy = np.clip(counts + draw_counts(part, 2, rng, 1)[0], 0, rows)
-        pair = [replace(made, noisy=(part.origin + part.step * Fraction(float(x)),)) for x in noisy]
-        hits[0] += compare_shares(*pair).p_value < ALPHA
-        pooled = counts.sum() / 2 / rows
-        error = math.sqrt(max(2 * pooled * (1 - pooled) / rows, 1e-300))
-        hits[1] += abs(counts[0] - counts[1]) / rows / error > 1.96
-    return hits / runs
+    counts = rng.binomial(rows, chances, size=(runs, 2))
+    noisy = np.clip(counts + draw_counts(part, 2, rng, runs), 0, rows).astype(int).tolist()
+    pairs = ([with_numbers(made, [part.origin + part.step * x]) for x in pair] for pair in noisy)
+    found = np.mean([rejects(compare_shares, *pair) for pair in pairs])
+    pooled = counts.sum(axis=1) / 2 / rows
+    errors = np.sqrt(np.maximum(2 * pooled * (1 - pooled) / rows, 1e-300))
+    return found, np.mean(np.abs(counts[:, 0] - counts[:, 1]) / rows / errors > stats.norm.ppf(1 - ALPHA / 2))
 
 
-def reject_means(rows, epsilon, means, runs, rng):
-    """Two groups of as many records each, of normal values of standard deviation .3 around the means."""
-    values, norm = np.clip(_NORMAL * 0.3, -1, 1), make_norm(("counted moments 1",)).parts
-    chances = np.full(200, 1 / 200)
-    known = vector_noise(3, norm, np.random.default_rng(0), (4096, 2), range(3)) * 2 / epsilon
-    sides, plain = [], []
-    for place in means:
-        points = np.clip(values + place, -1, 1)
-        sums = power_sums(points, chances, rows, runs, rng, (1, 2))
-        noise = vector_noise(3, norm, rng, (runs,), range(3)) * 2 / epsilon
-        sides.append((rows + noise[:, 0], sums[:, 0] + noise[:, 1], sums[:, 1] + (noise[:, 2] + noise[:, 0]) / 2))
-        plain.append((sums[:, 0] / rows, (sums[:, 1] / rows - (sums[:, 0] / rows) ** 2) / (rows - 1)))
-    hits = np.zeros(runs, bool)
-    for i in range(runs):
-        centres, variance, drawn = [], 0.0, np.zeros(4096)
-        for k, (count, total, squares) in enumerate(sides):
-            size = max(count[i], 1.0)
-            mean = float(np.clip(total[i] / size, -1, 1))
-            spread = max(squares[i] - 2 * mean * total[i] + mean**2 * count[i], 0)
-            spread += (known[:, k, 2] + known[:, k, 0]).std() / 6 + score.rare(ALPHA) * (1 + abs(mean)) ** 2
-            variance += spread / size**2
-            drawn = drawn + (known[:, k, 1] - mean * known[:, k, 0]) / size
-            centres.append(mean)
-        gap, deviation = abs(centres[0] - centres[1]), math.sqrt(variance)
-        tail = scipy.special.ndtr((drawn - gap) / deviation) + scipy.special.ndtr((-drawn - gap) / deviation)
-        hits[i] = tail.mean() < ALPHA
-    z = np.abs(plain[0][0] - plain[1][0]) / np.sqrt(plain[0][1] + plain[1][1])
-    return np.array([hits.mean(), np.mean(z > stats.t.ppf(0.975, 2 * rows - 2))])
+def noisy_moments(made, points, chances, rows, runs, rng, *, counted):
+    """Simulated numbers of a record of one mean or group, and the means and squared errors without noise."""
+    sums = power_sums(points, chances, rows, runs, rng, (1, 2))
+    part, size = made.parts[0], 3 if counted else 2
+    worth = np.column_stack([*([np.full(runs, float(rows))] if counted else []), sums[:, 0], 2 * sums[:, 1] - rows])
+    units = np.array([float(unit) for unit in made.units[:size]])
+    noise = vector_noise(part.dimension, norm_parts(part), rng, (runs,), range(size)) * float(part.spread)
+    mean = sums[:, 0] / rows
+    return worth / units + noise, mean, (sums[:, 1] / rows - mean**2) / (rows - 1)
 
 
-_ROW_SHARES = np.array([0.3, 0.7])
+def reject_means(rows, epsilon, laws, runs, rng):
+    """Two groups of as many records each."""
+    table = {"x": [0.0] * 2 * rows, "g": ["a", "b"] * rows}
+    made = ib.mean(table, "x", bounds=(-1, 1), by="g", levels=["a", "b"], epsilon=epsilon, method="moments")
+    sides = [noisy_moments(made, *law, rows, runs, rng, counted=True) for law in laws]
+    numbers = np.concatenate([sides[0][0], sides[1][0]], axis=1).tolist()
+    found = np.mean([rejects(t_test, with_numbers(made, one), groups=("a", "b")) for one in numbers])
+    z = np.abs(sides[0][1] - sides[1][1]) / np.sqrt(sides[0][2] + sides[1][2])
+    return found, np.mean(z > stats.t.ppf(1 - ALPHA / 2, 2 * rows - 2))
+
+
+def reject_mean(rows, epsilon, given, runs, rng):
+    """One mean of a public number of records, against a number."""
+    law, value = given
+    made = ib.mean([0.0] * rows, bounds=(-1, 1), epsilon=epsilon, method="moments")
+    numbers, mean, error = noisy_moments(made, *law, rows, runs, rng, counted=False)
+    found = np.mean([t_test(with_numbers(made, one), value).p_value <= ALPHA for one in numbers.tolist()])
+    z = np.abs(mean - value) / np.sqrt(np.maximum(error, 1e-300))
+    return found, np.mean(z > stats.t.ppf(1 - ALPHA / 2, rows - 1))
+
+
+def normal_law(place, deviation=0.3):
+    return np.clip(place + _NORMAL * deviation, -1, 1), np.full(200, 1 / 200)
+
+
+def skewed_law():
+    points = np.minimum(-1 + np.exp(_NORMAL) / 10, 1)
+    return points, np.full(200, 1 / 200)
+
+
+_SKEWED = float(skewed_law()[0].mean())
+# A test, a hypothesis that holds, and one that does not.
 TESTS = {
-    "χ², 2 × 2": (reject_tables, np.outer(_ROW_SHARES, [0.5, 0.5]), [[0.12, 0.18], [0.35, 0.35]]),
+    "χ², 2 × 2": (reject_tables, np.outer([0.3, 0.7], [0.5, 0.5]), [[0.12, 0.18], [0.35, 0.35]]),
     "χ², rare cell": (reject_tables, np.outer([0.05, 0.95], [0.1, 0.9]), [[0.02, 0.03], [0.08, 0.87]]),
     "two shares, .3": (reject_shares, (0.3, 0.3), (0.3, 0.36)),
     "two shares, .02": (reject_shares, (0.02, 0.02), (0.02, 0.05)),
-    "two means": (reject_means, (0.1, 0.1), (0.1, 0.16)),
+    "two means": (reject_means, (normal_law(0.1), normal_law(0.1)), (normal_law(0.1), normal_law(0.16))),
+    "two means, one skewed": (
+        reject_means,
+        (skewed_law(), normal_law(_SKEWED, 0.05)),
+        (skewed_law(), normal_law(_SKEWED + 0.06, 0.05)),
+    ),
+    "one mean": (reject_mean, (normal_law(0.1), 0.1), (normal_law(0.1), 0.06)),
+    "one mean, skewed": (reject_mean, (skewed_law(), _SKEWED), (skewed_law(), _SKEWED - 0.04)),
 }
 
 
 def test_tests(kind, runs):
-    lines = ["| test | n | " + " | ".join(f"ε = {epsilon:g}" for epsilon in (0.1, 1.0, 3.0)) + " | without noise |"]
+    epsilons = (0.1, 1.0, 3.0)
+    lines = ["| test | n | " + " | ".join(f"ε = {epsilon:g}" for epsilon in epsilons) + " | without noise |"]
     lines.append("|---|---|---|---|---|---|")
     print("\n".join(lines))
     largest = 0.0
     for name, (reject, null, other) in TESTS.items():
-        for rows in (100, 1000, 10_000):
-            rng = np.random.default_rng([rows, len(name)])
-            found = [
-                reject(rows, epsilon, null if kind == "sizes" else other, runs, rng) for epsilon in (0.1, 1.0, 3.0)
-            ]
+        for rows in TESTED:
+            rng = np.random.default_rng([rows, *name.encode()])
+            given = null if kind == "sizes" else other
+            found = [reject(rows, epsilon, given, runs, rng) for epsilon in epsilons]
             largest = max(largest, *(one[0] for one in found))
-            cells = [f"{one[0]:.3f}".lstrip("0") for one in found] + [
-                f"{np.mean([x[1] for x in found]):.3f}".lstrip("0")
-            ]
+            shown = [*(one[0] for one in found), np.mean([one[1] for one in found])]
+            cells = ["1.00" if x >= 0.9995 else f"{x:.3f}"[1:] for x in shown]
             lines.append(f"| {name} | {rows:,} | {' | '.join(cells)} |")
             print(lines[-1], flush=True)
-    return lines, f"{runs:,} runs for each figure; largest {largest:.4f}"
+    said = f"{runs:,} runs for each figure, three times as many without noise"
+    return lines, f"{said}; largest {largest:.4f}" if kind == "sizes" else said
+
+
+# Differences and ratios, by the functions of the library
+
+COMPARED = {
+    "normal, skewed": ("normal, sd .2", "lognormal"),
+    "skewed, skewed": ("exponential", "lognormal"),
+    "two points of 10% and of 50%": ("two points, 10%", "two points, 50%"),
+}
+
+
+def cover_differences(pair, rows, epsilon, runs, rng):
+    """Coverage of the difference and of the ratio of two means, of values that are moved to [0, 2]."""
+    made = ib.mean([1.0] * rows, bounds=(0, 2), epsilon=epsilon, method="moments")
+    means = [1 + float(points @ chances) for points, chances in pair]
+    drawn = [noisy_moments(made, *law, rows, runs, rng, counted=False)[0].tolist() for law in pair]
+    hits = np.zeros(2)
+    for numbers in zip(*drawn, strict=True):
+        one, two = (with_numbers(made, x) for x in numbers)
+        hits += [means[0] - means[1] in difference(one, two), means[0] / means[1] in ratio(one, two)]
+    return hits / runs
+
+
+def measure_differences(laws, runs):
+    rows_of, epsilons = (100, 1000, 10_000), (0.1, 1.0, 3.0)
+    lines = [f"| values | of | {' | '.join(f'n = {rows:,}' for rows in rows_of)} |", "|---" * 5 + "|"]
+    least = 1.0
+    for name, pair in COMPARED.items():
+        cells = [[], []]
+        for rows in rows_of:
+            rng = np.random.default_rng([rows, *name.encode()])
+            found = [cover_differences([laws[x] for x in pair], rows, e, runs, rng) for e in epsilons]
+            least = min(least, np.min(found))
+            for i in range(2):
+                cells[i].append(" / ".join("1.00" if x[i] >= 0.9995 else f"{x[i]:.3f}"[1:] for x in found))
+        for what, cell in zip(("difference", "ratio"), cells, strict=True):
+            lines.append(f"| {name} | {what} | {' | '.join(cell)} |")
+            print(lines[-1], flush=True)
+    heads = " / ".join(f"{epsilon:g}" for epsilon in epsilons)
+    return lines, f"ε = {heads}; {runs:,} runs for each figure; least {least:.4f}"
 
 
 def write(part, lines, said):
@@ -317,15 +387,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--part", nargs="*", choices=[*COVERED, "sizes", "power"], default=[*COVERED, "sizes", "power"])
+    parts = [*COVERED, "differences", "sizes", "power"]
+    parser.add_argument("--part", nargs="*", choices=parts, default=parts)
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     for part in arguments.part:
         print(f"\n{part}")
         if part in COVERED:
             lines, said = measure(part, find_laws(arguments.data), arguments.runs)
+        elif part == "differences":
+            lines, said = measure_differences(find_laws(None), RUNS_OF_DIFFERENCES)
         else:
-            lines, said = test_tests(part, arguments.runs // 10)
+            lines, said = test_tests(part, arguments.runs if part == "sizes" else RUNS_OF_POWER)
         print(said, flush=True)
         if arguments.write:
             write(part, lines, said)

@@ -139,6 +139,22 @@ def test_a_ratio_is_kept_where_the_difference_may_be_0():
     assert short < 0.8
 
 
+@pytest.mark.parametrize("method", ["mover", "guaranteed"])
+def test_a_ratio_of_what_may_be_0_has_limits(method):
+    """Where both may be 0, all ratios are kept. Where the first is large and the second small, small ratios are not."""
+    made = ib.mean([1.0] * 400, bounds=(0, 2), epsilon=1, method="moments")
+    # Noisy sums of values from -1 to 1, and of twice their squares less 1, in units of their noise.
+    none, low, high = (
+        replace(made, noisy=tuple(Fraction(x) / unit for x, unit in zip(sums, made.units, strict=True)))
+        for sums in ((-500, 400), (-390, 380), (0, -400))
+    )
+    for pair in ((none, replace(none)), (low, none)):
+        found = ratio(*pair, method=method)
+        assert (found.lower, found.upper) == (0.0, np.inf)
+    clear = ratio(high, low, method=method)
+    assert clear.lower > 5
+
+
 def test_a_ratio_of_what_may_be_negative_is_refused():
     first, second = (ib.mean([-1.0, 1.0] * 300, bounds=(-5, 5), epsilon=1) for _ in range(2))
     with pytest.raises(ValueError, match="not negative"):

@@ -125,7 +125,9 @@ def ratio(
             how = "ratios whose difference may be 0, by distances to the ends of both intervals (MOVER)"
             lower = _mover_ratio(a, b, low[0], high[1], -1)
             upper = _mover_ratio(a, b, high[0], low[1], 1)
-    return given.make(lower, np.where(np.isnan(upper), np.inf, upper), "ratio of the {}", how)
+    # 0 over 0, or anything over a number that can only be 0, tells nothing.
+    lower, upper = np.where(np.isfinite(lower), lower, 0.0), np.where(np.isnan(upper), np.inf, upper)
+    return given.make(lower, upper, "ratio of the {}", how)
 
 
 def _mover_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Array:

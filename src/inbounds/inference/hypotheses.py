@@ -7,6 +7,7 @@ released margins, and noise of the certified law (Gaboardi, Lim, Rogers and Vadh
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import scipy
@@ -169,7 +170,7 @@ def chi_square(release: Release) -> Outcome:
     rows, columns = (np.maximum(noisy.sum(axis=axis), 0.5) for axis in (1, 0))
     size = release.size if release.size is not None else max(round(float(noisy.sum())), 1)
     chances = np.outer(rows / rows.sum(), columns / columns.sum())
-    drawn = rng.multinomial(size, chances.ravel(), size=_DRAWS) + draw_counts(part, noisy.size, rng, _DRAWS)
+    drawn = rng.multinomial(size, chances.ravel(), size=_DRAWS) + _noise_of_table(part, noisy.size, _DRAWS)
     statistics = _pearson(drawn.reshape(_DRAWS, *release.shape))
     found = float(_pearson(noisy[None])[0])
     p = (1 + int(np.sum(statistics >= found * (1 - 1e-12)))) / (_DRAWS + 1)
@@ -182,6 +183,12 @@ def _pearson(noisy: Array) -> Array:
     rows, columns = (np.maximum(noisy.sum(axis=axis, keepdims=True), 0.5) for axis in (2, 1))
     expected = rows * columns / np.maximum(rows.sum(axis=1, keepdims=True), 0.5)
     return np.asarray(((noisy - expected) ** 2 / np.maximum(expected, 0.5)).sum(axis=(1, 2)))
+
+
+@lru_cache(maxsize=8)
+def _noise_of_table(part: Certificate, cells: int, draws: int) -> Array:
+    """Draws of the noise of a table: a fixed seed, other than that of its counts."""
+    return draw_counts(part, cells, np.random.default_rng(10), draws)
 
 
 def draw_counts(part: Certificate, cells: int, rng: np.random.Generator, draws: int) -> Array:
