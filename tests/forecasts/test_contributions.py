@@ -94,6 +94,83 @@ def test_noise_is_for_the_rows_that_are_kept():
     assert (folded.wanted.size, folded.kept) == (1000, ())
 
 
+def panel(differ, alike, persons=1000, seed=7):
+    """Persons with rows as stated; those with five differ by so many deviations, and rows of a person are alike."""
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(list(ROWS), [round(share * persons) for share in ROWS.values()])
+    own = rng.normal(0, 5 * math.sqrt(alike), persons) + differ * 5 * (rows == 5)
+    x = np.repeat(own, rows) + rng.normal(50, 5 * math.sqrt(1 - alike), rows.sum())
+    return pl.DataFrame({"id": np.repeat(np.arange(persons), rows), "x": x})
+
+
+def see_error(table, contributions):
+    """The RMSE of releases for the mean of all rows. With 60 of them it is within a half of what is expected of it."""
+    given = {"bounds": (0, 100), "epsilon": 10, "neighbours": "add-remove", "person": "id"}
+    made = [ib.mean(table, "x", contributions=contributions, **given).value for _ in range(60)]
+    return math.sqrt(((np.array(made) - table["x"].mean()) ** 2).mean())
+
+
+def find_range(contributions, **stated):
+    """What is forecast of the same."""
+    given = GIVEN | {
+        "epsilon": 10,
+        "neighbours": "add-remove",
+        "expected_rows": 2100,
+        "plausible": {"sd": 5, "mean": 50},
+    }
+    seen = ib.preview("mean", bounds=(0, 100), contributions=contributions, **given, **stated)
+    (one,) = [one for one in seen.kept if one.contributions == contributions]
+    assert one.rmse_range[0] <= one.rmse <= one.rmse_range[1]
+    return one.rmse_range
+
+
+@pytest.mark.claim("forecast-kept")
+@pytest.mark.parametrize("contributions", [1, 2])
+@pytest.mark.parametrize(("differ", "alike"), [(0, 0), (0.4, 0), (0.4, 0.8), (0.25, 0.3)])
+def test_errors_that_are_seen_lie_in_the_range(differ, alike, contributions):
+    low, high = find_range(contributions)
+    assert low < see_error(panel(differ, alike), contributions) < high
+
+
+@pytest.mark.claim("forecast-kept")
+def test_ranges_can_be_left():
+    """The controls: persons who differ by more than was assumed, or than was stated, are outside."""
+    assert see_error(panel(1, 0), 1) > find_range(1)[1]
+    seen = see_error(panel(0.4, 0), 1)
+    assert seen > find_range(1, plausible_shift=(0, 0.1))[1]
+    low, high = find_range(1, plausible_shift=0.4)
+    assert low < seen < high
+    assert see_error(panel(0, 0), 1) < low
+    assert see_error(panel(0, 0), 1) < find_range(1, plausible_shift=(0, 0.1))[1]
+
+
+@pytest.mark.claim("forecast-kept")
+@pytest.mark.parametrize("contributions", [1, 5])
+def test_errors_of_uneven_groups_are_those_of_the_small_ones(contributions):
+    """Groups of 100 to 10,000 rows: sizes are of all rows, and the typical error is of groups of all such sizes."""
+    sizes, rng = [20, 63, 200, 632, 2000], np.random.default_rng(3)
+    person = np.repeat(np.arange(sum(sizes)), 5)
+    group = np.repeat(np.repeat(list("abcde"), sizes), 5)
+    table = pl.DataFrame({"id": person, "g": group, "x": rng.normal(50, 10, person.size)})
+    truth = table.group_by("g").agg(pl.col("x").mean()).sort("g")["x"].to_numpy()
+    terms = {"bounds": (0, 100), "by": "g", "levels": list("abcde"), "epsilon": 10, "neighbours": "add-remove"}
+    terms |= {"person": "id", "contributions": contributions}
+    made = np.array([ib.mean(table, "x", **terms).value for _ in range(100)])
+    seen = math.sqrt(((made - truth) ** 2).mean())
+
+    def forecast(size):
+        stated = {"expected_rows": len(table), "plausible_rows": {5: 1}}
+        shown = ib.preview("mean", column="x", **terms, **stated, plausible={"sd": 10, "mean": 50, "size": size})
+        (one,) = [one for one in shown.kept if one.contributions == contributions]
+        return one
+
+    one = forecast((100, 10_000))
+    assert one.rmse_range[0] < seen < one.rmse_range[1]
+    assert one.rmse == pytest.approx(seen, rel=0.6)
+    # The control: as if all groups had the middle size, and that many rows of each were kept.
+    assert forecast(1000 * 5 // contributions).rmse != pytest.approx(seen, rel=0.6)
+
+
 PLAN = {
     "data": {"rows": 1000, "person": "id", "contributions": 2, "plausible_rows": {"1": 0.5, "2": 0.3, "5": 0.2}},
     "budget": {"epsilon": 1},
@@ -144,6 +221,7 @@ WRONG = [
     ({1: float("nan"), 2: 1}, "must be a number"),
     (5, "shares of persons by numbers of rows"),
 ]
+WRONG_SHIFTS = [(-0.1, "number >= 0"), ([0.2, 0.1], "0 <= low <= high"), ([0.1], "pair"), ("much", "real number")]
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG)
@@ -152,7 +230,29 @@ def test_mistakes_are_named(given, message):
         RowsPerPerson.of(given)
 
 
+@pytest.mark.parametrize(("given", "message"), WRONG_SHIFTS)
+def test_mistakes_of_shifts_are_named(given, message):
+    with pytest.raises((TypeError, ValueError), match=f"plausible_shift.*{message}"):
+        ib.preview("mean", bounds=(0, 10), rows=1000, **GIVEN, plausible_shift=given)
+
+
+def test_a_plan_states_the_shift():
+    plain = ib.Plan.of(PLAN)
+    stated = ib.Plan.of(PLAN | {"data": PLAN["data"] | {"plausible_shift": [0, 0.1]}})
+    assert stated.digest == plain.digest
+    ends = [plan.preview().to_dict()["by_contributions"]["level"][0]["rmse_range"] for plan in (plain, stated)]
+    assert ends[0][0] == ends[1][0] < ends[1][1] < ends[0][1]
+    assert "0 to 0.1 standard deviations (as stated)" in " ".join(str(stated.preview()).split())
+    assert "RMSE range" in str(plain.preview()).split("rows left out")[1]
+
+
 def test_mistakes_of_plans_are_named():
+    with pytest.raises(PlanError, match=r"data\.plausible_shift: must be a number >= 0"):
+        ib.Plan.of(PLAN | {"data": PLAN["data"] | {"plausible_shift": -1}})
+    with pytest.raises(PlanError, match=r"data\.plausible_shift: needs plausible_rows"):
+        ib.Plan.of(PLAN | {"data": PLAN["data"] | {"plausible_rows": None, "plausible_shift": 1}})
+    with pytest.raises(TypeError, match="plausible_shift= needs plausible_rows="):
+        ib.preview("mean", bounds=(0, 10), rows=10, epsilon=1, person="id", plausible_shift=0.1)
     with pytest.raises(PlanError, match=r"data\.plausible_rows: must be shares that sum to one"):
         ib.Plan.of(PLAN | {"data": PLAN["data"] | {"plausible_rows": {"1": 0.5}}})
     with pytest.raises(PlanError, match=r"data\.plausible_rows: needs person"):

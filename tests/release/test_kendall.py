@@ -212,6 +212,20 @@ def test_a_selection_is_refused_before_a_charge(keywords, tmp_path):
     assert ib.correlation(table, bounds=names, epsilon=1, **keywords).value.shape == (2, 2)
 
 
+def test_several_rows_of_a_person_are_refused_in_words_of_their_own(tmp_path):
+    account = Account(tmp_path / "l.ledger", "d", 1)
+    names = dict(zip(["x0", "x1"], within(2).values(), strict=True))
+    table = dict(zip(names, np.zeros((2, 9)), strict=True)) | {"id": list("aabbccdde")}
+    given = {"bounds": names, "epsilon": 1, "person": "id"}
+    with pytest.raises(ValueError, match=r"kendall needs one record of each person.* contributions=1 or fold=") as seen:
+        ib.kendall(table, **given, contributions=2, ledger=account)
+    assert "where" not in str(seen.value)
+    assert not (tmp_path / "l.ledger").exists()
+    assert ib.kendall(table, **given).value.shape == (2, 2)
+    assert ib.kendall(table, **given, fold={"x0": "max", "x1": "max"}).value.shape == (2, 2)
+    assert ib.correlation(table, **given, contributions=2).value.shape == (2, 2)
+
+
 BAD = {
     "none": ({}, ValueError, "kendall needs two or more columns"),
     "one": ({"bounds": {"x": (0, 1)}}, ValueError, "kendall needs two or more columns"),

@@ -12,7 +12,8 @@ typical truth and at the corners of what is plausible: of what the user states a
 - groups from a thousandth of an even share n/J (but no fewer than ten records) to four times it; a quarter typically.
   Of pooled statistics sizes add up to n: even ones, and others in a geometric sequence from 1 to 1000.
 
-Of a range that is stated the typical size or standard deviation is the geometric middle, and the mean the middle.
+Of a range that is stated the typical standard deviation is the geometric middle, and the mean the middle. Sizes of
+groups are then typically a geometric sequence from one end to the other: the small groups have most of the error.
 """
 
 import math
@@ -99,12 +100,12 @@ def typical_truth(seen: Situation, meaning: Meaning) -> Truth:
     return find_truths(known, meaning, placed=False).typical
 
 
-def typical_size(seen: Situation, groups: int) -> float:
-    """The typical number of records of each group, or of a selection."""
+def plausible_sizes(seen: Situation, groups: int) -> list[Array]:
+    """The least, typical and largest numbers of records of the groups, or of a selection."""
     stated = _read(seen, "centre") if isinstance(seen.plausible, Mapping) and len(seen.columns) else []
     known = next((one["size"] for one in stated if "size" in one), None)
     sizes, _ = _sizes(replace(seen, groups=groups), known, pooled=False)
-    return float(sizes[1 % len(sizes)][0])
+    return [sizes[0], sizes[1 % len(sizes)], sizes[-1]]
 
 
 def of_one_number(stated: Any, meaning: Meaning | None, ends: Sequence[float], rows: int | None) -> Any:
@@ -201,7 +202,8 @@ def _sizes(seen: Situation, stated: tuple[float, float] | None, *, pooled: bool)
     if stated is not None:
         low, high = stated
         text = f"groups of {low:,.0f} to {high:,.0f} records" if low < high else f"groups of {low:,.0f} records"
-        return [np.full(groups, x) for x in (low, math.sqrt(low * high), high)], [text]
+        middle = np.full(groups, math.sqrt(low * high)) if pooled else np.geomspace(low, high, groups)
+        return [np.full(groups, low), middle, np.full(groups, high)], [text]
     if pooled:
         uneven = np.geomspace(_SMALLEST, 1.0, groups)
         return [uneven / uneven.sum() * seen.known_size(), *[np.full(groups, even)] * 2], ["groups even or very uneven"]

@@ -1,17 +1,24 @@
 """Forecast how errors fall and rise with the number of rows that are kept of each person.
 
-More rows have more noise, and leave out less. What is left out has two parts, both for the statistic of all rows:
+More rows have more noise, and leave out less. What is left out has two parts, both for the statistic of all rows. Here
+n of R rows are kept, and v is the standard deviation of what one row adds to an average.
 
-- *choice*: which rows are kept is random. With n of R rows, and v the standard deviation of what one row adds to an
-  average, that is v √(1/n - 1/R), as if rows of a person were no more alike than those of different persons; if they
-  are, it is smaller. Of a total it is n times that.
+- *choice*: which rows are kept is random, and so is who has many. If rows of a person are no more alike than those of
+  different persons, that is v √(1/n - 1/R), which is typical. If all rows of a person are equal, the choice changes
+  nothing, but what each person weighs changes by some d: over many such tables that is v √(Σ d²). Of a total it is n
+  times the first.
 - *shift*: those who had many rows weigh less. Counts and sums are too small by what is not counted. Averages move by
-  the weight that goes to other persons, times what these differ by: a quarter of v is assumed.
+  the weight that goes to other persons, times what these differ by: up to half of v, typically a quarter, unless
+  ``plausible_shift`` says something else. What is not counted of a total differs from the rest by as much.
+
+Ranges are over shifts, over plausible standard deviations and sizes of groups, and over those of the noise. By chance
+persons with many rows differ by more or by less in the one table there is, and releases of it do not average over that:
+so the larger of both figures for choice is added to a shift twice, or taken away.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,22 +26,36 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.derivations import Chosen
-from inbounds.derivations.truths import typical_size, typical_truth
+from inbounds.derivations.base import Situation
+from inbounds.derivations.truths import Truth, find_truths, plausible_sizes, typical_truth
 from inbounds.forecasts.figures import one_figure
-from inbounds.forecasts.forecast import at_plausible_truth, typical_error
-from inbounds.forecasts.rows import RowsPerPerson
+from inbounds.forecasts.forecast import at_plausible_truth, forecast_errors
+from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.forecasts.wanted import Wanted
 from inbounds.record.release import Release
 from inbounds.record.selection import is_selection, plain_statistic
 
-# What persons with many rows and others differ by, in standard deviations of what is averaged.
-DIFFERENCE = 1 / 4
 # The share of records that a selection, or a level that nothing is known of, typically has.
 _SOME, _HALF = 1 / 4, 1 / 2
+# So many standard deviations of what happens by chance are plausible in one table.
+_REACH = 2
 ASSUMED = (
-    "choice is by chance, as rows are kept; shift assumes that persons with many rows differ from others by a quarter "
-    "of a standard deviation, and that sums and counts miss what is left out"
+    "choice is by chance, as rows are kept; shift is by persons with many rows, who differ from others by {shift}; "
+    "sums and counts miss what is left out"
 )
+
+
+def say_assumed(wanted: Wanted) -> str:
+    """What errors by rows of each person assume, in words."""
+    stated = wanted.plausible_shift
+    low, high = read_shift(stated)
+    span = f"{low:g} to {high:g}" if low < high else f"{low:g}"
+    middle = (
+        f" (typically {(low + high) / 2:g}; state plausible_shift if you know more)"
+        if stated is None
+        else " (as stated)"
+    )
+    return ASSUMED.format(shift=f"{span} standard deviations{middle}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +69,9 @@ class Kept:
     left_out
         The share of rows that are not kept.
     noise, choice, shift
-        The parts of the RMSE: noise, the random choice of rows, and what is left out for good.
+        The parts of the typical RMSE: noise, the random choice of rows, and what is left out for good.
+    rmse_range
+        The smallest and the largest plausible RMSE.
     """
 
     contributions: int
@@ -56,16 +79,17 @@ class Kept:
     noise: float
     choice: float
     shift: float
+    rmse_range: tuple[float, float]
 
     @property
     def rmse(self) -> float:
         """The typical RMSE, of noise and of what is left out."""
         return math.sqrt(self.noise**2 + self.choice**2 + self.shift**2)
 
-    def to_dict(self) -> dict[str, float]:
+    def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON."""
         names = ("contributions", "left_out", "noise", "choice", "shift", "rmse")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {"rmse_range": list(self.rmse_range)}
 
 
 def forecast_contributions(
@@ -98,9 +122,11 @@ def forecast_contributions(
         except ValueError:
             # Some statistics need exactly one row of each person.
             continue
-        most, persons = record.terms.contributions, one.persons
-        choice, shift = _lose(one, record, rows, most) if persons is not None else (math.nan, math.nan)
-        made.append(Kept(k, rows.left_out(most), typical_error(one, record), choice, shift))
+        most, noise = record.terms.contributions, forecast_errors(one, record)
+        lost = [(math.nan, math.nan)] * 3 if one.persons is None else _lose(one, record, rows, most)
+        (least, most_noise), (_, low), (chance, high) = noise.typical_range, lost[0], lost[2]
+        ends = math.hypot(least, max(low - _REACH * chance, 0.0)), math.hypot(most_noise, high + _REACH * chance)
+        made.append(Kept(k, rows.left_out(most), noise.typical, *lost[1], ends))
     return tuple(made)
 
 
@@ -109,26 +135,61 @@ def find_least(kept: tuple[Kept, ...]) -> Kept:
     return min(kept, key=lambda one: (round(one.rmse, 12), one.contributions))
 
 
-def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> tuple[float, float]:
-    """The errors by choice and by shift, one figure for all numbers of the release."""
-    persons = wanted.persons or 0.0
+def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> list[tuple[float, float]]:
+    """The errors by choice and by shift, one figure for all numbers of the release: least, typical and largest."""
+    persons, (low, high) = wanted.persons or 0.0, read_shift(wanted.plausible_shift)
     n, total = persons * rows.kept(most), persons * rows.mean
-    traits, seen = record.statistic.traits, record.situation(wanted.plausible, wanted.size)
+    traits, seen = record.statistic.traits, record.situation(wanted.guess, wanted.size)
     if (traits.counted and traits.whole) or traits.meaning == "total":
         share, mean, spread = _describe_total(wanted, record, total)
-        choice = spread * np.sqrt(n * share * (1 - n / total))
-        return one_figure(choice), one_figure(np.abs(mean) * share * (total - n))
-    unit = _spread_of_row(wanted, record)
-    way = record.derivation
+        choice = one_figure(spread * np.sqrt(n * share * (1 - n / total)))
+        # Of a count the spread is that of an indicator, for each record that is counted.
+        apart = high * spread / (np.sqrt(np.maximum(share, 1e-12)) if traits.counted else 1.0)
+        means = [np.maximum(np.abs(mean) - apart, 0.0), np.abs(mean), np.abs(mean) + apart]
+        missed = [one_figure(one * share * (total - n)) for one in means]
+        return [(choice, missed[0]), (choice, missed[1]), (choice, missed[2])]
+    way, unit = record.derivation, _spread_of_row(wanted, record)
     groups = way.groups if isinstance(way, Chosen) else seen.groups
     apart = groups > 1 and not traits.matrix and bool(record.axes) and len(record.axes[0]) == groups
-    part = typical_size(seen, groups) / n if apart or is_selection(record.statistic) else 1.0
-    return one_figure(unit * np.sqrt((1 / n - 1 / total) / part)), one_figure(unit * DIFFERENCE * rows.moved(most))
+    one_part = not apart and not is_selection(record.statistic)
+    sizes = [np.array([n])] * 3 if one_part else plausible_sizes(seen, groups)
+    alone, alike = 1 / n - 1 / total, rows.spread_weights(most) / persons
+    if most >= rows.most:
+        alone = alike = 0.0
+    found = []
+    for size, times, chance, differ in zip(
+        sizes[::-1],
+        _spreads_of_column(seen, traits.meaning, way),
+        (alone, alone, max(alone, alike)),
+        (low, (low + high) / 2, high),
+        strict=True,
+    ):
+        part = np.repeat(size, max(len(unit) // len(size), 1)) / n if len(unit) % len(size) == 0 else size.mean() / n
+        found.append(
+            (one_figure(times * unit * np.sqrt(chance / part)), times * one_figure(unit) * differ * rows.moved(most))
+        )
+    return found
+
+
+def _spreads_of_column(seen: Situation, meaning: Any, way: Any) -> tuple[float, float, float]:
+    """The least, typical and largest spread of what a row adds, in terms of the typical one."""
+    if len(seen.columns) == 0 or (meaning is None and not isinstance(way, Chosen)):
+        return 1.0, 1.0, 1.0
+    plain = seen.plausible is not None and not isinstance(seen.plausible, Mapping | Truth)
+    if meaning == "matrix" and plain:
+        return 1.0, 1.0, 1.0
+    known = replace(seen, plausible=None) if plain and meaning not in ("spread", "squared spread") else seen
+    truths = find_truths(known, "squared spread" if meaning == "squared spread" else "spread", placed=False)
+    middle = truths.typical.matrix[0, 0]
+    ratios = [one.matrix[0, 0] / middle for one in truths.corners] if middle > 0 else [1.0]
+    # Of a variance, or a covariance, a row adds a square.
+    power = 1.0 if meaning in ("squared spread", "matrix") else 0.5
+    return min([1.0, *ratios]) ** power, 1.0, max([1.0, *ratios]) ** power
 
 
 def _describe_total(wanted: Wanted, record: Release, total: float) -> tuple[Any, Any, Any]:
     """The share of rows that a total is of, and the mean and spread of what each of them adds to it."""
-    statistic, stated = record.statistic, wanted.plausible
+    statistic, stated = record.statistic, wanted.guess
     plain = stated if isinstance(stated, int | float | tuple | list) and not record.axes else None
     known = None if plain is None else float(np.mean(plain))
     some = _SOME if is_selection(statistic) else 1.0
@@ -148,7 +209,7 @@ def _describe_total(wanted: Wanted, record: Release, total: float) -> tuple[Any,
 
 def _spread_of_row(wanted: Wanted, record: Release) -> Array:
     """The standard deviation of what one row adds to each number, where the number is an average or nearly one."""
-    traits, way, seen = record.statistic.traits, record.derivation, record.situation(wanted.plausible, wanted.size)
+    traits, way, seen = record.statistic.traits, record.derivation, record.situation(wanted.guess, wanted.size)
     values = np.ravel(np.asarray(at_plausible_truth(record, wanted).table, float))
     if traits.counted:
         p = np.clip(values, 0.0, 1.0)

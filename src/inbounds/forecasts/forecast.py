@@ -32,7 +32,7 @@ def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
     if isinstance(record.derivation, Chosen):
-        return forecast_choices(record, record.situation(wanted.plausible, wanted.size), wanted.confidence)
+        return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
     if isinstance(record.derivation, MeanOfMoments) and record.derivation.knows_error(record.certificate):
         return _mean_with_square(wanted, record, record.derivation)
     if not isinstance(record.derivation, Direct):
@@ -49,7 +49,7 @@ def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
         law = record.mechanism
         noisy = value**2 if way.root else value
         return replace(record, noisy=(law.value(law.locate(Fraction(noisy))),))
-    return replace(record, noisy=way.plausible(record.situation(wanted.plausible, wanted.size)))
+    return replace(record, noisy=way.plausible(record.situation(wanted.guess, wanted.size)))
 
 
 def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
@@ -57,9 +57,7 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
     ends = record.numeric_ends()
-    stated = of_one_number(
-        wanted.plausible, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size
-    )
+    stated = of_one_number(wanted.guess, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size)
     return plausible.span(stated, *way.span(*bounds), far)
 
 
@@ -94,7 +92,7 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
 def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
     """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = way.law(replace(record, noisy=record.units).coordinates())
-    stated = of_one_number(wanted.plausible, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
+    stated = of_one_number(wanted.guess, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
     points, weights = _spread_out(*plausible.span(stated, *law.bounds), law.noise.scale)
     found = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
@@ -257,7 +255,7 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     The worst half-widths of matrices are those of their noise. Those of a projection follow from the worst error by
     Chebyshev's inequality. For all others the worst error is the width of the bounds, and so is the worst half-width.
     """
-    others, assumed = record.derivation.assume(record.situation(wanted.plausible, wanted.size))
+    others, assumed = record.derivation.assume(record.situation(wanted.guess, wanted.size))
     errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
     figures = _figures(errors, wanted.confidence)
     draws = max(_LEAST_DRAWS, min(_DRAWS, len(errors) // 4))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
-from inbounds.forecasts.contributions import ASSUMED, Kept, find_least, forecast_contributions
+from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
 from inbounds.forecasts.preview import KEPT, Preview, preview_wanted
 from inbounds.forecasts.wanted import Wanted
@@ -182,7 +182,7 @@ class Outlook:
         )
 
     def kept_rows(self) -> list[tuple[str, ...]]:
-        """The table of errors by rows of each person: its head, what is left out, and a line for each release.
+        """The table of errors by rows of each person: its head, what is left out, and two lines for each release.
 
         The smallest error of each release has a star.
         """
@@ -195,8 +195,13 @@ class Outlook:
             cells = (
                 "" if k not in found else f"{'*' if found[k] is best else ''}{_figure(found[k].rmse)}" for k in limits
             )
-            table.append((visible(name), *cells))
+            spans = ("" if k not in found else " to ".join(map(_figure, found[k].rmse_range)) for k in limits)
+            table += [(visible(name), *cells), (f"  {_RANGE}", *spans)]
         return table
+
+    def _assumed_of_rows(self) -> str:
+        """What errors by rows of each person assume, in words."""
+        return say_assumed(self.prospects[0].preview.wanted)
 
     def _kept_lines(self) -> list[str]:
         """The same as text. What does not fit a line goes on below."""
@@ -230,7 +235,7 @@ class Outlook:
             )
         found += self._assumptions()
         if self.kept:
-            found.append(f"By contributions, * is the smallest: {ASSUMED}.")
+            found.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         elif any(draft.terms.counts_persons for draft in self.plan.drafts().values()):
             found.append(
                 "Errors are as if each person had one row. Say how many they have, and errors at other contributions "
@@ -273,7 +278,9 @@ class Outlook:
             return made
         heads, *lines = self.kept_rows()
         others = [(name, figures) for name, *figures in lines]
-        return made + render("list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {ASSUMED}")
+        return made + render(
+            "list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {self._assumed_of_rows()}"
+        )
 
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""

@@ -15,13 +15,12 @@ from inbounds._check import Figures
 from inbounds._html import render
 from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
-from inbounds.forecasts.contributions import ASSUMED, Kept, find_least, forecast_contributions
+from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.trade import TIMES, Trade, trade_of
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
-from inbounds.privacy.terms import Terms
 from inbounds.record import Release
 from inbounds.record.selection import plain_statistic
 
@@ -205,7 +204,7 @@ class Preview:
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        return "\n".join([*lines, legend, *write_kept(self.kept, self.asked.record.terms)])
+        return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted)])
 
     @property
     def _legend(self) -> str:
@@ -226,7 +225,7 @@ class Preview:
         if not self.kept:
             return made
         others = [(mark, figures) for mark, *figures in list_kept(self.kept)]
-        return made + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {ASSUMED}")
+        return made + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {say_assumed(self.wanted)}")
 
 
 def _has_methods(record: Release) -> bool:
@@ -244,7 +243,7 @@ def _short(x: float, digits: int = 3) -> str:
 
 
 KEPT = "Error by the rows that are kept of each person, for the statistic of all rows"
-KEPT_HEADS = ("contributions", "left out", "noise", "choice", "shift", "RMSE")
+KEPT_HEADS = ("contributions", "left out", "noise", "choice", "shift", "RMSE", "RMSE range")
 
 
 def list_kept(kept: Sequence[Kept]) -> list[tuple[str, ...]]:
@@ -255,20 +254,21 @@ def list_kept(kept: Sequence[Kept]) -> list[tuple[str, ...]]:
             f"{'* ' if one is best else ''}{one.contributions}",
             f"{one.left_out:.1%}",
             *(_short(x) for x in (one.noise, one.choice, one.shift, one.rmse)),
+            " to ".join(map(_short, one.rmse_range)),
         )
         for one in kept
     ]
 
 
-def write_kept(kept: Sequence[Kept], terms: Terms) -> list[str]:
+def write_kept(kept: Sequence[Kept], wanted: Wanted) -> list[str]:
     """The same as text, with its title and what it assumes; nothing where nothing is stated of rows."""
     if not kept:
         return []
     rows = list_kept(kept)
     wide = [max(map(len, column)) for column in zip(KEPT_HEADS, *rows, strict=True)]
-    capped = " (in each group)" if terms.unit.persons is not None and terms.unit.persons.groups else ""
+    capped = " (in each group)" if wanted.keywords.get("groups") else ""
     lines = ["  " + _line(list(row), wide) for row in (KEPT_HEADS, *rows)]
-    return [f"{KEPT}{capped}", *lines, wrap(f"* {ASSUMED}", "  ", "    ")]
+    return [f"{KEPT}{capped}", *lines, wrap(f"* {say_assumed(wanted)}", "  ", "    ")]
 
 
 def preview(
@@ -278,6 +278,7 @@ def preview(
     expected_rows: int | None = None,
     confidence: float = 0.95,
     plausible_rows: Any = None,
+    plausible_shift: Any = None,
     **keywords: Any,
 ) -> Preview:
     """Show what the release of a statistic would cost, and its expected error. Reads no data and spends nothing.
@@ -304,7 +305,10 @@ def preview(
     plausible_rows
         How many rows persons plausibly have, with ``person``: shares of persons by numbers of rows, as in
         ``{1: 0.5, 2: 0.3, 5: 0.2}``, or numbers of persons. The preview then says how errors change with
-        ``contributions``.
+        ``contributions``. The size of a group in ``plausible`` is then that before rows are left out.
+    plausible_shift
+        What persons with many rows plausibly differ by from those with few, in standard deviations of what is averaged:
+        a number or a pair (low, high), as in ``(0, 0.1)``. Up to half of one if nothing is stated.
     **keywords
         The keywords of the release function without its data: ``bounds``, ``epsilon``, ``rows`` (needed with
         ``neighbours="substitute"``), ``levels``, ``bounding`` and so on.
@@ -328,7 +332,8 @@ def preview(
         truncated      0.0219    <0.0001     0.0449     0.0221      0.045
       * smallest typical error
     """
-    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence, plausible_rows))
+    rows = {"plausible_rows": plausible_rows, "plausible_shift": plausible_shift}
+    return preview_wanted(Wanted(statistic, keywords, plausible, expected_rows, confidence, **rows))
 
 
 def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:

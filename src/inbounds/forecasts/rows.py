@@ -8,6 +8,8 @@ from typing import Any
 from inbounds import _check
 from inbounds.privacy.persons import MOST_RECORDS
 
+# What persons with many rows and others differ by, in standard deviations of what is averaged, if nothing is stated.
+SHIFT = (0.0, 1 / 2)
 _EXAMPLE = "{1: 0.5, 2: 0.3, 5: 0.2}"
 
 
@@ -64,6 +66,11 @@ class RowsPerPerson:
         kept, mean = self.kept(most), self.mean
         return sum(abs(min(rows, most) / kept - rows / mean) * share for rows, share in self.shares) / 2
 
+    def spread_weights(self, most: int) -> float:
+        """The sum of the squared changes of what persons weigh in an average, times the number of persons."""
+        kept, mean = self.kept(most), self.mean
+        return sum((min(rows, most) / kept - rows / mean) ** 2 * share for rows, share in self.shares)
+
     def list_limits(self, asked: int) -> tuple[int, ...]:
         """Numbers of rows to compare: 1, 2, 5, 10 and so on until nothing is left out, and the one that is asked."""
         found, power = {asked}, 1
@@ -71,6 +78,27 @@ class RowsPerPerson:
             found |= {power * step for step in (1, 2, 5) if power * step < self.most}
             power *= 10
         return tuple(sorted(found | {self.most}))
+
+
+def read_shift(given: Any) -> tuple[float, float]:
+    """Read what persons with many rows differ by: a number, or a pair; without one it may be up to half a deviation.
+
+    Examples
+    --------
+    >>> read_shift([0, 0.1])
+    (0.0, 0.1)
+    >>> read_shift(None)
+    (0.0, 0.5)
+    """
+    if given is None:
+        return SHIFT
+    ends = given if isinstance(given, tuple | list) else (given, given)
+    if len(ends) != 2:
+        raise ValueError("plausible_shift must be a number or a pair (low, high), as in (0, 0.1)")
+    low, high = (_check.finite(end, "plausible_shift") for end in ends)
+    if not 0 <= low <= high:
+        raise ValueError("plausible_shift must be a number >= 0 or a pair (low, high) with 0 <= low <= high")
+    return low, high
 
 
 def _read_rows(rows: Any) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
-from inbounds.forecasts.rows import RowsPerPerson
+from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
@@ -39,6 +39,9 @@ class Wanted:
     plausible_rows
         How many rows persons plausibly have, with ``person``: shares of persons by numbers of rows, as in
         ``{1: 0.5, 2: 0.3, 5: 0.2}``, or numbers of persons.
+    plausible_shift
+        What persons with many rows plausibly differ by from those with few, in standard deviations of what is averaged:
+        a number or a pair (low, high).
 
     Raises
     ------
@@ -57,6 +60,7 @@ class Wanted:
     expected_rows: int | None = None
     confidence: float = 0.95
     plausible_rows: Any = None
+    plausible_shift: Any = None
 
     def __post_init__(self) -> None:
         find_statistic(self.statistic)
@@ -77,7 +81,11 @@ class Wanted:
         object.__setattr__(self, "confidence", _check.level(self.confidence, "confidence"))
         if self.plausible_rows is not None and self.keywords.get("person") is None:
             raise TypeError("plausible_rows= needs person=, the column that says whose row it is")
+        if self.plausible_shift is not None and self.plausible_rows is None:
+            raise TypeError("plausible_shift= needs plausible_rows=, about how many rows persons have")
         object.__setattr__(self, "plausible_rows", RowsPerPerson.of(self.plausible_rows))
+        if self.plausible_shift is not None:
+            object.__setattr__(self, "plausible_shift", read_shift(self.plausible_shift))
 
     @property
     def size(self) -> int | None:
@@ -102,6 +110,14 @@ class Wanted:
         if rows is not None or self.expected_rows is None or self.plausible_rows is None:
             return rows
         return float(self.expected_rows / self.plausible_rows.mean)
+
+    @property
+    def guess(self) -> Any:
+        """What is plausible of the records that count: where rows of persons are left out, of each group as many."""
+        rows = self.plausible_rows
+        if rows is None or self.keywords.get("fold") is not None or not isinstance(self.plausible, Mapping):
+            return self.plausible
+        return _shrink(self.plausible, 1 - rows.left_out(self.terms().contributions))
 
     def but(self, **keywords: Any) -> "Wanted":
         """The same statistic with some keywords replaced."""
@@ -139,6 +155,17 @@ class Wanted:
         """The draft of the release. Raises the errors that the release would raise."""
         statistic, terms = self.ask()
         return draft_statistic(statistic, terms)
+
+
+def _shrink(stated: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """What is stated of columns, with sizes of groups of which only a share of rows counts."""
+    made = {name: _shrink(one, share) if isinstance(one, Mapping) else one for name, one in stated.items()}
+    size = made.get("size")
+    if isinstance(size, int | float) and size > 1:
+        made["size"] = max(size * share, 1.0)
+    if isinstance(size, tuple | list):
+        made["size"] = tuple(max(x * share, 1.0) if isinstance(x, int | float) and x > 1 else x for x in size)
+    return made
 
 
 def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:

@@ -94,6 +94,11 @@ class Data(Part):
         description="about how many rows persons have, for previews: shares of persons by numbers of rows, as in "
         "{ 1 = 0.5, 2 = 0.3, 5 = 0.2 }, or numbers of persons",
     )
+    plausible_shift: Number | list[Number] | None = Field(
+        None,
+        description="what persons with many rows plausibly differ by from others, in standard deviations, for "
+        "previews: a number or [low, high]; up to 0.5 if not given",
+    )
 
     @property
     def written(self) -> Format:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from inbounds.forecasts.rows import RowsPerPerson
+from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.plan.columns import floats
 from inbounds.plan.mistakes import suggest_column
 from inbounds.plan.model import Column, Data, Item
@@ -42,6 +42,12 @@ def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str
         RowsPerPerson.of(floats(data.plausible_rows))
     except (TypeError, ValueError) as error:
         yield f"data.plausible_rows: {str(error).removeprefix('plausible_rows ')}"
+    try:
+        read_shift(floats(data.plausible_shift))
+    except (TypeError, ValueError) as error:
+        yield f"data.plausible_shift: {str(error).removeprefix('plausible_shift ')}"
+    if data.plausible_shift is not None and data.plausible_rows is None:
+        yield "data.plausible_shift: needs plausible_rows, about how many rows persons have"
     if data.plausible_rows is not None and data.person is None:
         yield "data.plausible_rows: needs person, the column that says whose row it is"
     if data.fold is not None and data.contributions != 1:

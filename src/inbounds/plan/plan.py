@@ -286,7 +286,9 @@ class Plan(Part):
         """The statistic and keywords of one release."""
         keywords = self._keywords(item, epsilon)
         expected, rows = self.data.expected_rows, floats(self.data.plausible_rows)
-        return Wanted(item.statistic, keywords, floats(item.plausible), expected, plausible_rows=rows)
+        shift = floats(self.data.plausible_shift)
+        stated = {"plausible_rows": rows, "plausible_shift": shift}
+        return Wanted(item.statistic, keywords, floats(item.plausible), expected, **stated)
 
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""

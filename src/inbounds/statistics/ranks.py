@@ -97,6 +97,12 @@ class Kendall:
         return _count_pairs(len(self._keys))
 
     def draft(self, terms: Terms) -> Draft:
+        if terms.rows is None and terms.counts_persons and not terms.protects_rows:
+            raise ValueError(
+                "kendall needs one record of each person, because a record is part of as many pairs as there are other "
+                "records, and with contributions > 1 that number is secret. Use contributions=1 or fold=, or "
+                "correlation, which can be released of several rows of each person"
+            )
         if terms.rows is None and not terms.protects_rows:
             raise ValueError(
                 "kendall cannot leave records out, because a record is part of as many pairs as there are others that "
