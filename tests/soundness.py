@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 from math import isqrt, prod
 from typing import Any
 
@@ -40,12 +40,13 @@ ALL_BUT_ONE, WHOLE = "one share is what the others leave of one", "nearest count
 TREE, TREE_OF_COUNTS = (f"{what} of groups and members made to agree" for what in ("shares", "counts"))
 SIMPLEX = (SHARES, PROJECTED, RESCALED, ALL_BUT_ONE, WHOLE, TREE, TREE_OF_COUNTS)
 NOISY_SUMS = "noisy sums"
-CHOSEN, APART, HALVED = (
+CHOSEN, APART, HALVED, TOGETHER = (
     "a point chosen by its rank",
     "points chosen by their ranks",
     "points chosen by recursive halving",
+    "points chosen together by their ranks",
 )
-CHOICES = (CHOSEN, APART, HALVED)
+CHOICES = (CHOSEN, APART, HALVED, TOGETHER)
 OF_SUMS = (
     *(MEAN_OF_SUMS, MEAN_WITH_SQUARES, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
@@ -339,6 +340,12 @@ def _chosen(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificate
     if set(units) != {1} or any(part.noise != "exponential" or part.dimension != 1 for part in parts):
         return False
     twice, unit = facts.neighbours == "substitute", facts.contributions
+    if facts.method == TOGETHER:
+        # Half of what all gaps change by: of one record more, its own by 1 - p and the others by their p.
+        gaps = [b - a for a, b in pairwise((Fraction(0), *facts.shares, Fraction(1)))]
+        moved = max((1 - own + sum(gaps) - own) / 2 for own in gaps)
+        least, draws = (Fraction(1), 1) if twice and not facts.grouped else (moved, 2 if twice else 1)
+        return len(parts) == 1 and parts[0].sensitivity >= least * unit and parts[0].draws >= draws
     for depth, part in enumerate(parts):
         if twice and not facts.grouped and (depth == 0 or facts.method == APART):
             least, draws = Fraction(1), 1

@@ -11,7 +11,7 @@ on one side of it by one, whatever the others are.
 Places of the same rank are as good as each other, so that all is done by ranks: weights of the first j quantiles with
 the j-th at some rank are made of those of the first j - 1 by two running sums. Then ranks are drawn from the last to
 the first, and places within them. All numbers are whole ones between two ends that are rounded outwards; one long
-uniform number is compared with their sums, and where that would leave a choice open, less often than once in 2^60,
+uniform number is compared with their sums, and where that would leave a choice open, less often than once in 2^150,
 nothing is drawn. Ranks that are so far off that all tuples with them weigh less than 2^-192 are not looked at. How many
 operations and random bits are used depends on public numbers and the number of records, not on where they are; how long
 the numbers are that are multiplied does depend on it a little.
@@ -36,7 +36,7 @@ Ends: TypeAlias = tuple[list[int], list[int]]
 Pair: TypeAlias = tuple[int, int]
 
 # Bits of a uniform number, and those that sums are certain to beyond what tuples weigh.
-WORD = 128
+WORD = 192
 _GUARD = 192
 # A little above log 2.
 _LOG_2 = Fraction(6932, 10_000)
@@ -304,7 +304,7 @@ class _Draw:
         return -(-(self.lost << self.digits) // behind)
 
 
-_OPEN = "a uniform number leaves the choice open, which happens less often than once in 2^60"
+_OPEN = "a uniform number leaves the choice open, which happens less often than once in 2^150"
 
 
 def pick(weights: Ends, word: int, lost: int) -> int:
