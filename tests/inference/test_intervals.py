@@ -463,7 +463,7 @@ def test_only_releases_are_judged(wrong):
         lambda: interval(release, variance=wrong) if wrong is not None else interval(wrong),
     ]
     for call in calls:
-        with pytest.raises(TypeError, match="must be a Release|give a second release, or two groups of the first"):
+        with pytest.raises(TypeError, match=r"must be a Release|give a second release, or two groups of the first"):
             call()
     blank = ib.preview("proportion", rows=9, epsilon=1).asked.record
     assert "not released" in str(blank)

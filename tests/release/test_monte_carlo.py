@@ -203,6 +203,11 @@ def expected(name, t, truth, epsilon, bounding):
         return errors_of(np.clip(np.array(means).T, 0, 200), truth)
     if name == "moments":
         return errors_of(_from_moments(t, BOTH, epsilon, rng, 200_000), truth)
+    if name == "correlation":
+        # Its noise is made here; how correlations weigh it is held against quadrature in tests/repairs/test_likely.py.
+        ends, release = list(BOTH.values()), ALL[name].call(t, epsilon=epsilon)
+        drawn = moments.sums_of([t[one] for one in BOTH], ends) + moments.noise(2, 1 / epsilon, rng, 200_000)
+        return errors_of(release.derivation.values(2 * drawn, release.coordinates().limits).reshape(-1, 2, 2), truth)
     if name.startswith("correlation"):
         return errors_of(_correlations(_simulated_matrices(f"covariance{name[11:]}", t, epsilon, rng)), truth)
     return errors_of(_simulated_matrices(name, t, epsilon, rng), truth)
