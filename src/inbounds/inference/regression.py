@@ -229,7 +229,7 @@ def _fit(
     if not ratio < _LARGEST:
         # As much as the noise of the matrix comes to.
         ridge = float(np.quantile(np.abs(np.linalg.eigvalsh(noise[:_DRAWS_OF_SIZE, :size, :size])).max(axis=1), _LEVEL))
-    inverse = np.linalg.inv(inner + max(ridge, 1e-12) * np.eye(size))
+    inverse = np.asarray(np.linalg.inv(inner + max(ridge, 1e-12) * np.eye(size)), np.float64)
     slopes = inverse @ cross
     residual = float(np.clip(scaled[size, size] - 2 * slopes @ cross + slopes @ inner @ slopes, 0, scaled[size, size]))
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
