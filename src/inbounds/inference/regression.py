@@ -159,7 +159,7 @@ def regression(
     method
         How large the sampling error is taken to be. ``"bound"``: the largest that bounds and released moments allow,
         whatever the variance of residuals depends on. ``"equal-variance"``: that of textbooks, for residuals that have
-        one variance at all values of the regressors; three to ten times narrower where there is little noise, and too
+        one variance at all values of the regressors; one to five times narrower where there is little noise, and too
         narrow where they have not.
 
     Returns
