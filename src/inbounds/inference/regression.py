@@ -159,7 +159,7 @@ def regression(
     method
         How large the sampling error is taken to be. ``"bound"``: the largest that bounds and released moments allow,
         whatever the variance of residuals depends on. ``"equal-variance"``: that of textbooks, for residuals that have
-        one variance at all values of the regressors; three to ten times narrower where there is little noise, and too
+        one variance at all values of the regressors; one to five times narrower where there is little noise, and too
         narrow where they have not.
 
     Returns
@@ -229,7 +229,7 @@ def _fit(
     if not ratio < _LARGEST:
         # As much as the noise of the matrix comes to.
         ridge = float(np.quantile(np.abs(np.linalg.eigvalsh(noise[:_DRAWS_OF_SIZE, :size, :size])).max(axis=1), _LEVEL))
-    inverse = np.linalg.inv(inner + max(ridge, 1e-12) * np.eye(size))
+    inverse = np.asarray(np.linalg.inv(inner + max(ridge, 1e-12) * np.eye(size)), np.float64)
     slopes = inverse @ cross
     residual = float(np.clip(scaled[size, size] - 2 * slopes @ cross + slopes @ inner @ slopes, 0, scaled[size, size]))
     lower, upper = np.full(size, -np.inf), np.full(size, np.inf)
