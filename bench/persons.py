@@ -187,7 +187,7 @@ def main() -> None:
             others = [_try(partial(with_opendp, task, table, k, n), truth)]
             others.append("" if server is None else _try(partial(with_tumult, task, table, k, few, server), truth))
             left = 1 - table.group_by("person").len()["len"].clip(0, k).sum() / table.height
-            shown = ("all" if task.fold else k, "-" if task.fold else f"{left:.0%}")
+            shown = ("all, folded" if task.fold else k, "-" if task.fold else f"{left:.0%}")
             figures = f"{noise:.3g} | {forecast:.3g} | {span[0]:.3g} to {span[1]:.3g} | {error(values, truth):.3g}"
             print(f"| {task.name} | {shown[0]} | {shown[1]} | {figures} | {' | '.join(others)} |", flush=True)
     if server is not None:
