@@ -47,13 +47,16 @@ def test_levels_are_columns_of_zero_and_one():
     assert made.value == pytest.approx(least_squares(t), abs=1e-3)
     # A negative control: without the levels the coefficients are others.
     assert ib.regression(t, "y", bounds=BOUNDS, epsilon=HUGE).value[0] > least_squares(t)[0] + 1
-    # R² and the limits of slopes are those of ordinary least squares.
+    # R² is that of ordinary least squares, and so are the limits of slopes if residuals have one variance.
     off = t["y"] - design(t) @ least_squares(t)
     fit = made.statistic.fit(made)
     assert fit.r_squared == pytest.approx(1 - (off**2).sum() / ((t["y"] - t["y"].mean()) ** 2).sum(), abs=1e-5)
     deviations = np.sqrt(np.diag(np.linalg.inv(design(t).T @ design(t))) * (off**2).sum() / (len(off) - 6))
+    alike = ib.inference.regression(made.statistic.moments(made), "y", made.axes[0][1:], method="equal-variance")
+    assert (alike.upper - alike.lower) / 2 == pytest.approx(1.96 * deviations[1:], rel=0.01)
+    # Without that they are wider, those of the intercept, too.
     interval = made.interval()
-    assert (interval.upper - interval.lower) / 2 == pytest.approx(1.96 * deviations, rel=0.01)
+    assert ((interval.upper - interval.lower) / 2 > 1.01 * 1.96 * deviations).all()
     assert (made.interval(kind="noise").width < interval.width / 10).all()
 
 

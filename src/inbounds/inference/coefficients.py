@@ -5,7 +5,7 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.inference.regression import Regression, regression
-from inbounds.inference.score import draw_joint
+from inbounds.inference.score import draw_joint, rare
 from inbounds.inference.spreads import SIMULATED, Made
 from inbounds.record.release import Release
 
@@ -21,8 +21,9 @@ def fit_moments(moments: Release, level: float = 0.95) -> Regression:
 def limit_coefficients(release: Release, moments: Release, alpha: float, population: bool) -> Made:
     """Limits of the intercept and the slopes; none where the noise hides them.
 
-    For the population slopes have those of `regression`. The intercept, and all of them for the table itself, have
-    simulated noise about the released numbers, widened by as much as theirs.
+    For the population slopes have those of `regression`, which hold whatever the variances of the residuals are. The
+    intercept, and all of them for the table itself, have simulated noise about the released numbers, widened by as much
+    as theirs.
     """
     fit = fit_moments(moments, 1 - alpha)
     values = np.array(release.flat_values(), float)
@@ -37,7 +38,7 @@ def limit_coefficients(release: Release, moments: Release, alpha: float, populat
     off = release.derivation.values(release.worth() - noise, limits) - values
     deviations = np.zeros(len(values))
     if population:
-        deviations[0] = _deviation_of_intercept(moments, fit)
+        deviations[0] = _deviation_of_intercept(moments, fit, alpha)
     reach = np.array([_reach(off[:, k], deviations[k], alpha) for k in range(len(values))]) / (1 - fit.noise_ratio)
     lower, upper = values - reach, values + reach
     if not population:
@@ -46,14 +47,24 @@ def limit_coefficients(release: Release, moments: Release, alpha: float, populat
     return lower, upper, SIMULATED, (fit.assumption.partition("; ")[2],)
 
 
-def _deviation_of_intercept(moments: Release, fit: Regression) -> float:
-    """The sampling error of the intercept: s √(1/n + m'S⁻¹m/(n - 1))."""
+def _deviation_of_intercept(moments: Release, fit: Regression, alpha: float) -> float:
+    """The largest sampling error of the intercept, whatever the variances of the residuals are.
+
+    It is the mean of v e, with e the residual and v = 1 - m'S⁻¹(x - m). E v²e² is at most max v² E e² and max e² E v²;
+    records that nobody saw are added, as for slopes.
+    """
     assert moments.rows is not None
-    ends, matrix = moments.numeric_ends(), moments.value.covariance
-    halves = (ends[1:, 1] - ends[1:, 0]) / 2
-    means = fit.means / halves
-    spread = means @ np.linalg.solve(matrix[1:, 1:] / np.outer(halves, halves), means)
-    return fit.residual_deviation * float(np.sqrt(1 / moments.rows + spread / (moments.rows - 1)))
+    ends, means = moments.numeric_ends(), np.asarray(moments.value.mean)
+    halves = (ends[:, 1] - ends[:, 0]) / 2
+    places = (means - ends.mean(axis=1)) / halves
+    inner = moments.value.covariance[1:, 1:] / np.outer(halves[1:], halves[1:])
+    turned = np.linalg.solve(inner, means[1:] / halves[1:])
+    slopes = fit.coefficients * halves[1:] / halves[0]
+    farthest = (abs(1 + turned @ places[1:]) + np.abs(turned).sum()) ** 2
+    reach = (halves[0] * (1 + np.abs(slopes).sum() + abs(places[0] - slopes @ places[1:]))) ** 2
+    largest = min(fit.residual_deviation**2 * farthest, reach * (1 + turned @ inner @ turned))
+    largest += rare(alpha) / moments.rows * farthest * reach
+    return float(np.sqrt(largest / max(moments.rows - len(slopes) - 1, 1)))
 
 
 def _reach(noise: Array, deviation: float, alpha: float) -> float:
