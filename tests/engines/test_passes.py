@@ -1,7 +1,9 @@
 """One pass over a table for a whole plan, whatever the number of statistics: counted by Spark itself."""
 
+import polars as pl
 import pytest
 
+import inbounds as ib
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
@@ -75,3 +77,33 @@ def test_plans_with_too_many_cells_take_a_few_passes(monkeypatch):
     monkeypatch.setattr(passes, "_MOST_CELLS", 1 << 16)
     (whole,) = passes.merge(PLAN)
     assert len(whole.pairs) == 3
+
+
+RULES = {
+    "rows of persons": {"contributions": 2},
+    "first rows": {"contributions": 1, "keep": "first", "order": "money"},
+    "folded": {"fold": {"money": "mean"}},
+}
+
+
+@pytest.mark.claim("kept")
+@pytest.mark.parametrize("rule", RULES)
+def test_persons_are_one_spark_job_and_one_to_count_them(rule, tmp_path):
+    rows = {"id": [i % 7 for i in range(60)], "money": [float(i % 9) for i in range(60)]}
+    pl.DataFrame(rows).write_parquet(tmp_path / "visits.parquet")
+    spark = places.spark()
+    frame, context = spark.read.parquet(str(tmp_path)), spark.sparkContext
+    before = spark.conf.get("spark.sql.adaptive.enabled")
+    try:
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        for neighbours, most in (("add-remove", 1), ("substitute", 2)):
+            group = f"{rule}, {neighbours}"
+            context.setJobGroup(group, "counted")
+            stated = {} if neighbours == "add-remove" else {"rows": 7}
+            ib.mean(
+                *(frame, "money"),
+                **({"bounds": (0, 9), "epsilon": 1, "person": "id", "neighbours": neighbours} | stated | RULES[rule]),
+            )
+            assert 1 <= len(context.statusTracker().getJobIdsForGroup(group)) <= most
+    finally:
+        spark.conf.set("spark.sql.adaptive.enabled", before)
