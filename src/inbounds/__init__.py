@@ -97,7 +97,7 @@ if TYPE_CHECKING:
         Variance as Variance,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Gaussian",
