@@ -14,7 +14,10 @@ BLOCK = re.compile(r"```(console|toml|python)\n(.*?)```", re.DOTALL)
 # Blocks that are files to write.
 FILES = {"toml": "plan.toml", "python": "own.py"}
 # Set up already, by whoever runs this.
-ALREADY = ("make setup", "make dist", "source .venv/bin/activate", "pip install dist/inbounds-*.whl")
+ALREADY = (
+    *("make setup", "make dist", "python3 -m venv ~/inbounds", "pip install dist/inbounds-*.whl"),
+    *("source .venv/bin/activate", "source ~/inbounds/bin/activate"),
+)
 # Pages, and how many commands they give.
 PAGES = {"README.md": 7, "docs/start.md": 14, "docs/survey.md": 7}
 # Of the README, with its code.

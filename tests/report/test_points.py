@@ -58,6 +58,8 @@ def test_points_of_which_the_error_is_not_known_are_not_judged(sections: list[Se
     assert {(row["quality"], row["rmse"]) for row in read} == {("not judged", "")}
     lines = list_lines(sections)
     assert lines[-1].text.endswith("5 not judged")
+    assert lines[-2].text.startswith("not judged: no interval was paid for; cover = 0.95")
+    assert not [line for line in list_lines(sections[3:]) if "not judged" in line.text]
     assert sum(line.text.endswith("  not judged") for line in lines) == 5
     assert all(len(line.text) <= 80 for line in lines)
 

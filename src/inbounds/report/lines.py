@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
 from inbounds._text import WIDTH, visible
-from inbounds.report.rows import VERDICTS, Row, Section
+from inbounds.report.rows import NOT_JUDGED, VERDICTS, Row, Section
 
 # The most numbers of one release that are shown. The others are in values.csv.
 _MOST_ROWS = 16
+_COVER = f"{NOT_JUDGED}: no interval was paid for; cover = 0.95 of a quantile pays for one"
 _KINDS = {"population": "for the population: noise and sampling", "noise": "for this table: noise alone"}
 
 
@@ -54,7 +55,15 @@ def list_lines(sections: list[Section]) -> list[Line]:
     said = [f"{percent(level)} intervals {_KINDS[kind]}" for level, kind in kinds]
     head = [Line(f"± and ranges are {said[0]}")] if said else []
     notes = [Line(f"{'*' * i} {text}") for i, text in enumerate(said[1:], 1)]
+    if any(map(_lacks_cover, sections)):
+        notes.append(Line(_COVER))
     return [*head, *lines, *notes, Line(count_qualities(sections))]
+
+
+def _lacks_cover(section: Section) -> bool:
+    """Whether a number is not judged that could have had an interval."""
+    could = getattr(section.release.statistic, "cover", 1) is None
+    return could and any(row.verdict == NOT_JUDGED for row in section.distinct_rows())
 
 
 def _mark_kind(section: Section, kinds: list[tuple[float, str]]) -> str:
