@@ -108,6 +108,15 @@ CALLS: dict[str, tuple[Callable[[list[float]], ib.Release], list[float], list[fl
     ),
 }
 
+# A release that leaks whatever noise is added, since what is public of it follows the table.
+LEAKING_CALLS: dict[str, tuple[Callable[[list[float]], ib.Release], list[float], list[float]]] = {
+    "mean, bounds from the table": (
+        lambda x: ib.mean(x, bounds=(0, 1 + max(x)), epsilon=CLAIM),
+        [0.0] * 50,
+        [0.0] * 49 + [1.0],
+    ),
+}
+
 
 @contextlib.contextmanager
 def recorded(short_by: int) -> Iterator[None]:
@@ -137,9 +146,10 @@ def run_recorder(folder: Path) -> list[dict[str, object]]:
     from dp_recorder.auditing.audit_primitives import Auditor, ensure_equality
 
     found: list[dict[str, object]] = []
-    for name, (release, one, other) in CALLS.items():
+    for name, (release, one, other) in (CALLS | LEAKING_CALLS).items():
         said = {}
-        for short_by, label in ((0, "as declared"), (1, "one step less")):
+        labels = ((0, "as declared"), (1, "one step less"))
+        for short_by, label in labels[:1] if name in LEAKING_CALLS else labels:
             auditor = Auditor()
             try:
                 for phase, table in enumerate((one, other)):

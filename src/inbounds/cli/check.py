@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from inbounds._text import to_json, visible
-from inbounds.cli.terminal import show, wrap_lines
+from inbounds.cli.terminal import show, show_steps, wrap_lines
 
 
 def check(
@@ -30,7 +30,10 @@ def check(
 
     if out is not None and out.exists():
         raise ValueError(f"{str(out)!r} exists already; name another file with --out")
-    made = service.check_plan(plan, data)
+    with show_steps() as tell:
+        if tell is not None:
+            tell("reading the table")
+        made = service.check_plan(plan, data)
     text = to_json(made, indent=1) if as_json else wrap_lines(map(visible, made["text"]))
     if out is None:
         show(text)
