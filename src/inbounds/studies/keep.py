@@ -9,10 +9,10 @@ import io
 import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inbounds import __version__
 from inbounds._files import write_atomically
 from inbounds.studies.engine import Progress, Setting, columns, require_order, run
 from inbounds.studies.measures import MEASURES, Summary
@@ -128,7 +128,7 @@ def conduct(
     require_order(settings, repetitions, seed, workers)
     folder.mkdir(parents=True, exist_ok=True)
     header: dict[str, Any] = {"study": name, "repetitions": repetitions, "seed": seed, "measures": list(MEASURES)}
-    header |= {"inbounds": version("inbounds"), "revision": _REVISION}
+    header |= {"inbounds": __version__, "revision": _REVISION}
     identities = [setting.identity for setting in settings]
     labels = [setting.labels for setting in settings]
     digest = hashlib.blake2b(repr((identities, labels)).encode(), digest_size=12).hexdigest()

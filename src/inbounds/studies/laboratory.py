@@ -5,10 +5,10 @@ import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from inbounds import __version__
 from inbounds._files import write_atomically
 from inbounds.studies import file, keep, paper
 from inbounds.studies.engine import Setting, require_repetitions
@@ -181,4 +181,4 @@ def _how(folder: Path) -> str:
             texts.append(f"{name}: {how['repetitions']:,} repetitions, seed {how['seed']}{rule}")
         except (OSError, ValueError, KeyError, TypeError):
             continue
-    return f"Simulated by inbounds {version('inbounds')} ({'; '.join(texts)})." if texts else ""
+    return f"Simulated by inbounds {__version__} ({'; '.join(texts)})." if texts else ""

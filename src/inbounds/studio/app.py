@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from inbounds import service
+from inbounds import __version__, service
 from inbounds._text import visible
 from inbounds.errors import InboundsError
 from inbounds.studio.desk import Conflict, Desk
@@ -143,7 +142,7 @@ class Studio:
 
     def state(self, _: Body) -> Any:
         """Everything that every browser shows alike."""
-        return {**self.desk.state(), "version": version("inbounds")}
+        return {**self.desk.state(), "version": __version__}
 
     def statistics(self, _: Body) -> Any:
         """All statistics, from the register."""
