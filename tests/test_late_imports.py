@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,12 +85,17 @@ def late(source: str) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found.add("." * node.level + (node.module or ""))
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__"):
+        elif isinstance(node, ast.Call) and _name_of(node.func) in ("import_module", "__import__"):
             name = node.args[0]
             found.add(name.value if isinstance(name, ast.Constant) else f"({ast.unparse(name)})")
     return found
 
 
+def _name_of(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+@cache
 def late_by_module() -> dict[str, set[str]]:
     found = defaultdict(set)
     for path in sorted(SOURCE.rglob("*.py")):

@@ -3,11 +3,14 @@
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from inbounds.cli import commands
 
 HERE = Path(__file__).parents[1]
 BLOCK = re.compile(r"```(console|toml|python)\n(.*?)```", re.DOTALL)
@@ -35,9 +38,35 @@ def steps(text):
             yield command.split("  #")[0].strip(), output
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_every_command_and_output(tmp_path, page):
+def run_in_shell(command, folder):
+    """The exit status of a command, and what it prints."""
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Our command is run by a shell once, and then in this process; other commands by a shell."""
+    started = []
+
+    def run_command(command):
+        program, *words = shlex.split(command)
+        if program != "inbounds" or not started:
+            started.extend([program] if program == "inbounds" else [])
+            return run_in_shell(command, tmp_path)
+        monkeypatch.setattr(sys, "argv", [program, *words])
+        with pytest.raises(SystemExit) as left:
+            commands.main()
+        said = capsys.readouterr()
+        return left.value.code, said.out + said.err
+
+    monkeypatch.chdir(tmp_path)
+    return run_command
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_and_output(tmp_path, run, page):
     given = 0
     for command, expected in steps((HERE / page).read_text("utf-8")):
         if command in FILES.values():
@@ -47,12 +76,9 @@ def test_every_command_and_output(tmp_path, page):
             target = command.removeprefix("make ")
             assert target == command or re.search(rf"^{target}:", (HERE / "Makefile").read_text(), re.MULTILINE)
             continue
-        done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        got = done.stdout + done.stderr
+        status, got = run(command)
         refused = expected.startswith("inbounds: ")
-        assert done.returncode == (3 if "--new" in command else 2 if refused else 0), got
+        assert status == (3 if "--new" in command else 2 if refused else 0), got
         same = doctest.OutputChecker().check_output(expected, got, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
         assert same, f"{command}\n{expected}\n{got}"
         given += 1

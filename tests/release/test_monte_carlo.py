@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds.record.release import Release
 from inbounds.road import run as opening
+from inbounds.road.draw import draw
 from tests import moments
 from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SCALARS, SPLIT, THEMSELVES, table
 
@@ -63,22 +65,31 @@ def repeated(monkeypatch):
             return real(frame, drafts)
 
         monkeypatch.setattr(opening, "count_and_draw", noting)
-        # A correlation that is not available counts as 0.
-        whole = [np.ma.filled(call().table, 0.0) for _ in range(min(runs, WHOLE))]
+        whole = [call() for _ in range(min(runs, WHOLE))]
         monkeypatch.setattr(opening, "count_and_draw", real)
         frame, drafts = given[0]
         public = {name: (draft.record, draft.requests) for name, draft in drafts.items()}
         assert all(
             {name: (draft.record, draft.requests) for name, draft in others.items()} == public for _, others in given
         )
-        (name,) = drafts
-        counted = opening.count_exactly(frame, drafts)[name]
-        exact = drafts[name].exact(*counted)
-        drafts = {name: replace(drafts[name], exact=lambda *_: exact)}
-        more = [np.ma.filled(real(frame, drafts)[name].table, 0.0) for _ in range(runs - len(whole))]
-        return np.array(whole + more)
+        ((name, draft),) = drafts.items()
+        exact = draft.exact(*opening.count_exactly(frame, drafts)[name])
+        draft = replace(draft, exact=lambda *_: exact)
+        # A correlation that is not available counts as 0.
+        shown = np.array([np.ma.filled(one.table, 0.0) for one in whole])
+        assert np.allclose(values_of(whole), shown, rtol=1e-12, atol=1e-12)
+        monkeypatch.setattr(Release, "own_notes", lambda _: ())
+        return np.concatenate([shown, values_of([draw(draft, ()) for _ in range(runs - len(whole))])])
 
     return values
+
+
+def values_of(releases):
+    """The values of many releases of one draft, all at once."""
+    one = releases[0]
+    values = one.derivation.values(np.array([release.worth() for release in releases]), one.limits())
+    values = np.rint(values) if one.statistic.traits.whole else values
+    return values.reshape(-1, *one.shape)
 
 
 def supnorm(dimension, scale, rng, draws):

@@ -52,6 +52,8 @@ def parse(content):
 
 def a_file(tmp_path, content, name="t.csv"):
     path = tmp_path / name
+    # A file that is cut off and written again is put on the disk at once.
+    path.unlink(missing_ok=True)
     path.write_bytes(content)
     return File(path, f"the file {name!r}")
 
