@@ -135,24 +135,12 @@ def certify(
     several = "polyhedral" if blocks else "sup-norm"
     noise = _check.choice(noise or (single if dimension == 1 else several), "noise", NOISES)
     if noise == "exponential":
-        return _certify_choice(mechanism, statistic, neighbours, sensitivity, epsilon, draws)
-    if (noise == "polyhedral") != bool(blocks):
-        raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
-    if blocks and count_coordinates(blocks) != dimension:
-        raise CertificateError("the blocks of the norm do not have as many coordinates as the vector")
-    if neighbours == "add-remove" and any(text.startswith(("moments", "mean", "selected")) for text in blocks):
-        raise CertificateError("moments without a count, and those of a selection, are for substituted records")
-    if (noise in ("laplace", "staircase")) != (dimension == 1):
-        raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
-    if (noise == "staircase") != (mechanism.stairs is not None):
-        raise CertificateError(f"{noise} noise does not have this shape: levels belong to staircase noise alone")
-    if noise in ("sup-norm", "polyhedral") and dimension > 4 * mechanism.scale.steps:
-        raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
-    if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
-        raise CertificateError("zero-sum noise is for substituted records, each of which leaves a cell and enters one")
-    rounding = norm_rounding(blocks) if blocks else Fraction(0)
-    move = _steps(sensitivity, mechanism, location, rounding)
-    loss = _rounded_loss(mechanism, move, draws, epsilon)
+        dimension, location, blocks = 1, "inside", ()
+        move, loss = _lose_by_choice(mechanism, sensitivity, draws)
+    else:
+        _check_noise(mechanism, neighbours, dimension, draws, noise, blocks)
+        move = _steps(sensitivity, mechanism, location, norm_rounding(blocks) if blocks else Fraction(0))
+        loss = _rounded_loss(mechanism, move, draws, epsilon)
     if loss > epsilon:
         raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
     return Certificate(
@@ -180,45 +168,35 @@ def certify(
     )
 
 
-def _certify_choice(
-    mechanism: GridMechanism,
-    statistic: str,
-    neighbours: Neighbours,
-    sensitivity: Fraction,
-    epsilon: Fraction,
-    draws: int,
-) -> Certificate:
-    """claim:exponential-loss. The certificate of points that are chosen by the exponential mechanism.
+def _check_noise(
+    mechanism: GridMechanism, neighbours: Neighbours, dimension: int, draws: int, noise: str, blocks: tuple[str, ...]
+) -> None:
+    """Refuse noise that does not have this form."""
+    if (noise == "polyhedral") != bool(blocks):
+        raise CertificateError("polyhedral noise, and no other, has the norm of its blocks")
+    if blocks and count_coordinates(blocks) != dimension:
+        raise CertificateError("the blocks of the norm do not have as many coordinates as the vector")
+    if neighbours == "add-remove" and any(text.startswith(("moments", "mean", "selected")) for text in blocks):
+        raise CertificateError("moments without a count, and those of a selection, are for substituted records")
+    if (noise in ("laplace", "staircase")) != (dimension == 1):
+        raise CertificateError(f"{noise} noise does not have {dimension} dimensions")
+    if (noise == "staircase") != (mechanism.stairs is not None):
+        raise CertificateError(f"{noise} noise does not have this shape: levels belong to staircase noise alone")
+    if noise in ("sup-norm", "polyhedral") and dimension > 4 * mechanism.scale.steps:
+        raise CertificateError("no joint noise of so many dimensions is drawn at so small a scale")
+    if noise == "zero-sum" and (neighbours != "substitute" or draws % 2 or mechanism.bounding != "unbounded"):
+        raise CertificateError("zero-sum noise is for substituted records, each of which leaves a cell and enters one")
+
+
+def _lose_by_choice(mechanism: GridMechanism, sensitivity: Fraction, draws: int) -> tuple[int, Fraction]:
+    """claim:exponential-loss. The move and the loss of points that are chosen by the exponential mechanism.
 
     If every score moves by at least a and at most b, every weight changes by a factor from e^(-b/T) to e^(-a/T), and so
     does their sum: a probability changes by a factor of at most e^((b-a)/T), and b - a is at most 2s.
     """
     if mechanism.bounding != "bit" or mechanism.stairs is not None or mechanism.span is None:
         raise CertificateError("a point is chosen from a grid with two ends, and has no other noise")
-    loss = 2 * sensitivity * draws / mechanism.scale.steps
-    if loss > epsilon:
-        raise CertificateError(f"the loss, {_decimal(loss)}, exceeds the epsilon claimed, {_decimal(epsilon)}")
-    return Certificate(
-        statistic=statistic,
-        neighbours=neighbours,
-        bounding=mechanism.bounding,
-        first=mechanism.first,
-        last=mechanism.last,
-        step=mechanism.step,
-        origin=mechanism.origin,
-        exponent=mechanism.scale.exponent,
-        divisor=mechanism.scale.divisor,
-        dimension=1,
-        draws=draws,
-        noise="exponential",
-        width=None,
-        core=None,
-        location="inside",
-        sensitivity=sensitivity,
-        move=mechanism.span,
-        epsilon=epsilon,
-        loss=loss,
-    )
+    return mechanism.span, 2 * sensitivity * draws / mechanism.scale.steps
 
 
 @dataclass(frozen=True, slots=True)
