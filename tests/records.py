@@ -1,10 +1,12 @@
-"""Records in tests: the body of a single release, and the text of a record with an edited one.
+"""Records in tests: values of many, the body of a single release, and the text of a record with an edited one.
 
 A careful forger restores every digest; so does this.
 """
 
 import hashlib
 import json
+
+import numpy as np
 
 from inbounds.record import FORMAT
 
@@ -13,6 +15,16 @@ def body_of(release):
     """What the record of one release says, as JSON has it."""
     (body,) = json.loads(release.to_json())["releases"].values()
     return body
+
+
+def values_of(releases):
+    """The values of many releases of one draft, a row for each, all at once; 0 where one is not available."""
+    one = releases[0]
+    if any(release.bounds != one.bounds for release in releases):
+        # Numbers that are drawn within what others came out at.
+        return np.array([np.ma.filled(release.table, 0.0) for release in releases])
+    values = one.derivation.values(np.array([release.worth() for release in releases]), one.limits())
+    return (np.rint(values) if one.statistic.traits.whole else values).reshape(-1, *one.shape)
 
 
 def restored(record):

@@ -7,6 +7,7 @@ from inbounds.forecasts.preview import Wanted
 from inbounds.road.draw import draw
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
+from tests.records import values_of
 
 ROWS = 600
 LEVELS = ["a", "b", "c", "d"]
@@ -84,6 +85,9 @@ def simulated(one, runs):
     tables = tally(frame, draft.requests, most=ROWS)
     quiet = {**one.keywords, "epsilon": 10**6}
     truth = np.ravel(getattr(ib, one.statistic)(t, **quiet).value)
-    values = [np.ravel(np.ma.filled(draw(draft, tables).table, 0.0)) for _ in range(runs)]
-    errors = np.array(values, float) - truth
+    releases = [draw(draft, tables) for _ in range(runs)]
+    values = values_of(releases)
+    shown = [np.ma.filled(release.table, 0.0) for release in releases[:10]]
+    assert np.allclose(values[:10], shown, rtol=1e-12, atol=1e-12)
+    errors = values.reshape(runs, -1) - truth
     return float(np.sqrt((errors**2).mean())), float(np.quantile(np.abs(errors), 0.95, axis=0).max())

@@ -153,6 +153,11 @@ def test_certified_probabilities_enclose_the_rational_ones(bounding, denominator
     assert certified.upper - certified.lower <= Fraction(1, 1 << 180)
 
 
+def _in_units(mass):
+    """A probability in units of 2^-700, rounded down."""
+    return (mass.numerator << 700) // mass.denominator
+
+
 def worst_ratio_holds(masses, last, move, epsilon, *, all_moves):
     """Whether P(k | s) ≤ e^ε P(k | s') for all s, s' at most ``move`` apart and all k, decided in integers.
 
@@ -161,9 +166,8 @@ def worst_ratio_holds(masses, last, move, epsilon, *, all_moves):
     """
     limit = exp_lower(epsilon + Fraction(1, 1 << 120))
     # Common denominators: comparisons of integers.
-    scale = 1 << 700
-    low = [[int(m.lower * scale) for m in row] for row in masses]
-    high = [[int(m.upper * scale) + 1 for m in row] for row in masses]
+    low = [[_in_units(m.lower) for m in row] for row in masses]
+    high = [[_in_units(m.upper) + 1 for m in row] for row in masses]
     top, bottom = limit.numerator, limit.denominator
     for distance in range(1, move + 1) if all_moves else [move]:
         for s in range(last + 1 - distance):

@@ -17,6 +17,7 @@ from inbounds.record.release import Release
 from inbounds.road import run as opening
 from inbounds.road.draw import draw
 from tests import moments
+from tests.records import values_of
 from tests.release.cases import ALL, BOTH, GROUPS, REGIONS, SCALARS, SPLIT, THEMSELVES, table
 
 RUNS = 7_000
@@ -82,14 +83,6 @@ def repeated(monkeypatch):
         return np.concatenate([shown, values_of([draw(draft, ()) for _ in range(runs - len(whole))])])
 
     return values
-
-
-def values_of(releases):
-    """The values of many releases of one draft, all at once."""
-    one = releases[0]
-    values = one.derivation.values(np.array([release.worth() for release in releases]), one.limits())
-    values = np.rint(values) if one.statistic.traits.whole else values
-    return values.reshape(-1, *one.shape)
 
 
 def supnorm(dimension, scale, rng, draws):
