@@ -24,29 +24,33 @@ from tests.release import cases
 TABLE = cases.table(400, seed=3)
 
 
-def normal_if_needed(release, kind):
-    """The method of spreads that have no interval for every law: the one for normal records, which says so."""
+def interval_of(release, kind):
+    """The interval and its method: of spreads that have none for every law, that for normal records, which says so."""
     with contextlib.suppress(ValueError):
-        release.interval(kind=kind)
-        return None
+        return release.interval(kind=kind), None
     with pytest.raises(ValueError, match="without an assumption about the law of the records; method='normal' assumes"):
         release.interval(kind=kind)
-    assert "records are normal" in release.interval(kind=kind, method="normal").assumption
-    return "normal"
+    made = release.interval(kind=kind, method="normal")
+    assert "records are normal" in made.assumption
+    return made, "normal"
+
+
+CALLS = cases.every_call()
 
 
 @pytest.mark.claim("interval-record")
-@pytest.mark.parametrize("name", cases.every_call())
+@pytest.mark.parametrize("name", CALLS)
 def test_every_release_has_intervals_that_hold_its_value(name):
-    release = cases.every_call()[name](TABLE, epsilon=1)
+    release = CALLS[name](TABLE, epsilon=1)
     again = ib.Release.from_json(release.to_json())
     for kind in KINDS:
         if kind == "population" and release.statistic.name == "sum" and (release.rows is None or release.axes):
             with pytest.raises(ValueError, match="kind='noise', or release the mean"):
                 release.interval(kind=kind)
             continue
-        asked = {"kind": kind, "method": normal_if_needed(release, kind)}
-        made, narrow = release.interval(**asked), release.interval(0.5, **asked)
+        made, method = interval_of(release, kind)
+        asked = {"kind": kind, "method": method}
+        narrow = release.interval(0.5, **asked)
         assert np.shape(made.lower) == np.shape(release.table)
         # Coefficients that the noise hides may be anything.
         hidden = release.statistic.name == "regression" and not release.statistic.fit(release).identified
@@ -79,13 +83,13 @@ def find_case(name):
     return known.get(name.rpartition(", ")[0])
 
 
-KNOWN = [name for name in cases.every_call() if (case := find_case(name)) is not None and case.truth is not None]
+KNOWN = [name for name in CALLS if (case := find_case(name)) is not None and case.truth is not None]
 
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_little_noise_leaves_the_table_and_its_sampling_error(name):
     """At a large ε an interval for noise alone closes on the table's own value."""
-    release, truth = cases.every_call()[name](TABLE, epsilon=10_000), find_case(name).truth(TABLE)
+    release, truth = CALLS[name](TABLE, epsilon=10_000), find_case(name).truth(TABLE)
     made = release.interval(0.99, kind="noise")
     slack = 0.02 * np.abs(truth) + 0.02 + 0.5 * (release.statistic.name in ("sum", "crosstab"))
     assert (made.lower - slack <= truth).all()
