@@ -16,9 +16,10 @@ from inbounds._check import Array
 Rows: TypeAlias = tuple[tuple[tuple[int, ...], int], ...]
 Part: TypeAlias = tuple[int, Rows]
 # Points of a ball that are kept for all simulations, points of the cube that are tried for them, and those at a time.
-_KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 5_000
-# Rows that are tried first: the longest ones, which most points fail.
-_FIRST = (16, 64)
+_KEPT, _TRIED, _BLOCK = 8192, 4_000_000, 1_000
+# Rows that are tried first: the longest ones, which most points fail. So few at a time, and so few points, that NumPy
+# multiplies them in one thread: several would wait for each other longer than they work.
+_FIRST = (16, 64, 192)
 
 
 @lru_cache(maxsize=32)
