@@ -208,7 +208,7 @@ def test_a_table_that_lacks_settings_is_named(tables):
 
 @pytest.mark.claim("study-verdict")
 def test_from_conditions_to_a_word():
-    yes, no = judge.said("a", Measured(1.0), True), judge.said("a", Measured(1.0), False)
+    yes, no = judge.state("a", Measured(1.0), True), judge.state("a", Measured(1.0), False)
     close = judge.above("a", Measured(1.01, 0.01), 1.0)
     contrary = judge.above("a", Measured(0.99, 0.01), 1.0)
     assert (close.holds, close.leans, contrary.holds, contrary.leans) == (None, True, None, False)
@@ -256,7 +256,7 @@ def test_errors_of_differences_ratios_and_means():
 
 def test_a_verdict_says_whether_it_is_sure():
     claim = claims.ALL[0]
-    yes, no = judge.said("a", Measured(1.0), True), judge.said("a", Measured(1.0), False)
+    yes, no = judge.state("a", Measured(1.0), True), judge.state("a", Measured(1.0), False)
     close = judge.above("a", Measured(1.01, 0.01), 1.0)
     for parts, sure in (((yes,), True), ((yes, close), False), ((yes, no, close), True), ((no, close), False)):
         assert judge.Judged(claim, "paper", parts).sure is sure

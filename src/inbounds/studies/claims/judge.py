@@ -26,7 +26,7 @@ class Part:
         return f"{self.text}: {self.figure}, {words[self.holds]}"
 
 
-def said(text: str, figure: Measured, holds: bool) -> Part:
+def state(text: str, figure: Measured, holds: bool) -> Part:
     """A condition that is decided without doubt."""
     return Part(text, figure, holds, holds)
 
@@ -93,7 +93,7 @@ class Judged:
     def sure(self) -> bool:
         """Whether the verdict would be the same however the conditions went that are too close to tell."""
         ways = [
-            verdict([part if part.holds is not None else said("", part.figure, way) for part in self.parts])
+            verdict([part if part.holds is not None else state("", part.figure, way) for part in self.parts])
             for way in (True, False)
         ]
         return ways[0] == ways[1]

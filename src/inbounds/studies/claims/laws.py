@@ -8,7 +8,7 @@ from inbounds.laws.mechanism import Mechanism
 from inbounds.laws.noise import Laplace
 from inbounds.privacy.calibrate import calibrate
 from inbounds.privacy.loss import privacy_loss
-from inbounds.studies.claims.judge import Claim, Part, said
+from inbounds.studies.claims.judge import Claim, Part, state
 from inbounds.studies.evidence import Measured
 from inbounds.studies.paper import BOUNDINGS, EPSILONS
 
@@ -23,7 +23,7 @@ def _unaffected() -> Sequence[Part]:
         found = [float(Mechanism(Laplace(scale), b, (0, 1)).mse(_WITHIN).mean()) / (2 * scale**2) for b in BOUNDINGS]
         furthest = min(found)
         text = f"W/λ = {width}: MSE within 10% of 2λ², mean over where the true value lies; furthest ratio"
-        parts.append(said(text, Measured(furthest), abs(furthest - 1) <= 0.1))
+        parts.append(state(text, Measured(furthest), abs(furthest - 1) <= 0.1))
     return parts
 
 
@@ -36,7 +36,7 @@ def _no_advantage() -> Sequence[Part]:
         ]
         least = float((laws[0].mse(_WITHIN) / laws[1].mse(_WITHIN)).min())
         text = f"a share at ε = 0.1 and nε = {product}, at equal true ε: MSE of truncated over BIT's not above 1; least"
-        parts.append(said(text, Measured(least), least <= 1))
+        parts.append(state(text, Measured(least), least <= 1))
     return parts
 
 
@@ -47,7 +47,7 @@ def _claimed_loss() -> Sequence[Part]:
         paper = calibrate("laplace", "truncated", bounds=(0, 1), sensitivity=step, epsilon=epsilon, calibration="paper")
         real = float(privacy_loss(paper, step))
         parts.append(
-            said(f"a share of 1,000 records, claimed ε = {epsilon:g}: real loss", Measured(real), real <= epsilon)
+            state(f"a share of 1,000 records, claimed ε = {epsilon:g}: real loss", Measured(real), real <= epsilon)
         )
     return parts
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from inbounds.studies.claims.judge import Claim, Part, above, below, between, said
+from inbounds.studies.claims.judge import Claim, Part, above, below, between, state
 from inbounds.studies.evidence import Evidence, Measured, largest, mean, smallest
 from inbounds.studies.measures import PERCENTILES
 from inbounds.studies.paper import BOUNDINGS, MATRICES, MATRIX_SIZES
@@ -160,7 +160,7 @@ def _exact_bounds(e: Evidence) -> Sequence[Part]:
     never = largest(
         _at_bounds(e, x, n, "truncated", s) for x in ("S11", "S22", "r") for n in MATRIX_SIZES for s in _SCENARIOS
     )
-    return [*parts, said("truncated values are never exactly at a bound; largest share", never, never.value == 0)]
+    return [*parts, state("truncated values are never exactly at a bound; largest share", never, never.value == 0)]
 
 
 CLAIMS = (
