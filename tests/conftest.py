@@ -12,6 +12,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if settings.get_current_profile_name() == "default":
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
+# For mutants: the same few examples each time.
+settings.register_profile("few", deadline=None, max_examples=20, derandomize=True, database=None)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -181,20 +181,83 @@ F = Fraction
         (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(0)), "step must be > 0"),
         (lambda: choose_grid(F(0), F(1), F(1), F(1), step=F(2, 7)), "does not divide"),
         (lambda: choose_grid(F(0), F(2**70), F(1), F(1), step=F(1)), r"more than 2\^60"),
-        (lambda: choose_grid(F(0), F(2**70), F(1), F(1)), r"no grid of at most 2\^60 steps"),
+        (lambda: choose_grid(F(0), F(2**70), F(1), F(1)), r"no grid of at most 2\^60 steps.*; use narrower bounds"),
         (lambda: calibrate_scale("bit", 1, 10, F(0)), "epsilon must be > 0"),
         (lambda: calibrate_scale("bit", 1, 10, F(1, 10**12)), "epsilon is too small for so fine a grid"),
         (lambda: calibrate_scale("bit", 0, 10, F(1)), "sensitivity in steps must be >= 1"),
         (lambda: exact_loss("clip", Scale(20, 1), 1, 10), "bounding must be one of"),
         (lambda: exact_loss("truncated", Scale(20, 1), 1, 0), "span must be >= 1"),
         (lambda: calibrate_scale("Truncated", 1, 10, F(1)), "bounding must be one of"),
-        (lambda: choose_grid(F(0), F(1), F(1234567890123, 10**13), F(1, 10**9)), "epsilon is too small for any grid"),
+        (
+            lambda: choose_grid(F(0), F(1), F(1234567890123, 10**13), F(1, 10**9)),
+            "^epsilon is too small for any grid here: use a larger one, or .* to the sensitivity is a simpler fraction",
+        ),
         (lambda: choose_grid(F(0), F(1), F(1), F(1), location="here"), "location must be one of"),
     ],
 )
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: exact_loss("bit", Scale(20, 1), 1.5, 10), "sensitivity in steps"),
+        (lambda: exact_loss("bit", Scale(20, 1), 1, 1.5), "span"),
+        (lambda: calibrate_scale("bit", 1.5, 10, F(1)), "sensitivity in steps"),
+        (lambda: calibrate_scale("bit", 1, 1.5, F(1)), "span"),
+        (lambda: calibrate_scale("bit", 1, 10, 0.5), "epsilon"),
+        (lambda: choose_grid(0.5, F(1), F(1), F(1)), "lower"),
+        (lambda: choose_grid(F(0), 0.5, F(1), F(1)), "upper"),
+        (lambda: choose_grid(F(0), F(1), 0.5, F(1)), "sensitivity"),
+        (lambda: choose_grid(F(0), F(1), F(1), 0.5), "epsilon"),
+        (lambda: choose_grid(F(0), F(1), F(1), F(1), step=0.5), "step"),
+    ],
+)
+def test_doubles_are_refused_by_name(call, name):
+    with pytest.raises(TypeError, match=f"^{name} must be"):
+        call()
+
+
+@pytest.mark.claim("grid-loss")
+@pytest.mark.parametrize(("move", "levels"), [(1, 1), (3, 1), (4, 2), (7, 3)])
+def test_a_staircase_costs_whole_levels(move, levels):
+    assert exact_loss("bit", Scale(10, 3), move, None, width=3).upper == levels * Fraction(3, 1 << 10)
+
+
+@pytest.mark.claim("grid-calibrate")
+@pytest.mark.parametrize("span", [None, 20])
+@pytest.mark.parametrize("epsilon", [F(1, 3), F(1, 2), F(1), F(5, 7), F(9, 5), F(3), F(17, 3)])
+def test_a_truncated_scale_is_the_least_of_its_form(epsilon, span):
+    """Of divisors with as many bits as BIT's scale has at 33 bits; the next one would cost more than ε."""
+    made, bit = calibrate_scale("truncated", 3, span, epsilon), Scale.at_least(3 / epsilon)
+    exponent = bit.exponent + max(0, 33 - bit.divisor.bit_length())
+    assert made.exponent <= exponent
+    divisor = made.divisor << (exponent - made.exponent)
+    assert exact_loss("truncated", Scale(exponent, divisor), 3, span).upper <= epsilon
+    assert exact_loss("truncated", Scale(exponent, divisor + 1), 3, span).upper > epsilon
+
+
+def test_a_grid_fits_as_far_as_indices_and_scales_do():
+    """No rounding up to 2^60 steps between the bounds, and to a scale of 2^36 steps; beyond either, to 2^-20."""
+    grid = choose_grid(F(0), F(1), F(3, 1 << 41), F(3, 2))
+    assert (grid.last, grid.move) == (1 << 60, 3 << 19)
+    assert choose_grid(F(0), F(1), F(1, 1 << 40), F(2)).last == 1 << 60
+    for move in ((1 << 35) + 1, (1 << 36) - 1):
+        grid = choose_grid(F(0), F(1), F(move, move + 2), F(1))
+        assert (grid.last, grid.move) == (move + 2, move)
+    for move in (1 << 36, (1 << 36) + 1, (1 << 37) - 1):
+        assert choose_grid(F(0), F(1), F(move, move + 1), F(1)).last == (1 << 20) + 1
+    # Of a location anywhere the sensitivity may be far above the width.
+    far = choose_grid(F(0), F(1), F((1 << 37) + 1, 3), F(1), location="anywhere")
+    assert (far.last, far.move) == (1, -(-((1 << 37) + 1) // 3))
+
+
+def test_a_mechanism_is_on_its_grid():
+    made = grid_mechanism("bit", Grid(F(1, 2), -3, 5, F(7), 2), F(1))
+    assert (made.bounding, made.first, made.last, made.step, made.origin) == ("bit", -3, 5, F(1, 2), 7)
+    assert made.scale.steps == 2
 
 
 @pytest.mark.claim("grid-calibrate")

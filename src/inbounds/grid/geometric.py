@@ -116,8 +116,7 @@ class Inverse:
 PIECES = Inverse(Fraction(_PIECES))
 
 
-@lru_cache(maxsize=256)
-def _table(inverse: Inverse, size: int) -> list[int]:
+def _make_table(inverse: Inverse, size: int) -> list[int]:
     one = 1 << 320
     ratio = exp_minus(1 / inverse.steps)
     factor = 2 / (1 + ratio) if inverse.two_sided else as_interval(1)
@@ -134,14 +133,19 @@ def _table(inverse: Inverse, size: int) -> list[int]:
     return thresholds
 
 
-@lru_cache(maxsize=64)
-def _guide(inverse: Inverse) -> tuple[Words, npt.NDArray[np.int16]]:
+_table = lru_cache(maxsize=256)(_make_table)
+
+
+def _make_guide(inverse: Inverse) -> tuple[Words, npt.NDArray[np.int16]]:
     """The table as an array, and the draw by the first 16 bits of its word, -1 where those leave it open."""
     table = np.array(_table(inverse, 64), dtype=np.uint64)
     start = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     first = np.searchsorted(table, start, side="left")
     last = np.searchsorted(table, start | np.uint64((1 << 48) - 1), side="right")
     return table, np.where(first == last, first, -1).astype(np.int16)
+
+
+_guide = lru_cache(maxsize=64)(_make_guide)
 
 
 def geometric_one(scale: Scale, entropy: Entropy) -> int:

@@ -100,9 +100,7 @@ def chance_of_total(total: int, scale: Scale, parts: int) -> Interval:
     return Interval(exp_minus(fall.upper).lower, exp_minus(max(fall.lower, Fraction(0))).upper)
 
 
-# Of public numbers alone. What follows from a total that was drawn is not kept: it tells of noise.
-@lru_cache(maxsize=64)
-def _likeliest_total(scale: Scale, parts: int) -> tuple[int, Interval]:
+def _find_likeliest_total(scale: Scale, parts: int) -> tuple[int, Interval]:
     """Where w is largest, and the logarithm of the number of ways to add up to it."""
     unit = 1 / scale.steps
     highest = (parts - 1) * exp_minus(unit) / one_minus_exp(unit)
@@ -110,6 +108,10 @@ def _likeliest_total(scale: Scale, parts: int) -> tuple[int, Interval]:
     if mode != int(highest.upper):
         raise ArithmeticError("the likeliest total needs more precision")
     return mode, _log_ways(mode, parts)
+
+
+# Of public numbers alone. What follows from a total that was drawn is not kept: it tells of noise.
+_likeliest_total = lru_cache(maxsize=64)(_find_likeliest_total)
 
 
 def _log_ways(total: int, parts: int) -> Interval:

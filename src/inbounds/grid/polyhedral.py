@@ -85,8 +85,7 @@ def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
         count = min(2 * count, _MOST)
 
 
-@lru_cache(maxsize=64)
-def _stages(norm: Norm) -> tuple[list[tuple[int, Integers, Integers]], int]:
+def _make_stages(norm: Norm) -> tuple[list[tuple[int, Integers, Integers]], int]:
     """Rows some at a time, since most points are ruled out by a few; and the most that a vector of ones comes to."""
     found = []
     for start, rows in norm.parts:
@@ -98,6 +97,9 @@ def _stages(norm: Norm) -> tuple[list[tuple[int, Integers, Integers]], int]:
     sizes = [max(sum(map(abs, weights)), limit) for _, rows in norm.parts for weights, limit in rows]
     largest = max(sizes, default=1)
     return sorted(found, key=lambda stage: len(stage[2])), largest
+
+
+_stages = lru_cache(maxsize=64)(_make_stages)
 
 
 def draw_radii(scale: Scale, dimension: int, count: int, entropy: Entropy) -> Integers:
@@ -124,13 +126,15 @@ def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
     return count_reached(word, 64, [_share(radius, dimension)], entropy) == 0
 
 
-@lru_cache(maxsize=1024)
-def _share(radius: int, dimension: int) -> Interval:
+def _find_share(radius: int, dimension: int) -> Interval:
     """Π (r+½)/(r+k), k = 1..d."""
     kept, of = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
         of *= radius + k
     return as_interval(Fraction(kept, of))
+
+
+_share = lru_cache(maxsize=1024)(_find_share)
 
 
 def draw_points(radii: Integers, dimension: int, entropy: Entropy) -> Integers:

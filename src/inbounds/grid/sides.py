@@ -136,22 +136,9 @@ class Rooms:
     error: int
 
     @staticmethod
-    @lru_cache(maxsize=64)
     def of(scale: Scale, span: int | None) -> "Rooms":
         """Tables for a scale and the (public) number of steps between the bounds."""
-        unit = 1 / scale.steps
-        # e^-48 is below one unit: more room than that makes no difference.
-        enough = int(48 * scale.steps) + 1
-        largest = enough if span is None else min(span + 1, enough)
-        top = one_minus_exp(largest * unit).upper
-        shift = max(0, top.denominator.bit_length() - top.numerator.bit_length() - 1)
-        gaps, powers = [], []
-        for digit in range(-(-largest.bit_length() // _DIGIT)):
-            count = min(1 << _DIGIT, (largest >> (_DIGIT * digit)) + 1)
-            gap, power = _multiples(unit * (1 << (_DIGIT * digit)), max(count, 2), 32 + shift)
-            gaps.append(gap)
-            powers.append(power)
-        return Rooms(scale, tuple(gaps), tuple(powers), largest, 3 * len(gaps))
+        return _rooms(scale, span)
 
     def gap(self, room: Integers | None, count: int) -> Integers:
         """Lower ends of Γ(room + 1); of 1 for an open side."""
@@ -182,6 +169,25 @@ class Rooms:
             rooms = [None if room is None else int(room[i]) for room in (below, above)]
             side[i] = count_reached(int(word[i]), 64, chances(rooms[0], rooms[1], self.scale), entropy) - 1
         return _move(side, magnitude, below, above)
+
+
+def _make_rooms(scale: Scale, span: int | None) -> Rooms:
+    unit = 1 / scale.steps
+    # e^-48 is below one unit: more room than that makes no difference.
+    enough = int(48 * scale.steps) + 1
+    largest = enough if span is None else min(span + 1, enough)
+    top = one_minus_exp(largest * unit).upper
+    shift = max(0, top.denominator.bit_length() - top.numerator.bit_length() - 1)
+    gaps, powers = [], []
+    for digit in range(-(-largest.bit_length() // _DIGIT)):
+        count = min(1 << _DIGIT, (largest >> (_DIGIT * digit)) + 1)
+        gap, power = _multiples(unit * (1 << (_DIGIT * digit)), max(count, 2), 32 + shift)
+        gaps.append(gap)
+        powers.append(power)
+    return Rooms(scale, tuple(gaps), tuple(powers), largest, 3 * len(gaps))
+
+
+_rooms = lru_cache(maxsize=64)(_make_rooms)
 
 
 def _multiples(unit: Fraction, count: int, bits_after: int) -> tuple[Words, Words]:

@@ -50,9 +50,7 @@ def cut_law(law: Certificate, bounds: Bound) -> Certificate:
     return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
 
 
-# All arguments are public, so results may be cached.
-@lru_cache(maxsize=1024)
-def _single_law(
+def _certify_single(
     name: str,
     bounding: str,
     bounds: Bound,
@@ -88,8 +86,7 @@ def _law(
     )
 
 
-@lru_cache(maxsize=1024)
-def counts_law(name: str, terms: Terms, levels: int = 1, share: Fraction = Fraction(1)) -> Certificate:
+def _certify_counts(name: str, terms: Terms, levels: int = 1, share: Fraction = Fraction(1)) -> Certificate:
     """The law of each count of a table at a ``share`` of ε, certified for all of them together.
 
     In a tree every record is counted once in each of its ``levels``.
@@ -106,8 +103,7 @@ def counts_law(name: str, terms: Terms, levels: int = 1, share: Fraction = Fract
     )
 
 
-@lru_cache(maxsize=1024)
-def zero_sum_law(name: str, terms: Terms, cells: int) -> Certificate:
+def _certify_zero_sum(name: str, terms: Terms, cells: int) -> Certificate:
     """The law of noise that keeps the sum of a table's counts, certified; for a public number of rows."""
     changes = terms.unit.cell_changes
     share = terms.epsilon / changes
@@ -124,8 +120,7 @@ def zero_sum_law(name: str, terms: Terms, cells: int) -> Certificate:
     )
 
 
-@lru_cache(maxsize=1024)
-def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, draws: int = 1) -> Certificate:
+def _certify_joint(name: str, terms: Terms, sensitivity: Fraction, dimension: int, draws: int = 1) -> Certificate:
     """The law of sup-norm noise for vectors whose coordinates all move by at most ``sensitivity``, certified.
 
     ``draws`` is the number of vectors that the unit moves. Truncation is refused: it would not be post-processing.
@@ -143,8 +138,7 @@ def joint_law(name: str, terms: Terms, sensitivity: Fraction, dimension: int, dr
     )
 
 
-@lru_cache(maxsize=1024)
-def norm_law(
+def _certify_norm(
     name: str,
     terms: Terms,
     sensitivity: Fraction,
@@ -180,8 +174,7 @@ def norm_law(
     )
 
 
-@lru_cache(maxsize=1024)
-def choice_law(
+def _certify_choice(
     name: str,
     terms: Terms,
     points: tuple[Fraction, Fraction, int],
@@ -218,3 +211,12 @@ def _refuse_truncated(name: str, terms: Terms) -> None:
             f"bounding='truncated' is not offered for a {name} released jointly: the noise of several numbers at once "
             "is clamped, which costs no privacy; use bounding='bit'"
         )
+
+
+# All arguments are public, so results may be cached.
+_single_law = lru_cache(maxsize=1024)(_certify_single)
+counts_law = lru_cache(maxsize=1024)(_certify_counts)
+zero_sum_law = lru_cache(maxsize=1024)(_certify_zero_sum)
+joint_law = lru_cache(maxsize=1024)(_certify_joint)
+norm_law = lru_cache(maxsize=1024)(_certify_norm)
+choice_law = lru_cache(maxsize=1024)(_certify_choice)

@@ -42,13 +42,15 @@ def exact_loss(bounding: str, scale: Scale, move: int, span: int | None, *, widt
     return _truncated_loss(unit, move if span is None else min(move, span), span)
 
 
-# All arguments are public, so results may be cached.
-@lru_cache(maxsize=4096)
-def _truncated_loss(unit: Fraction, move: int, span: int | None) -> Interval:
+def _enclose_truncated_loss(unit: Fraction, move: int, span: int | None) -> Interval:
     rest = as_interval(1) if span is None else one_minus_exp((span - move) * unit)
     whole = as_interval(1) if span is None else one_minus_exp((span + 1) * unit)
     inflation = exp_minus(unit) * one_minus_exp(move * unit) * rest / whole
-    return move * unit + log1p_interval(Interval(inflation.lower, min(inflation.upper, Fraction(1))))
+    return move * unit + log1p_interval(inflation)
+
+
+# All arguments are public, so results may be cached.
+_truncated_loss = lru_cache(maxsize=4096)(_enclose_truncated_loss)
 
 
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
@@ -66,9 +68,8 @@ def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fractio
     return _find_scale(bounding, move, span, epsilon)
 
 
-@lru_cache(maxsize=1024)
-def _find_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """The least scale for public arguments. Results are cached."""
+def _search_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
+    """The least scale for arguments that were checked."""
     if bounding == "truncated" and span is not None:
         move = min(move, span)
     least = Scale.at_least(move / epsilon)
@@ -94,6 +95,9 @@ def _find_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -
     while low % 2 == 0 and exponent > LOG_PIECES:
         exponent, low = exponent - 1, low // 2
     return Scale(exponent, low)
+
+
+_find_scale = lru_cache(maxsize=1024)(_search_scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +156,7 @@ def choose_grid(
     if span is not None and span > LARGEST_INDEX:
         raise ValueError(f"the bounds are {span} steps apart, more than 2^60: use a coarser step")
     first = None if lower is None else 0
-    last = None if upper is None else 0 if lower is None or span is None else int(span)
+    last = None if upper is None else 0 if span is None else int(span)
     return Grid(step, first, last, origin, move)
 
 
