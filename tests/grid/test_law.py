@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism
-from inbounds.grid.entropy import SystemEntropy
+from inbounds.grid.entropy import SeededEntropy, SystemEntropy
 from inbounds.grid.interval import as_interval
-from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability
+from inbounds.grid.law import Certified, GridMechanism, Rational, _within_reach, cumulative, moments, probability
 from inbounds.grid.scale import Scale
+from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import calibrate_scale, exact_loss
 from tests.grid.exponentials import exp_lower
 
@@ -395,3 +396,27 @@ def test_scales_end_where_they_say():
     for wrong in ((5, 1), (57, 1), (6, 0), (6, 1 << 60)):
         with pytest.raises(ValueError, match="scale must be 2"):
             Scale(*wrong)
+
+
+@pytest.mark.claim("grid-law")
+def test_each_bounding_draws_its_own_law():
+    """From far below: truncated noise is anywhere within the bounds, clamped at the lower one, other far below."""
+    entropy, far = SeededEntropy(1), -(1 << 40)
+    laws = {bounding: GridMechanism(bounding, Scale(20, 1), 0, 3) for bounding in ("truncated", "bit", "unbounded")}
+    seen = {bounding: set(law.draw_each(np.full(60, far), entropy).tolist()) for bounding, law in laws.items()}
+    alike = {bounding: set(law.draw_alike(far, entropy, 60).tolist()) for bounding, law in laws.items()}
+    for drawn in (seen, alike):
+        assert (drawn["truncated"], drawn["bit"]) == ({0, 1, 2, 3}, {0})
+        assert max(drawn["unbounded"]) < far // 2
+    stairs = GridMechanism("bit", Scale(20, 1), 0, 1, stairs=Stairs(9, 4))
+    assert set(stairs.draw_each(np.zeros(60, dtype=np.int64), entropy).tolist()) == {0, 1}
+
+
+def test_true_indices_are_integers_within_reach():
+    assert [_within_reach(at) for at in (10**30, -(10**30), 7)] == [1 << 61, -(1 << 61), 7]
+    law = GridMechanism("bit", Scale(8, 3), 0, 5)
+    with pytest.raises(TypeError, match=r"^x must be a Fraction"):
+        law.locate(0.5)
+    for at in (np.zeros((2, 2), dtype=np.int64), np.zeros(2), np.zeros(2, dtype=bool)):
+        with pytest.raises(TypeError, match="at must be one row of integers"):
+            law.draw_each(at, SystemEntropy())
