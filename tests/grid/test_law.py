@@ -1,6 +1,7 @@
 """The discrete laws as exact fractions, and their privacy by enumeration in integers."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -420,3 +421,78 @@ def test_true_indices_are_integers_within_reach():
     for at in (np.zeros((2, 2), dtype=np.int64), np.zeros(2), np.zeros(2, dtype=bool)):
         with pytest.raises(TypeError, match="at must be one row of integers"):
             law.draw_each(at, SystemEntropy())
+
+
+@pytest.mark.claim("grid-moments")
+@pytest.mark.claim("grid-worst-mse")
+@pytest.mark.parametrize("ends", [(0, 4), (0, None), (None, 4)])
+def test_errors_of_a_small_staircase(ends):
+    """Bias, squared error and distribution as sums over the grid; the worst is at least that of each location."""
+    law = GridMechanism("bit", Scale(6, 128), *ends, Fraction(1, 3), Fraction(2), Stairs(2, 1))
+    points = range(ends[0] if ends[0] is not None else -90, 1 + (ends[1] if ends[1] is not None else 90))
+    worst_bias, worst_mse = law.worst_bias(), law.worst_mse()
+    hair = Fraction(1, 10**30)
+    for at in (0, 1, 4):
+        chances = [law.probability(index, at).lower for index in points]
+        running = itertools.accumulate(chances)
+        assert all(abs(law.cumulative(k, at).lower - total) < hair for k, total in zip(points, running, strict=True))
+        moments_ = [
+            sum(p * Fraction(k - at, 3) ** order for k, p in zip(points, chances, strict=True)) for order in (1, 2)
+        ]
+        assert abs(law.bias(at).lower - moments_[0]) < hair
+        assert abs(law.mse(at).lower - moments_[1]) < hair
+        assert abs(moments_[0]) <= worst_bias.upper + hair
+        assert moments_[1] <= worst_mse.upper + hair
+    open_ = GridMechanism("unbounded", Scale(6, 128), *ends, Fraction(1, 3), Fraction(2), Stairs(2, 1))
+    assert worst_mse.upper <= open_.mse(3).upper == open_.worst_mse().upper
+    for outside in (-1, 5):
+        beyond = (ends[0] is not None and outside < 0) or (ends[1] is not None and outside > 4)
+        assert (law.probability(outside, 2) == as_interval(0)) == beyond
+        assert open_.probability(outside, 2) == open_.probability(outside + 3, 5)
+        assert open_.cumulative(outside, 2) == open_.cumulative(outside + 3, 5)
+
+
+F = Fraction
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "words"),
+    [
+        (lambda: GridMechanism("clip", Scale(8, 3), 0, 5), ValueError, "^bounding must be one of"),
+        (lambda: GridMechanism("bit", 3.0, 0, 5), TypeError, "^scale must be a Scale, got float$"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 0.5, 5), TypeError, "^first must be an integer"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 0, 0.5), TypeError, "^last must be an integer"),
+        (
+            lambda: GridMechanism("bit", Scale(8, 3), 0, (1 << 60) + 1),
+            ValueError,
+            r"^last must not exceed 2\^60 in size",
+        ),
+        (lambda: GridMechanism("bit", Scale(8, 3), -(1 << 60) - 1, 0), ValueError, "^first must be >= -"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 5, 5), ValueError, "^first must be below last, got 5 and 5$"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 0, 5, 0.5), TypeError, "^step must be a Fraction"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 0, 5, F(0)), ValueError, "^step must be > 0, got 0$"),
+        (lambda: GridMechanism("bit", Scale(8, 3), 0, 5, F(1), 0.5), TypeError, "^origin must be a Fraction"),
+        (
+            lambda: GridMechanism("bit", Scale(8, 3), 0, 5, stairs=3),
+            ValueError,
+            "^staircase noise has Stairs, and is clamped or unbounded: truncated it has no known loss$",
+        ),
+        (
+            lambda: GridMechanism("truncated", Scale(8, 3), 0, 5, stairs=Stairs(2, 1)),
+            ValueError,
+            "^staircase noise has",
+        ),
+    ],
+)
+def test_grids_that_are_none(make, kind, words):
+    with pytest.raises(kind, match=words):
+        make()
+
+
+def test_the_widest_grid_is_one():
+    law = GridMechanism("bit", Scale(8, 3), np.int64(-(1 << 60)), np.int64(1 << 60), np.int64(2), F(np.int64(1), 3))
+    assert law == GridMechanism("bit", Scale(8, 3), -(1 << 60), 1 << 60, F(2), F(1, 3))
+    assert {type(end) for end in (law.first, law.last, law.step.numerator, law.origin.numerator)} == {int}
+    assert law.span == 1 << 61
+    assert law.spread == Fraction(256, 3)
+    assert replace(law, stairs=Stairs(5, 2)).spread == 5 * Fraction(256, 3)
