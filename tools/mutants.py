@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_LEDGER = [f"tests/ledger/test_{name}.py" for name in ("ledger", "store", "guarantees", "hostile_ledger", "names")]
+_LEDGER = [f"tests/ledger/test_{name}.py" for name in ("guarantees", "hostile_ledger", "ledger", "messages", "store")]
 # The modules that decide privacy, by importance, each with the tests that are written for it.
 AIMED = {
     "grid/scale": ["tests/grid/test_scale.py"],

@@ -1,0 +1,114 @@
+"""What a ledger says when it refuses: the whole sentence, with the way out."""
+
+import shlex
+from fractions import Fraction
+
+import pytest
+
+from inbounds import ledger
+from inbounds.errors import BudgetRefused, Unfinished
+from inbounds.ledger import Account, LedgerError, Pure, Request
+
+
+def request(digest="a", epsilon="1/4", **promise):
+    return Request(digest, Pure(epsilon), **{"neighbours": "substitute", "contributions": 1} | promise)
+
+
+@pytest.fixture
+def account(tmp_path):
+    made = Account(tmp_path / "survey.ledger", "survey", 1)
+    ledger.charge(made, request())
+    return made
+
+
+def test_a_charge_beyond_the_limit(account):
+    with pytest.raises(BudgetRefused) as refused:
+        ledger.charge(account, request("b", 2))
+    assert str(refused.value) == (
+        "'survey' has 0.75 of its limit 1 left, and this costs 2; nothing was spent. Use a smaller epsilon, or raise "
+        "the limit, which a plan cannot do: inbounds ledger raise "
+        f"{shlex.quote(str(account.ledger))} --dataset survey --limit ... --why ..."
+    )
+    with pytest.raises(BudgetRefused) as refused:
+        ledger.charge(Account(account.ledger, "other", Fraction(1, 10**12)), request("b"))
+    assert str(refused.value) == (
+        "the limit of 'other' is below the smallest amount that a ledger can hold; nothing was spent"
+    )
+
+
+def test_a_charge_without_its_result(account):
+    (entry,) = [one for one in ledger.read(account.ledger) if one.kind == "charge"]
+    rest = (
+        ". The charge stands, and nothing is drawn twice for one charge. To charge again, release a plan with --new or "
+        "new=True, or call the function with another epsilon"
+    )
+    start = f"this was charged on {entry.body['when']} (entry {entry.sequence}) "
+    for why in ("but has no result: it is still running elsewhere, or was interrupted", "and failed"):
+        with pytest.raises(Unfinished) as unfinished:
+            ledger.charge(account, request())
+        assert str(unfinished.value) == start + why + rest
+        if why != "and failed":
+            ledger.fail(account, ledger.Receipt(entry, None), "the disk was full")
+
+
+def test_another_promise(account):
+    for other, words in (
+        ({"neighbours": "add-remove"}, ("neighbours substitute", "neighbours add-remove")),
+        ({"contributions": 3}, ("contributions 1", "contributions 3")),
+        ({"person": "id"}, ("person None", "person id")),
+    ):
+        with pytest.raises(LedgerError) as refused:
+            ledger.charge(account, request("b", **other))
+        assert str(refused.value) == (
+            f"'survey' is charged with {words[0]}, but this release has {words[1]}: their epsilons do not add up to "
+            "one guarantee. Use the same, or charge another dataset"
+        )
+
+
+def test_a_dataset_that_is_not_there(account):
+    with pytest.raises(LedgerError) as refused:
+        ledger.charge(Account(account.ledger, "other"), request("b"))
+    assert str(refused.value) == (
+        "the ledger has no dataset 'other' (it has 'survey'); a new one needs a limit, as in "
+        "Account(ledger, dataset, limit)"
+    )
+    with pytest.raises(LedgerError) as refused:
+        ledger.charge(Account(account.ledger.with_name("none"), "other"), request("b"))
+    assert str(refused.value).startswith("the ledger has no dataset 'other' (it has none yet); a new one")
+    for letter in "abcdefghjkmnpqrstuvx":
+        ledger.charge(Account(account.ledger, letter * 3, 1), request())
+    with pytest.raises(LedgerError, match=r"it has 'survey', 'aaa', .*, 'vvv' and 1 more\); a new one"):
+        ledger.charge(Account(account.ledger, "other"), request("b"))
+    with pytest.raises(LedgerError, match=r"^the ledger has no dataset 'other' \(it has 'survey', .* and 1 more\)$"):
+        ledger.raise_limit(Account(account.ledger, "other", 2), "more releases")
+
+
+def test_a_limit_that_cannot_be(account):
+    for bad in ("", " ", None):
+        with pytest.raises(ValueError, match=r"^why must give the reason for the change; it is kept in the ledger$"):
+            ledger.raise_limit(Account(account.ledger, "survey", 2), bad)
+    with pytest.raises(TypeError, match=r"^the new limit must be given, as in Account\(ledger, dataset, limit=2\)$"):
+        ledger.raise_limit(Account(account.ledger, "survey"), "more")
+    for limit in (Fraction(1, 5), Fraction(1, 10**12)):
+        with pytest.raises(LedgerError, match=r"^the limit cannot be below 0\.25, which is already spent$"):
+            ledger.raise_limit(Account(account.ledger, "survey", limit), "less")
+    assert ledger.raise_limit(Account(account.ledger, "survey", Fraction(1, 4)), "less").left is None
+
+
+def test_a_result_that_cannot_be_kept(account, tmp_path):
+    receipt = ledger.charge(account, request("b"))
+    ledger.keep(account, receipt, "49")
+    with pytest.raises(LedgerError, match=r"^this charge already has a result$"):
+        ledger.keep(account, receipt, "50")
+    other = Account(tmp_path / "other.ledger", "survey", 1)
+    ledger.charge(other, request())
+    with pytest.raises(LedgerError) as refused:
+        ledger.keep(other, receipt, "49")
+    assert str(refused.value) == ("the ledger no longer has the charge of this release; it was changed meanwhile")
+
+
+def test_requests_that_are_none():
+    with pytest.raises(TypeError, match=r"^guarantee must be a guarantee such as Pure\(1\), got 3 of type int$"):
+        Request("a", 3, "substitute", 1)
+    with pytest.raises(ValueError, match=r"^neighbours must be one of"):
+        Request("a", Pure(1), "swap", 1)
