@@ -283,15 +283,15 @@ class GridMechanism:
 
         It is that at a bound or that at the middle. For BIT: going up from a bound by one step changes the MSE by
         h(a+1) - h(N-a), h(m) ∝ (2m-1) q^m, and since log h is concave this changes sign once before the middle, from
-        minus to plus. For truncation brute force shows the same. With an open side, the middle is unbounded noise.
+        minus to plus. For truncation brute force shows the same. With an open side, the middle is unbounded noise,
+        and worse than the bound, where E k² is q(1+q)/(1-q)² truncated, and half of 2q/(1-q)² clamped.
         A clamped staircase has several such places, but no clamped error is larger than the noise: its variance is the
         upper end of what is returned, and at most that is shown.
         """
         anywhere = GridMechanism("unbounded", self.scale, None, None, self.step, self.origin, self.stairs).mse(0)
-        if self.bounding == "unbounded" or (self.first is None and self.last is None):
+        if self.first is None or self.last is None:
             return anywhere
-        end = self.mse(self.first if self.first is not None else self.last or 0)
-        middle = anywhere if self.first is None or self.last is None else self.mse((self.first + self.last) // 2)
+        end, middle = self.mse(self.first), self.mse((self.first + self.last) // 2)
         worst = end if end.upper > middle.upper else middle
         return worst if self.stairs is None else Interval(worst.lower, max(anywhere.upper, worst.lower))
 
