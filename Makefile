@@ -162,12 +162,13 @@ auditors: .venv-auditors/.ready  ## what StatDP and dp-recorder say of our mecha
 	.venv-auditors/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# Takes hours. MUTANTS='inbounds.grid.scale*' tries those of one module; what was tried before is not tried again.
+# Takes hours. MUTANTS='grid/scale grid/law' tries these modules, and SAMPLE='*3' every tenth mutant or so. A module with
+# a result in build/mutants is not tried again.
 MUTANTS ?=
+SAMPLE ?=
 
 mutants: .venv-mutants/.ready  ## one small change at a time to what decides privacy: does a test notice?
-	.venv-mutants/bin/mutmut run $(if $(MUTANTS),'$(MUTANTS)')
-	.venv-mutants/bin/mutmut results
+	.venv-mutants/bin/python tools/mutants.py $(if $(SAMPLE),--sample '$(SAMPLE)') $(MUTANTS)
 
 .venv-mutants/.ready: locks/mutants.lock pyproject.toml
 	$(PYTHON) -m venv .venv-mutants

@@ -20,7 +20,7 @@ AIMED = {
     "grid/scale": ["tests/grid/test_scale.py"],
     "grid/law": ["tests/grid/test_law.py"],
     "privacy/exact": ["tests/privacy/test_exact.py"],
-    "privacy/certificate": ["tests/privacy/test_certificate.py", "tests/privacy/test_norms.py"],
+    "privacy/certificate": ["tests/privacy/test_certificate.py"],
     "grid/joint": ["tests/grid/test_joint.py", "tests/grid/test_zero_sum.py"],
     "grid/exponential": ["tests/grid/test_exponential.py"],
     "grid/geometric": ["tests/grid/test_sampler.py"],
@@ -84,7 +84,6 @@ LONG = [
     "tests/ledger/test_ledger.py::test_a_crash_within_a_commit_is_rolled_back",
     "tests/ledger/test_ledger.py::test_no_alarm_while_others_write",
     "tests/ledger/test_ledger.py::test_processes_that_ask_for_the_same",
-    "tests/privacy/test_norms.py::test_neighbours_are_no_further_apart_on_the_lattice_than_certified",
 ]
 
 

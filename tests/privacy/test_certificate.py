@@ -8,9 +8,11 @@ import pytest
 
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
-from inbounds.privacy.certificate import CertificateError, _digest, certify, compose, verify
+from inbounds.grid.staircase import Stairs
+from inbounds.privacy.certificate import CertificateError, _decimal, _digest, certify, compose, verify
 from inbounds.privacy.certified import choice_law
 from inbounds.privacy.exact import choose_grid, exact_loss, grid_mechanism
+from inbounds.privacy.norms import list_ranges, norm_rounding
 from inbounds.privacy.terms import Terms
 
 ONE = Fraction(1)
@@ -387,3 +389,181 @@ def test_certificates_of_chosen_points(sensitivity, draws, epsilon):
 def _with_digest(body):
     plain = {name: value for name, value in body.items() if name != "digest"}
     return plain | {"digest": _digest(plain)}
+
+
+CLAIM = {"statistic": "x", "neighbours": "substitute", "sensitivity": ONE, "epsilon": ONE}
+PLAIN, WIDE = GridMechanism("bit", Scale(10, 1), 0, 10), GridMechanism("unbounded", Scale(20, 1), None, None)
+LEVELS = GridMechanism("bit", Scale(10, 1), 0, 10, stairs=Stairs(3, 2))
+REFUSED = [
+    (
+        GridMechanism("truncated", Scale(20, 1), 0, 10),
+        {"dimension": 2},
+        "a joint release is unbounded or BIT: truncating coordinates is not post-processing",
+    ),
+    (WIDE, {"dimension": 5, "noise": "polyhedral"}, "polyhedral noise, and no other, has the norm of its blocks"),
+    (
+        WIDE,
+        {"dimension": 5, "noise": "sup-norm", "blocks": ("moments 2",)},
+        "polyhedral noise, and no other, has the norm of its blocks",
+    ),
+    (
+        WIDE,
+        {"dimension": 4, "blocks": ("moments 2",)},
+        "the blocks of the norm do not have as many coordinates as the vector",
+    ),
+    (
+        WIDE,
+        {"dimension": 5, "blocks": ("moments 2",), "neighbours": "add-remove"},
+        "moments without a count, and those of a selection, are for substituted records",
+    ),
+    (PLAIN, {"noise": "sup-norm"}, "sup-norm noise does not have 1 dimensions"),
+    (PLAIN, {"noise": "zero-sum"}, "zero-sum noise does not have 1 dimensions"),
+    (PLAIN, {"dimension": 2, "noise": "laplace"}, "laplace noise does not have 2 dimensions"),
+    (
+        PLAIN,
+        {"noise": "staircase"},
+        "staircase noise does not have this shape: levels belong to staircase noise alone",
+    ),
+    (LEVELS, {"noise": "laplace"}, "laplace noise does not have this shape: levels belong to staircase noise alone"),
+    (LEVELS, {"dimension": 2}, "sup-norm noise does not have this shape: levels belong to staircase noise alone"),
+    (WIDE, {"dimension": (1 << 22) + 1}, "no joint noise of so many dimensions is drawn at so small a scale"),
+    (
+        WIDE,
+        {"dimension": 2, "noise": "zero-sum"},
+        "zero-sum noise is for substituted records, each of which leaves a cell and enters one",
+    ),
+    (WIDE, {"noise": "exponential"}, "a point is chosen from a grid with two ends, and has no other noise"),
+    (LEVELS, {"noise": "exponential"}, "a point is chosen from a grid with two ends, and has no other noise"),
+    (
+        GridMechanism("bit", Scale(10, 1), 0, None),
+        {"noise": "exponential"},
+        "a point is chosen from a grid with two ends, and has no other noise",
+    ),
+    (
+        PLAIN,
+        {"noise": "exponential", "sensitivity": Fraction(1024)},
+        "the loss, 2, exceeds the epsilon claimed, 1",
+    ),
+]
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize(("law", "changes", "words"), REFUSED)
+def test_refusals_say_why(law, changes, words):
+    with pytest.raises(CertificateError) as refused:
+        certify(law, **(CLAIM | changes))
+    assert str(refused.value) == words
+
+
+@pytest.mark.claim("certificate")
+def test_a_certificate_has_every_field_of_its_claim():
+    law = GridMechanism("bit", Scale(10, 3), -2, 9, Fraction(1, 7), Fraction(5), Stairs(4, 3))
+    claim = {"statistic": "mean", "neighbours": "add-remove", "sensitivity": Fraction(9, 7), "epsilon": ONE}
+    made = certify(law, **claim, draws=2, location="anywhere")
+    # Nine steps are in three levels of four, each of which costs 3/1024 in each of two draws.
+    expected = claim | {"first": -2, "last": 9, "step": Fraction(1, 7), "origin": 5, "exponent": 10, "divisor": 3}
+    expected |= {"dimension": 1, "draws": 2, "noise": "staircase", "width": 4, "core": 3, "location": "anywhere"}
+    expected |= {"move": 9, "loss": Fraction(2 * 3 * 3, 1024), "blocks": (), "ranges": (), "bounding": "bit"}
+    assert {name: getattr(made, name) for name in expected} == expected
+    assert made.grid == made.mechanism == law
+    assert verify(made.to_dict()) == made
+    assert certify(law, **claim, draws=2).move == 9
+    assert certify(law, **(claim | {"sensitivity": Fraction(40)})).move == 11
+    norm = certify(WIDE, **CLAIM, dimension=5, blocks=("moments 2",))
+    assert (norm.noise, norm.blocks, norm.ranges) == ("polyhedral", ("moments 2",), list_ranges(("moments 2",)))
+    assert norm.move == -(-(1 + norm_rounding(("moments 2",))) // 1)
+    assert norm.loss == Fraction(norm.move, 1 << 20)
+    assert verify(norm.to_dict()) == norm
+    chosen = certify(PLAIN, **CLAIM, noise="exponential", draws=3)
+    assert (chosen.loss, chosen.move, chosen.draws, chosen.location) == (Fraction(6, 1024), 10, 3, "inside")
+    assert (chosen.width, chosen.core, chosen.dimension, chosen.noise) == (None, None, 1, "exponential")
+    assert chosen.grid == PLAIN
+    for bounds, sums in (((0, 10), (1, 4)), ((None, None), (1, 4))):
+        joint = certify(GridMechanism("unbounded", Scale(10, 1), *bounds), **CLAIM, dimension=4, location="anywhere")
+        assert (joint.noise, joint.loss) == ("sup-norm", Fraction(1, 1024))
+        assert (joint.move, joint.dimension) == sums
+
+
+def test_what_is_wrong_with_a_text_is_told():
+    record = make("bit").to_dict()
+    whole = compose([make("bit", epsilon=ONE / 2), make("truncated", epsilon=ONE / 2)], ONE).to_dict()
+    body = {name: value for name, value in record.items() if name != "digest"}
+    for text, words in (
+        ("{", "the certificate is malformed (JSONDecodeError)"),
+        ("3", "the certificate's format is not inbounds-certificate/1 or inbounds-composition/1"),
+        (record | {"epsilon": "2"}, "the certificate's digest does not fit its text: it was edited"),
+        (_with_digest(record | {"move": 3}), "the certificate's move does not follow from the rest of it"),
+        (_with_digest(record | {"loss": "1/3"}), "the certificate's loss does not follow from the rest of it"),
+        (_with_digest(record | {"epsilon": "x"}), "the certificate's epsilon is not a fraction written as text"),
+        (_with_digest(record | {"step": 1}), "the certificate's step is not a fraction written as text"),
+        (_with_digest(record | {"more": 1}), "the certificate has missing or unknown fields"),
+        (_with_digest({n: v for n, v in body.items() if n != "core"}), "the certificate has missing or unknown fields"),
+        (_with_digest(record | {"blocks": "moments 1"}), "the certificate's blocks are no list, or too long"),
+        (_with_digest(record | {"ranges": ["x"] * 1001}), "the certificate's ranges are no list, or too long"),
+        (_with_digest(record | {"divisor": 0}), "the certificate is malformed (ValueError)"),
+        (_with_digest(whole | {"more": 1}), "the certificate has missing or unknown fields"),
+        (_with_digest(whole | {"parts": {}}), "the certificate has missing or unknown fields"),
+        (_with_digest(whole | {"parts": [whole]}), "a composition is made of certificates, not of compositions"),
+        (_with_digest(whole | {"epsilon": 1}), "the certificate's epsilon is not a fraction written as text"),
+        (
+            _with_digest(whole | {"epsilon": "1/2"}),
+            f"the losses add up to {_decimal(sum(Fraction(part['loss']) for part in whole['parts']))}, which exceeds "
+            "the epsilon claimed, 0.5",
+        ),
+        ('{"a": 1, "a": 2}', "the certificate names a field twice"),
+    ):
+        with pytest.raises(CertificateError) as refused:
+            verify(text)
+        assert str(refused.value) == words
+    # A thousand digits are read; so many epsilons with as many are not added up.
+    many = [record | {"epsilon": f"1/{10**998 + k}"} for k in range(20)]
+    with pytest.raises(CertificateError, match=r"^the epsilons of the parts have more than 20000 digits in all$"):
+        verify(_with_digest(whole | {"parts": many}))
+    same = [record | {"epsilon": f"1/{10**998}"} for _ in range(20)]
+    with pytest.raises(CertificateError, match="digest does not fit"):
+        verify(_with_digest(whole | {"parts": same}))
+    assert _with_digest(record)["digest"] == record["digest"]
+    long = certify(PLAIN, **(CLAIM | {"epsilon": Fraction(10**999)}))
+    assert verify(long.to_dict()) == long
+    with pytest.raises(CertificateError, match="not a fraction written as text"):
+        verify(certify(PLAIN, **(CLAIM | {"epsilon": Fraction(10**1000)})).to_dict())
+
+
+@pytest.mark.claim("certificate-composition")
+def test_a_composition_says_what_its_parts_say():
+    parts = make("bit", epsilon=ONE / 2), make("truncated", epsilon=ONE / 2)
+    record = compose(parts, ONE).to_dict()
+    assert {name: record[name] for name in ("format", "epsilon", "parts")} == {
+        "format": "inbounds-composition/1",
+        "epsilon": "1",
+        "parts": [part.to_dict() for part in parts],
+    }
+    assert record["digest"] == _digest({name: value for name, value in record.items() if name != "digest"})
+    made = compose(iter(parts), sum(part.loss for part in parts))
+    assert (made.parts, made.loss) == (parts, made.epsilon)
+    with pytest.raises(TypeError, match=r"^epsilon must be"):
+        compose(parts, 1.0)
+    with pytest.raises(
+        CertificateError, match=r"^a composition has parts, all for one and the same neighbour relation$"
+    ):
+        compose([], ONE)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"sensitivity": 0.5}, TypeError, r"^sensitivity must be"),
+        ({"epsilon": 0.5}, TypeError, r"^epsilon must be"),
+        ({"sensitivity": Fraction(-1)}, ValueError, r"^sensitivity must be > 0, got -1$"),
+        ({"epsilon": Fraction(-1)}, ValueError, r"^epsilon must be > 0, got -1$"),
+        ({"dimension": 1.5}, TypeError, r"^dimension must be"),
+        ({"draws": 1.5}, TypeError, r"^draws must be"),
+        ({"draws": 0}, ValueError, r"^draws must be >= 1"),
+        ({"neighbours": "swap"}, ValueError, r"^neighbours must be one of"),
+        ({"location": "there"}, ValueError, r"^location must be one of"),
+        ({"noise": "white"}, ValueError, r"^noise must be one of"),
+    ],
+)
+def test_arguments_are_named(changes, kind, words):
+    with pytest.raises(kind, match=words):
+        certify(PLAIN, **(CLAIM | changes))
