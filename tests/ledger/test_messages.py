@@ -112,3 +112,23 @@ def test_requests_that_are_none():
         Request("a", 3, "substitute", 1)
     with pytest.raises(ValueError, match=r"^neighbours must be one of"):
         Request("a", Pure(1), "swap", 1)
+
+
+def test_who_asks_is_in_each_of_their_entries(tmp_path):
+    account = Account(tmp_path / "l", "survey", 1)
+    ledger.charge(account, request(), who="Ada")
+    ledger.raise_limit(Account(account.ledger, "survey", 2), "more releases", who="Grace")
+    said = {entry.kind: entry.body["who"] for entry in ledger.read(account.ledger)}
+    assert (said["dataset"], said["charge"], said["limit"]) == ("Ada", "Ada", "Grace")
+
+
+def test_a_look_alike_is_announced_where_it_is_charged(account):
+    for ask in (ledger.charge, ledger.affordable):
+        with pytest.warns(ledger.LookAlike) as told:
+            ask(Account(account.ledger, "Survey", 1), request("b", "1/8"))
+        assert [one.filename for one in told] == [__file__]
+        assert "its name looks like 'survey'" in str(told[0].message)
+        if ask is ledger.charge:
+            # Announced once: it is in the ledger now.
+            account = Account(account.ledger.with_name("other.ledger"), "survey", 1)
+            ledger.charge(account, request())
