@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # Before NumPy is loaded: processes of tests share the cores already, and threads of small matrices wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -12,8 +12,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if settings.get_current_profile_name() == "default":
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
-# For mutants: the same few examples each time.
-settings.register_profile("few", deadline=None, max_examples=20, derandomize=True, database=None)
+# For mutants: the same few examples each time, and no search for a simpler one that fails.
+settings.register_profile(
+    "few", deadline=None, max_examples=20, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -444,7 +444,7 @@ def test_errors_of_a_small_staircase(ends):
         assert abs(moments_[0]) <= worst_bias.upper + hair
         assert moments_[1] <= worst_mse.upper + hair
     open_ = GridMechanism("unbounded", Scale(6, 128), *ends, Fraction(1, 3), Fraction(2), Stairs(2, 1))
-    assert worst_mse.upper <= open_.mse(3).upper == open_.worst_mse().upper
+    assert worst_mse.upper == open_.mse(3).upper == open_.worst_mse().upper
     for outside in (-1, 5):
         beyond = (ends[0] is not None and outside < 0) or (ends[1] is not None and outside > 4)
         assert (law.probability(outside, 2) == as_interval(0)) == beyond
