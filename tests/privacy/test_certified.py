@@ -1,5 +1,6 @@
 """Laws of releases: each certificate says what was asked for, at all of its ε, and with the least noise of its grid."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -15,6 +16,7 @@ from inbounds.privacy.certified import (
     single_law,
     zero_sum_law,
 )
+from inbounds.privacy.norms import norm_rounding
 from inbounds.privacy.terms import Terms
 
 F = Fraction
@@ -126,6 +128,13 @@ def test_vectors():
             ValueError, match=r"^bounding='truncated' is not offered for a pairs released jointly: .* use"
         ):
             make()
+
+
+@pytest.mark.parametrize(("power", "parts"), [(20, 1 << 12), (23, 1 << 11), (24, 1 << 10), (34, 1)])
+def test_steps_of_a_norm_are_small_as_far_as_a_small_epsilon_allows(power, parts):
+    law = norm_law("moments", Terms.of(F(1, 1 << power), rows=9), F(1, 10), ("moments 1",))
+    assert law.step == F(1, 10) / parts
+    assert law.move == math.ceil(parts + norm_rounding(("moments 1",)))
 
 
 def test_chosen_points():

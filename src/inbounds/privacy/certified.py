@@ -108,7 +108,7 @@ def _certify_zero_sum(name: str, terms: Terms, cells: int) -> Certificate:
     changes = terms.unit.cell_changes
     share = terms.epsilon / changes
     return certify(
-        _law("unbounded", (None, None), Fraction(1), share, step=Fraction(1), location="anywhere"),
+        _law("unbounded", (None, None), Fraction(1), share, step=Fraction(1)),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=Fraction(1),
@@ -127,7 +127,7 @@ def _certify_joint(name: str, terms: Terms, sensitivity: Fraction, dimension: in
     """
     _refuse_truncated(name, terms)
     return certify(
-        _law("unbounded", (None, None), sensitivity, terms.epsilon / draws, location="anywhere"),
+        _law("unbounded", (None, None), sensitivity, terms.epsilon / draws),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,
@@ -157,12 +157,12 @@ def _certify_norm(
     _refuse_truncated(name, terms)
     spent = terms.epsilon if epsilon is None else epsilon
     share = spent / draws
-    grid = choose_grid(None, None, sensitivity, share, location="anywhere")
+    grid = choose_grid(None, None, sensitivity, share)
     # Rounding to the grid costs a little more noise, so steps must be small, also for a small ε.
     step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
     moved = sensitivity + norm_rounding(blocks) * step
     return certify(
-        _law("unbounded", (None, None), moved, share, step=step, location="anywhere"),
+        _law("unbounded", (None, None), moved, share, step=step),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,
