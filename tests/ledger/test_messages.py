@@ -8,6 +8,9 @@ import pytest
 from inbounds import ledger
 from inbounds.errors import BudgetRefused, Unfinished
 from inbounds.ledger import Account, LedgerError, Pure, Request
+from inbounds.privacy import guarantee
+from inbounds.privacy.guarantee import register_guarantee
+from tests.ledger.test_guarantees import Rho
 
 
 def request(digest="a", epsilon="1/4", **promise):
@@ -132,3 +135,13 @@ def test_a_look_alike_is_announced_where_it_is_charged(account):
             # Announced once: it is in the ledger now.
             account = Account(account.ledger.with_name("other.ledger"), "survey", 1)
             ledger.charge(account, request())
+
+
+def test_another_kind_of_guarantee(account, monkeypatch):
+    monkeypatch.setattr(guarantee, "_kinds", dict(guarantee._kinds))
+    register_guarantee(Rho)
+    rest = ", so they do not add up. Use the same kind, or charge another dataset; nothing was spent"
+    with pytest.raises(LedgerError) as refused:
+        ledger.charge(account, Request("b", Rho(Fraction(1)), "substitute", 1))
+    start = "the limit of 'survey' is of the kind 'pure' (epsilon 1), but rho 1 is of the kind 'zcdp'"
+    assert str(refused.value) == start + rest
