@@ -250,8 +250,8 @@ def test_a_grid_fits_as_far_as_indices_and_scales_do():
     for move in (1 << 36, (1 << 36) + 1, (1 << 37) - 1):
         assert choose_grid(F(0), F(1), F(move, move + 1), F(1)).last == (1 << 20) + 1
     # Of a location anywhere the sensitivity may be far above the width.
-    far = choose_grid(F(0), F(1), F((1 << 37) + 1, 3), F(1), location="anywhere")
-    assert (far.last, far.move) == (1, -(-((1 << 37) + 1) // 3))
+    far = choose_grid(F(0), F(1), F((1 << 37) + 3, 3), F(1), location="anywhere")
+    assert (far.last, far.move) == (1, -(-((1 << 37) + 3) // 3))
 
 
 def test_a_mechanism_is_on_its_grid():
