@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inbounds import Laplace, Mechanism, _check, privacy_loss
+from inbounds.grid.interval import as_interval
 from inbounds.grid.scale import Scale
 from inbounds.privacy import exact
 from inbounds.privacy.exact import Grid, calibrate_scale, choose_grid, exact_loss, grid_mechanism
@@ -284,3 +285,30 @@ def test_a_guess_decides_nothing(monkeypatch, guess):
             <= epsilon
             < exact_loss("truncated", finer, move, span).upper
         )
+
+
+@pytest.fixture
+def own_loss(monkeypatch):
+    """Another loss in place of the true one: so many times that of BIT."""
+
+    def replace(times):
+        monkeypatch.setattr(exact, "exact_loss", lambda _, scale, move, __: as_interval(times * F(move) / scale.steps))
+        exact._find_scale.cache_clear()
+
+    yield replace
+    exact._find_scale.cache_clear()
+
+
+@pytest.mark.claim("grid-calibrate")
+def test_no_scale_is_returned_whose_loss_was_not_seen_to_hold(own_loss):
+    """Truncation costs at most twice what BIT costs. If it cost more, there would be an error, not a scale."""
+    own_loss(2)
+    assert calibrate_scale("truncated", 1, None, F(1)) == Scale(6, 32)
+    own_loss(F(17, 16))
+    made = calibrate_scale("truncated", 1, None, F(1))
+    assert made.steps >= F(17, 16) > made.steps * (1 - F(1, 1 << 31))
+    own_loss(3)
+    with pytest.raises(
+        ValueError, match=r"^epsilon is too small for so fine a grid; use a coarser step or a larger ep"
+    ):
+        calibrate_scale("truncated", 1, None, F(1))
