@@ -567,3 +567,36 @@ def test_a_composition_says_what_its_parts_say():
 def test_arguments_are_named(changes, kind, words):
     with pytest.raises(kind, match=words):
         certify(PLAIN, **(CLAIM | changes))
+
+
+@pytest.mark.claim("certificate")
+@pytest.mark.parametrize(
+    ("block", "dimension", "counted"),
+    [
+        ("moments 1", 2, False),
+        ("mean moments 1", 2, False),
+        ("selected moments 1", 3, False),
+        ("selected sums 1", 2, False),
+        ("counted moments 1", 3, True),
+        ("box 3", 3, True),
+    ],
+)
+def test_norms_are_for_the_records_that_they_are_made_for(block, dimension, counted):
+    """Where records come or go, only those of moments that are counted, and boxes."""
+    claim = CLAIM | {"dimension": dimension + 1, "blocks": ("box 1", block)}
+    assert certify(WIDE, **claim).blocks == ("box 1", block)
+    if counted:
+        assert certify(WIDE, **(claim | {"neighbours": "add-remove"})).neighbours == "add-remove"
+    else:
+        with pytest.raises(CertificateError, match=r"^moments without a count, and those of a selection, are for"):
+            certify(WIDE, **(claim | {"neighbours": "add-remove"}))
+    with pytest.raises(CertificateError, match=r"^no joint noise of so many dimensions is drawn at so small a scale$"):
+        certify(GridMechanism("unbounded", Scale(6, 256), None, None), **(claim | {"epsilon": Fraction(1000)}))
+
+
+def test_lists_of_a_thousand_are_read():
+    record = certify(WIDE, **CLAIM, dimension=1000, blocks=("box 1",) * 1000).to_dict()
+    assert verify(record).blocks == ("box 1",) * 1000
+    for field in ("blocks", "ranges"):
+        with pytest.raises(CertificateError, match=rf"^the certificate's {field} are no list, or too long$"):
+            verify(_with_digest(record | {field: ["box 1"] * 1001}))
