@@ -15,7 +15,7 @@ from inbounds.grid.exponential import Powers, choose
 from inbounds.grid.halving import draw_points
 from inbounds.grid.interval import exp_minus
 from inbounds.grid.nodes import find_rate, halve, keep_apart
-from tests.grid.test_sampler import assert_law, every_path, g_test, wrongly_scaled
+from tests.grid.test_sampler import Numbers, assert_law, every_path, g_test, wrongly_scaled
 
 
 def shares(*tenths):
@@ -76,6 +76,71 @@ def test_choices_follow_the_law():
     assert g_test(counts, (masses / masses.sum()).tolist()) > 1e-9
     wrong = np.exp(-scores / 5)
     assert g_test(counts, (wrong / wrong.sum()).tolist()) < 1e-9
+
+
+@pytest.mark.claim("exponential-exact")
+@pytest.mark.parametrize(
+    ("given", "place"),
+    [
+        ([(1 << 63) - (1 << 20)], 0),
+        ([(1 << 63) + (1 << 20)], 1),
+        ([1 << 63, (1 << 64) - 1], 1),
+        ([(1 << 63) - 1, 1], 0),
+        ([1 << 63, 0, 1 << 63], 1),
+        ([0], 0),
+        ([(1 << 64) - 1], 1),
+    ],
+)
+def test_a_tie_takes_more_bits(given, place):
+    """Two alike, whose threshold is a half: words next to it are followed by others, until they tell."""
+    assert choose(np.array([5, 5]), Fraction(1, 3), 100, Numbers(given)) == place
+
+
+@pytest.mark.claim("exponential-exact")
+def test_a_tie_in_all_bits_is_an_error_and_not_a_guess():
+    with pytest.raises(ArithmeticError, match=r"^a uniform number agrees with a threshold in 192 bits$"):
+        choose(np.array([5, 5]), Fraction(1, 3), 100, Numbers([1 << 63]))
+
+
+@pytest.mark.claim("exponential-exact")
+@pytest.mark.parametrize(("slack", "open_"), [(0, 3), (1, 11), (2, 16)])
+def test_a_place_is_sure_whatever_the_weights_are_within_their_slack(slack, open_):
+    """For every word of six bits: the same place for all weights that the known ones may stand for, or none."""
+    weights, size, left = np.array([24, 0, 40, 8, 48], dtype=np.uint64), 6, 0
+    corners = [np.add(weights.astype(int), more).tolist() for more in itertools.product((0, slack), repeat=5)]
+    for word in range(1 << size):
+        place = exponential._place(lambda _: (weights, slack), None, word, size)
+        possible = set()
+        for corner in corners:
+            edges = [Fraction(edge, sum(corner)) for edge in itertools.accumulate(corner)]
+            for u in (Fraction(word, 1 << size), Fraction(word + 1, 1 << size) - Fraction(1, 1 << 30)):
+                possible.add(sum(edge <= u for edge in edges))
+        assert place is None or possible == {place}
+        left += place is None
+        assert slack or (place is None) == (len(possible) > 1)
+    assert left == open_
+    assert exponential._place(lambda _: (np.zeros(3, dtype=np.uint64), 1), None, 5, size) is None
+
+
+def test_sums_of_words_do_not_overflow():
+    for made in (np.random.default_rng(2).integers(0, 1 << 62, 50).astype(np.uint64), np.full(9, 1 << 62, np.uint64)):
+        for weights in (made, made.astype(object)):
+            sums = exponential._Sums.of(weights)
+            plain = [int(one) for one in made]
+            assert [sums.at(k) for k in range(len(plain) + 1)] == [sum(plain[:k]) for k in range(len(plain) + 1)]
+
+
+@pytest.mark.claim("exponential-exact")
+def test_products_in_machine_words_are_too_small_by_less_than_three_units():
+    powers, one, rng = Powers(Fraction(1), 100, 62), 1 << 62, np.random.default_rng(1)
+    ends = [0, 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, one - 1, one]
+    numbers = np.array([*ends, *rng.integers(0, one + 1, 60)], dtype=np.uint64)
+    for number in numbers:
+        made = powers.multiply(numbers, number).tolist()
+        for found, other in zip(made, numbers.tolist(), strict=True):
+            assert 0 <= Fraction(int(number) * other, one) - found < 3
+    assert (powers.one(), type(powers.one())) == (one, np.uint64)
+    assert Powers(Fraction(1), 100, 192).one() == 1 << 192
 
 
 def test_work_and_randomness_do_not_depend_on_the_scores():
