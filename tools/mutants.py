@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_LEDGER = [f"tests/ledger/test_{name}.py" for name in ("guarantees", "hostile_ledger", "ledger", "messages", "store")]
+_LEDGER = [f"tests/ledger/test_{name}.py" for name in ("guarantees", "ledger", "messages", "store")]
 # The modules that decide privacy, by importance, each with the tests that are written for it.
 AIMED = {
     "grid/scale": ["tests/grid/test_scale.py"],
@@ -38,8 +38,8 @@ AIMED = {
     "grid/stirling": ["tests/grid/test_zero_sum.py"],
     "grid/entropy": ["tests/grid/test_entropy.py"],
     "road/draw": ["tests/release/test_values.py", "tests/release/test_replay.py"],
-    "ledger/sqlite": _LEDGER,
-    "ledger/results": _LEDGER,
+    "ledger/sqlite": [*_LEDGER, "tests/ledger/test_hostile_ledger.py"],
+    "ledger/results": [*_LEDGER, "tests/ledger/test_hostile_ledger.py"],
     "ledger/history": _LEDGER,
     "ledger/access": _LEDGER,
     "ledger/account": _LEDGER,
@@ -53,6 +53,8 @@ LONG = [
     "tests/grid/test_exponential.py::test_draws_by_machine_words_follow_it_too",
     "tests/grid/test_exponential.py::test_the_loss_of_tilted_scores_is_attained_on_a_large_grid",
     "tests/grid/test_exponential.py::test_the_loss_over_all_neighbours_is_within_the_certificate",
+    "tests/grid/test_exponential.py::test_shifted_ranks_lose_no_more",
+    "tests/grid/test_exponential.py::test_tilted_scores_lose_no_more",
     "tests/grid/test_joint.py::test_points_follow_the_law",
     "tests/grid/test_joint.py::test_the_radius_on_every_path",
     "tests/grid/test_joint.py::test_total_mse_is_that_of_the_k_norm",
@@ -84,6 +86,7 @@ LONG = [
     "tests/ledger/test_ledger.py::test_a_crash_within_a_commit_is_rolled_back",
     "tests/ledger/test_ledger.py::test_no_alarm_while_others_write",
     "tests/ledger/test_ledger.py::test_processes_that_ask_for_the_same",
+    "tests/ledger/test_ledger.py::test_whole_billionths_never_pass_a_limit",
 ]
 
 
