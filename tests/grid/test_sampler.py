@@ -469,6 +469,37 @@ def test_a_tie_takes_more_bits(index, then, moved):
 
 
 @pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize("index", [0, 1, 4, 20])
+@pytest.mark.parametrize(
+    "inverse", [Inverse(Fraction(7), True), Inverse(Fraction(1, 3), True), Inverse(Fraction(7, 2))]
+)
+def test_what_is_drawn_by_more_bits_has_the_same_law(inverse, index):
+    """128 bits next to P(G ≤ index), which is 1 - c q^(index + 1)."""
+    with mp.workdps(60):
+        q = mp.exp(-mp.mpf(inverse.steps.denominator) / inverse.steps.numerator)
+        below = int((1 - (2 / (1 + q) if inverse.two_sided else 1) * q ** (index + 1)) * mp.mpf(2) ** 128)
+    for word, drawn in ((below - 9, index), (below + 9, index + 1)):
+        assert inverse._exact(word >> 64, 64, Numbers([word & ((1 << 64) - 1)])) == drawn
+    assert inverse._place(Fraction(1)) is None
+    assert inverse._place(Fraction(2)) is None
+    assert inverse._place(Fraction(0)) == 0
+
+
+def test_the_guide_leaves_open_what_the_first_bits_do(monkeypatch):
+    """Also where a threshold is the first or the last word that begins with them."""
+    monkeypatch.setattr(geometric, "_table", lambda *_: [(5 << 48) | ((1 << 48) - 1), 7 << 48, (1 << 64) - 1])
+    table, guide = geometric._make_guide(None)
+    assert table.dtype == np.uint64
+    assert guide[[0, 4, 5, 6, 7, 8, 65_534, 65_535]].tolist() == [0, 0, -1, 1, -1, 2, 2, -1]
+
+
+def test_the_thresholds_of_the_smallest_scale():
+    for two_sided in (False, True):
+        assert Inverse(Fraction(1, 1000), two_sided).thresholds(64) == [(1 << 64) - 1]
+    assert geometric_many(Scale(6, 64_000), SeededEntropy(1), 3000)[0].max() == 0
+
+
+@pytest.mark.claim("sampler-exact")
 @pytest.mark.parametrize(("more", "side"), [(0, -1), ((1 << 64) - 1, 0)])
 def test_a_tie_between_sides_takes_more_bits(more, side):
     size = Scale.at_least(Fraction(10))
