@@ -485,6 +485,14 @@ def test_what_is_drawn_by_more_bits_has_the_same_law(inverse, index):
     assert inverse._place(Fraction(0)) == 0
 
 
+@pytest.mark.claim("sampler-exact")
+@pytest.mark.parametrize(("more", "drawn"), [(0, 1 << 13), ((1 << 64) - 1, 0)])
+def test_a_tie_with_the_exponential_takes_more_bits(more, drawn):
+    """V is zero and U is 2^13 of 2^20; 64 bits are those of e^-U, and what follows keeps it or not."""
+    word = float_free(exp_minus(Fraction(1, 1 << 7)))
+    assert geometric.geometric_one(Scale(20, 1), Numbers([0, 1 << 15, word, more])) == drawn
+
+
 def test_the_guide_leaves_open_what_the_first_bits_do(monkeypatch):
     """Also where a threshold is the first or the last word that begins with them."""
     monkeypatch.setattr(geometric, "_table", lambda *_: [(5 << 48) | ((1 << 48) - 1), 7 << 48, (1 << 64) - 1])
