@@ -181,7 +181,7 @@ def _make_rooms(scale: Scale, span: int | None) -> Rooms:
     gaps, powers = [], []
     for digit in range(-(-largest.bit_length() // _DIGIT)):
         count = min(1 << _DIGIT, (largest >> (_DIGIT * digit)) + 1)
-        gap, power = _multiples(unit * (1 << (_DIGIT * digit)), max(count, 2), 32 + shift)
+        gap, power = _multiples(unit * (1 << (_DIGIT * digit)), count, 32 + shift)
         gaps.append(gap)
         powers.append(power)
     return Rooms(scale, tuple(gaps), tuple(powers), largest, 3 * len(gaps))

@@ -164,7 +164,7 @@ def certify(
         epsilon=epsilon,
         loss=loss,
         blocks=blocks,
-        ranges=list_ranges(blocks) if blocks else (),
+        ranges=list_ranges(blocks),
     )
 
 
