@@ -2,6 +2,9 @@
 
 ``python bench/studio.py [--rows 10000000] [--postgres env:NAME TABLE]``. The clock is that of the browser; on a machine
 that does other work as well the smallest of several is the one to look at.
+
+``python bench/studio.py --mean FILE COLUMN LOWER UPPER ROWS`` counts instead what a person does from a table to the
+released mean of a column: the page itself notes every click, and every field that is filled.
 """
 
 import sys
@@ -10,10 +13,12 @@ from pathlib import Path
 sys.path = [one for one in sys.path if one != str(Path(__file__).parent)]
 
 import argparse
+import re
+import subprocess
 import tempfile
 import threading
 import time
-from shutil import which
+from shutil import copyfile, which
 
 import numpy as np
 import polars as pl
@@ -33,6 +38,13 @@ MOVE = """async (value) => {
     while (!performance.getEntriesByName("redrawn").length) await new Promise(requestAnimationFrame);
     return performance.getEntriesByName("redrawn").at(-1).startTime - from;
 }"""
+
+
+# The page notes what is done by a person, or by a browser as if by one.
+NOTE = """() => { window.done = { clicks: [], fields: [] };
+    addEventListener("click", (event) => { const one = event.target.closest("a, button, summary, select, label");
+        if (event.isTrusted && one) done.clicks.push(one.textContent.trim().slice(0, 30)); }, true);
+    addEventListener("change", ({ target }) => target.matches("input") && done.fields.push(target.id), true); }"""
 
 
 def plan_of_twenty(source: str, rows: int, table: str | None = None) -> str:
@@ -120,12 +132,62 @@ def look(address: str, *, release: bool) -> None:
         browser.close()
 
 
+def release_mean(file: Path, column: str, lower: str, upper: str, rows: str) -> None:
+    """Release the mean of a column of a table as somebody would who comes for the first time, and count it."""
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        copyfile(file, Path(place) / file.name)
+        words = [sys.executable, "-m", "inbounds.cli.commands", "studio", place, "--no-browser"]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        path = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page()
+        before = time.perf_counter()
+        server = subprocess.Popen(words, **pipes)
+        try:
+            address = re.search(r"http://\S+", server.stderr.readline())[0]
+            page.goto(address)
+            page.wait_for_selector("#begin-go")
+            print(f"first page: {time.perf_counter() - before:.1f} s after the command")
+            page.evaluate(NOTE)
+            page.click("#begin-go")
+            page.fill("#data-rows", rows)
+            page.click(f"#column-{column} summary")
+            page.fill(f"#column-{column}-bounds", f"{lower}, {upper}")
+            page.click("nav a[href='#plan']")
+            page.click("#add")
+            page.wait_for_selector("#fine")
+            before = time.perf_counter()
+            page.click("nav a[href='#preview']")
+            page.wait_for_selector(".item .figure")
+            print(f"first preview: {time.perf_counter() - before:.1f} s; the click for it is not needed for a release")
+            page.evaluate("done.clicks.pop()")
+            page.click("nav a[href='#release']")
+            before = time.perf_counter()
+            page.click("#go:not([disabled])")
+            page.click("#confirm-go")
+            page.wait_for_selector("#summary")
+            done = page.evaluate("done")
+            print(f"released: {page.inner_text('#outcome')}, {time.perf_counter() - before:.1f} s with its report")
+            print(f"its interval: {page.frame_locator('iframe').locator('.glance td').first.inner_text()}")
+            print(f"{len(done['clicks'])} clicks: {'; '.join(done['clicks'])}")
+            print(f"{len(done['fields'])} fields: {', '.join(done['fields'])}")
+        finally:
+            browser.close()
+            server.terminate()
+            server.wait()
+
+
 def main() -> None:
     """Run it all."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mean", nargs=5, metavar=("FILE", "COLUMN", "LOWER", "UPPER", "ROWS"))
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--postgres", nargs=2, metavar=("SOURCE", "TABLE"))
     given = parser.parse_args()
+    if given.mean:
+        file, *rest = given.mean
+        release_mean(Path(file), *rest)
+        return
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         if given.postgres:

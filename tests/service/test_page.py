@@ -187,12 +187,17 @@ def test_errors_over_epsilon_are_those_of_the_preview(made):
     ahead = service.make_ahead(made[1])
     seen = {one.name: one.forecast for one in service.preview_plan(made[1]).prospects}
     for item in ahead.at("1.0")["items"]:
-        assert item["half_width"] == seen[item["name"]].reach
-        assert item["rmse"] == seen[item["name"]].typical
+        assert item["unit"] == ("percentage points" if item["name"] in ("smokers", "health") else "")
+        scale = 100 if item["unit"] else 1
+        assert item["half_width"] == scale * seen[item["name"]].reach
+        assert item["rmse"] == scale * seen[item["name"]].typical
+        # As many digits as a report would show.
+        assert len(item["said"].replace(".", "").strip("0")) <= 2
+        assert float(item["said"].replace(",", "")) == pytest.approx(item["half_width"], rel=0.2)
     assert ahead.at("1") is ahead.at("1.00")
     # Twice the budget, about half the error, and the plan itself is as it was.
     half = {item["name"]: item["half_width"] for item in ahead.at("2")["items"]}
-    assert all(0.3 < half[name] / one.reach < 0.75 for name, one in seen.items())
+    assert all(0.3 < half[one["name"]] / one["half_width"] < 0.75 for one in ahead.at("1")["items"])
     assert ahead.known()[0]["epsilon"] == "1"
     wanted = 1.01 * half["age"]
     found = ahead.least_epsilon("age", wanted)

@@ -1,16 +1,19 @@
 """The studio's server: what the page asks of it, and 200 requests of those who should not."""
 
 import json
+import shutil
 import socket
 import threading
 import tomllib
 import zipfile
 from io import BytesIO
+from urllib.parse import quote
 
 import polars as pl
 import pytest
 
 from inbounds import ledger, service
+from inbounds.plan.plan import Plan
 from inbounds.studio.app import STATIC
 from inbounds.studio.guard import LARGEST_BODY
 from inbounds.studio.serve import make_server
@@ -105,6 +108,48 @@ def test_a_plan_that_somebody_else_changed_is_not_overwritten(client):
     # The control: with the revision that is there now it is written, and every browser can see that it was.
     assert client.post("save", {"text": demo.PLAN, "base": client.revision()}).status == 200
     assert client.desk.mark() != before
+
+
+def test_a_charge_by_another_program_is_seen(client):
+    """The command line charges the same ledger: every browser is told, and shows what is left then."""
+    client.release()
+    before, mark = client.get("/api/state").json["charged"], client.desk.mark()
+    assert client.get("/api/glance").json["ledger"]["left"] == "2"
+    other = client.folder / "elsewhere" / "other.toml"
+    other.parent.mkdir()
+    shutil.copy(client.folder / "survey.csv", other.parent)
+    text = demo.PLAN.replace("epsilon = 1.0", "epsilon = 0.5").replace('"survey.ledger"', '"../survey.ledger"')
+    other.write_text(text, "utf-8")
+    service.release_plan(Plan.load(other), other.parent / "out")
+    assert client.get("/api/state").json["charged"] != before
+    assert client.desk.mark() != mark
+    assert client.get("/api/glance").json["ledger"]["left"] == "1.5"
+
+
+def test_a_result_says_first_what_its_report_says_first(client):
+    place = client.folder / "results" / client.release()["result"]
+    said = client.post("summary", {"id": place.name}).json
+    page = (place / "report.html").read_text("utf-8")
+    assert said["count"] in page
+    assert [f">{one['name']}</a>" in page for one in said["doubtful"]] == [True] * len(said["doubtful"])
+    assert "would change by a factor of at most 2.72 (ε = 1)." in said["promise"]
+    assert said["left"][0] == "ε 1 spent, 2 left now"
+    ahead = client.get("/api/glance").json["items"]
+    assert {one["name"] for one in ahead if one["worth"] != "reliable"} >= {"correlations"}
+
+
+def test_a_result_can_be_kept_for_other_programs(tmp_path, survey):
+    """Also where the plan's name is of another script."""
+    (tmp_path / "survey.csv").write_text(survey, "utf-8")
+    (tmp_path / "план.toml").write_text(demo.PLAN, "utf-8")
+    client = Client(tmp_path, "план.toml")
+    name = client.release()["result"]
+    for path, start in (("as/xlsx", b"PK"), ("as/latex", b"% Released statistics of survey-2026")):
+        got = client.get(f"/results/{name}/{path}")
+        assert (got.status, got.body[: len(start)]) == (200, start)
+        assert f"filename*=utf-8''{quote(name)}." in got.headers["content-disposition"]
+    assert client.get(f"/results/{name}.zip").status == 200
+    assert client.get(f"/results/{name}/as/html").status == 400
 
 
 def test_text_with_mistakes_is_kept_and_said(client):
@@ -209,7 +254,7 @@ def _hostile():
         yield "GET", f"/?token={token}", {"cookie": None}, {401}
     paths = """/static/../guard.py /static/../../../../etc/passwd /static/%2e%2e/guard.py /static//etc/passwd /static/
     /results/../plan.toml /results/..%2f..%2fetc/passwd /results/x/.. /results/../../etc.zip /results/.zip /results//
-    /results/a/b/c /api/../plan.toml /api/nothing /plan.toml /survey.csv"""
+    /results/a/b/c /results/x/as/../../plan.toml /results/x/as/ /api/../plan.toml /api/nothing /plan.toml /survey.csv"""
     for path in (*paths.split(), "/\x00", "/results/\x00/report.html", "/results/x/report.html\x00", "/" + "a" * 5000):
         yield "GET", path, {}, {400, 404}
     for method in ("DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND", "HEAD"):
@@ -229,6 +274,7 @@ def _hostile():
         yield "POST", "/api/start", {"body": {"name": value, "source": "survey.csv"}}, {400}
         yield "POST", "/api/preview", {"body": {"epsilon": value}}, {400}
         yield "POST", "/api/verify", {"body": {"id": value}}, {400}
+        yield "POST", "/api/summary", {"body": {"id": value}}, {400}
         yield "POST", "/api/figure", {"body": {"name": value, "case": "r = 0"}}, {400}
         yield (
             "POST",
@@ -341,11 +387,12 @@ def test_no_value_of_the_table_is_in_any_answer(tmp_path, capsys):
             client.post("edit", {"edits": edits, "base": client.revision()})
             client.post("preview", {"epsilon": "1", "curves": True})
             client.release()
-            for path in ("/api/ledger", "/api/offer", "/api/state"):
+            for path in ("/api/ledger", "/api/offer", "/api/state", "/api/glance"):
                 client.get(path)
         for one in client.get("/api/state").json["results"]:
             client.post("verify", {"id": one["id"], "ledger": True})
-            for file in one["files"]:
+            client.post("summary", {"id": one["id"]})
+            for file in (*one["files"], "as/xlsx", "as/latex"):
                 client.get(f"/results/{one['id']}/{file}")
     printed = capsys.readouterr()
     said = b"\n".join([*client.traffic, printed.out.encode(), printed.err.encode()])

@@ -10,6 +10,7 @@ from inbounds.derivations import Chosen, Direct
 from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
+from inbounds.privacy.terms import Unit
 from inbounds.record import Releases
 from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, key_names
@@ -195,16 +196,43 @@ def _list_idle(section: Section) -> list[str]:
     ]
 
 
+def state_promise(unit: Unit, epsilon: float, what: str) -> str:
+    """State in one sentence what is promised to everybody in the data.
+
+    Parameters
+    ----------
+    unit
+        What is protected: a record, or a person with all of their records.
+    epsilon
+        The ε of all releases together.
+    what
+        What is released, such as ``"everything on this page"``.
+
+    Returns
+    -------
+    str
+        By which factor its probability would change.
+
+    Examples
+    --------
+    >>> print(state_promise(Unit(), 0.5, "this page"))
+    If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
+    """
+    who = unit.words + ("," if unit.name == "person" else "")
+    change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
+    # Beyond that the number says less than its power.
+    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
+    return (
+        f"If {who} {change}, the probability of {what} would change by a factor of at most {odds} "
+        f"(ε = {format_figure(epsilon)})."
+    )
+
+
 def explain_promise(releases: Releases) -> list[str]:
     """Explain what is promised to everybody in the data."""
     data, epsilon = releases.terms, float(releases.epsilon)
-    who = data.unit.words + ("," if data.unit.name == "person" else "")
-    change = "held anything else" if data.neighbours == "substitute" else "were taken out or put in"
-    # Beyond that the number says less than its power.
-    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
     sentences = [
-        f"If {who} {change}, the probability of everything on this page would change by a factor of at most {odds} "
-        f"(ε = {format_figure(epsilon)}). {_weigh(epsilon)}",
+        f"{state_promise(data.unit, epsilon, 'everything on this page')} {_weigh(epsilon)}",
         f"The privacy losses of the releases add up to {format_figure(epsilon)}. Other releases from the same data add "
         "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]

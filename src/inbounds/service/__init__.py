@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from inbounds._estimates import QUALITY_RULE
     from inbounds.service.ahead import Ahead, make_ahead
-    from inbounds.service.budget import imagine_charge, offer_release, show_ledger
+    from inbounds.service.budget import find_left, imagine_charge, offer_release, show_ledger
     from inbounds.service.editing import edit_text
-    from inbounds.service.exports import FORMS, export_record
+    from inbounds.service.exports import FORMS, export_record, list_forms
     from inbounds.service.figures import list_figures, simulate_figure
     from inbounds.service.folder import list_columns, list_files, require_inside, start_plan
     from inbounds.service.forms import list_keys, list_statistics
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from inbounds.service.previews import Progress, check_plan, preview_plan
     from inbounds.service.reading import Reading, read_plan
-    from inbounds.service.results import choose_folder, find_result, list_results, pack_result
+    from inbounds.service.results import choose_folder, find_result, list_results, pack_result, summarize_result
 
 __all__ = [
     "FORMS",
@@ -47,11 +47,13 @@ __all__ = [
     "describe_values",
     "edit_text",
     "export_record",
+    "find_left",
     "find_result",
     "imagine_charge",
     "list_columns",
     "list_figures",
     "list_files",
+    "list_forms",
     "list_keys",
     "list_results",
     "list_statistics",
@@ -67,6 +69,7 @@ __all__ = [
     "simulate_figure",
     "start_plan",
     "summarize",
+    "summarize_result",
     "verify_record",
 ]
 
@@ -74,15 +77,17 @@ __all__ = [
 _PLACES = {
     **dict.fromkeys(__all__, "service.plans"),
     **dict.fromkeys(("Ahead", "make_ahead"), "service.ahead"),
-    **dict.fromkeys(("imagine_charge", "offer_release", "show_ledger"), "service.budget"),
-    **dict.fromkeys(("FORMS", "export_record"), "service.exports"),
+    **dict.fromkeys(("find_left", "imagine_charge", "offer_release", "show_ledger"), "service.budget"),
+    **dict.fromkeys(("FORMS", "export_record", "list_forms"), "service.exports"),
     **dict.fromkeys(("list_columns", "list_files", "require_inside", "start_plan"), "service.folder"),
     **dict.fromkeys(("list_figures", "simulate_figure"), "service.figures"),
     **dict.fromkeys(("list_keys", "list_statistics"), "service.forms"),
     **dict.fromkeys(("compare_laws", "compare_over_truths"), "service.learn"),
     **dict.fromkeys(("Progress", "check_plan", "preview_plan"), "service.previews"),
     **dict.fromkeys(("Reading", "read_plan"), "service.reading"),
-    **dict.fromkeys(("choose_folder", "find_result", "list_results", "pack_result"), "service.results"),
+    **dict.fromkeys(
+        ("choose_folder", "find_result", "list_results", "pack_result", "summarize_result"), "service.results"
+    ),
     "QUALITY_RULE": "_estimates",
     "edit_text": "service.editing",
 }

@@ -6,14 +6,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from inbounds._estimates import find_places, write_rounded
 from inbounds.forecasts.forecast import Forecast, forecast_errors
 from inbounds.forecasts.worth import judge
 from inbounds.plan.plan import Plan
+from inbounds.record.release import Release
 
 # Twelve values in a decade, each about a fifth larger than the one before: the E12 series.
 _SERIES = ("1", "1.2", "1.5", "1.8", "2.2", "2.7", "3.3", "3.9", "4.7", "5.6", "6.8", "8.2")
 _SMALLEST, _LARGEST = Decimal("0.05"), Decimal(10)
 _MOST, _LONGEST = 1000, 30
+_POINTS = "percentage points"
 
 
 class Ahead:
@@ -55,7 +58,8 @@ class Ahead:
         Returns
         -------
         dict
-            With ``epsilon`` and ``items``, one for each release.
+            With ``epsilon`` and ``items``, one for each release. Errors are in the ``unit`` that a page shows them
+            in: shares in percentage points.
 
         Raises
         ------
@@ -88,7 +92,7 @@ class Ahead:
         name
             The name of the release.
         error
-            The error that is wanted.
+            The error that is wanted, in the unit of `at`.
 
         Returns
         -------
@@ -125,6 +129,7 @@ class Ahead:
         items = []
         for name, wanted in plan.wanted().items():
             record = drafts[name].record
+            unit = _name_unit(record)
             forecast = forecast_errors(wanted, record)
             alone = None if record.group is None else forecast_errors(wanted)
             items.append(
@@ -132,8 +137,9 @@ class Ahead:
                     "name": name,
                     "title": record.title,
                     "share": _spell(float(wanted.keywords["epsilon"])),
-                    **_figures(forecast),
-                    "alone": None if alone is None else _figures(alone),
+                    "unit": unit,
+                    **_figures(forecast, unit),
+                    "alone": None if alone is None else _figures(alone, unit),
                     "worth": judge(wanted, record, forecast),
                     "assumed": forecast.assumed if forecast.depends else "",
                 }
@@ -151,16 +157,28 @@ def _parse(epsilon: str) -> Decimal:
     return exact.normalize()
 
 
-def _figures(forecast: Forecast) -> dict[str, Any]:
-    low, high = forecast.reach_range
-    said, span = _spell(forecast.reach), f"{_spell(low)} to {_spell(high)}" if forecast.depends else ""
+def _name_unit(record: Release) -> str:
+    """What errors are written in, where it is not the unit of a column."""
+    if record.clock is not None:
+        return "days" if record.clock == "date" else "seconds"
+    return _POINTS if record.statistic.traits.shares else ""
+
+
+def _figures(forecast: Forecast, unit: str) -> dict[str, Any]:
+    scale = 100 if unit == _POINTS else 1
+    reach, low, high = (scale * x for x in (forecast.reach, *forecast.reach_range))
     return {
-        "rmse": forecast.typical,
-        "half_width": forecast.reach,
+        "rmse": scale * forecast.typical,
+        "half_width": reach,
         "half_widths": [low, high],
-        "said": said,
-        "span": span,
+        "said": _write(reach),
+        "span": f"{_write(low)} to {_write(high)}" if forecast.depends else "",
     }
+
+
+def _write(error: float) -> str:
+    """An error as a report writes it: with one digit, or two if the first is 1 or 2."""
+    return write_rounded(error, find_places(error))
 
 
 def _spell(x: float) -> str:

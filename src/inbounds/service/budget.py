@@ -87,7 +87,7 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
         return {"fits": True, "cost": spelled, "left": None, "after": None, "said": said}
     first = next(iter(plan.drafts().values())).record
     imagined = ledgers.Request("imagined", ledgers.Pure(cost), first.neighbours, first.contributions)
-    left = _left(account)
+    left = find_left(account)
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ledgers.LookAlike)
@@ -109,8 +109,8 @@ def _parse(epsilon: str) -> Fraction:
     return cost
 
 
-def _left(account: ledgers.Account) -> str:
-    """What is left of the limit of a dataset; the limit that it would have if it is new."""
+def find_left(account: ledgers.Account) -> str:
+    """Find what is left of the limit of a dataset; the limit that it would have if it is new."""
     if is_begun(account.ledger):
         for one in ledgers.standings(ledgers.read(account.ledger)):
             if one.dataset == account.dataset:
@@ -137,11 +137,14 @@ def offer_release(plan: Plan) -> dict[str, Any]:
         try:
             before = ledgers.find_stored(account, request_of(plan.drafts(), account.dataset))
         except ledgers.LedgerError as error:
-            cost, left = ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up()), _left(account)
+            cost, left = (
+                ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up()),
+                find_left(account),
+            )
             said = visible(str(error))
             return {"kind": "unfinished", "fits": False, "cost": cost, "left": left, "after": None, "said": said}
         if before is not None:
-            when, left = str(before.entry.body["when"]), _left(account)
+            when, left = str(before.entry.body["when"]), find_left(account)
             said = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
             return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": said}
     imagined = imagine_charge(plan)

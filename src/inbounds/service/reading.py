@@ -12,6 +12,7 @@ from typing import Any
 from inbounds._mistakes import write_place
 from inbounds.plan.mistakes import PlanError
 from inbounds.plan.plan import Plan
+from inbounds.report.words import state_promise
 
 # A plan is written by people; a longer file is not one.
 LONGEST = 1_000_000
@@ -111,7 +112,9 @@ def to_plain(value: Any) -> Any:
 
 def _promise(plan: Plan) -> dict[str, Any]:
     data = plan.data
+    unit = next(iter(plan.drafts().values())).terms.unit
     return {
+        "words": state_promise(unit, float(plan.budget.epsilon), "everything that is released"),
         "neighbours": data.neighbours,
         "contributions": data.contributions,
         "rows": data.rows,

@@ -8,6 +8,12 @@ from typing import Any
 
 from inbounds.errors import RecordError
 from inbounds.plan.plan import Plan
+from inbounds.report.lines import count_qualities
+from inbounds.report.rows import collect_sections
+from inbounds.report.view import list_doubtful
+from inbounds.report.words import describe_left, state_promise
+from inbounds.service.budget import find_left
+from inbounds.service.plans import verify_record
 
 RESULTS = "results"
 # A record that is longer than this is not looked into for a list.
@@ -84,6 +90,40 @@ def find_result(folder: Path, name: str) -> Path:
     if name not in [one["id"] for one in list_results(folder)]:
         raise RecordError("there is no such result in the folder that was opened")
     return folder / RESULTS / name
+
+
+def summarize_result(place: Path, plan: Plan | None = None) -> dict[str, Any]:
+    """What a report says first: how good the numbers are, what is promised, and what was left. The record is verified.
+
+    Parameters
+    ----------
+    place
+        The folder of the result.
+    plan
+        A plan whose ledger is asked what is left now, if it is that of the same dataset.
+
+    Returns
+    -------
+    dict
+        With ``count``, ``doubtful`` (releases whose numbers are not reliable, the worst first, with their ``name``,
+        ``cells`` and ``quality``), ``promise`` and ``left``.
+    """
+    made = verify_record(place / "release.json")
+    sections = collect_sections(made)
+    named = [
+        {"name": name, "cells": [*cells, *([f"{more} more"] if more > 0 else [])], "quality": quality}
+        for _, name, cells, more, quality in list_doubtful(sections)
+    ]
+    spent, where = describe_left(made)
+    if (
+        plan is not None
+        and plan.account is not None
+        and plan.account.dataset == made.dataset
+        and made.entry is not None
+    ):
+        spent, where = f"{spent}, {find_left(plan.account)} left now", f"By the ledger, on the account {made.dataset}."
+    promise = state_promise(made.terms.unit, float(made.epsilon), "everything in the report")
+    return {"count": count_qualities(sections), "doubtful": named, "promise": promise, "left": [spent, where]}
 
 
 def pack_result(place: Path, plan: Path | None = None) -> bytes:

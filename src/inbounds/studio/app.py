@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -25,6 +26,7 @@ STATIC = Path(__file__).parent / "static"
 _LOOK, _GREET = 0.5, 20
 _PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 _TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
+_SUFFIXES = {"xlsx": "xlsx", "latex": "tex"}
 
 
 class Body:
@@ -142,7 +144,7 @@ class Studio:
 
     def state(self, _: Body) -> Any:
         """Everything that every browser shows alike."""
-        return {**self.desk.state(), "version": __version__}
+        return {**self.desk.state(), "forms": service.list_forms(), "version": __version__}
 
     def statistics(self, _: Body) -> Any:
         """All statistics, from the register."""
@@ -183,6 +185,10 @@ class Studio:
         seen["rule"] = service.QUALITY_RULE
         return seen | ({"curves": ahead.known()} if body.flag("curves") else {})
 
+    def glance(self, _: Body) -> Any:
+        """How good the plan's numbers would be as it is, and what would be left."""
+        return self.desk.glance()
+
     def aim(self, body: Body) -> Any:
         """The ε that a wanted error needs."""
         return {"epsilon": self.desk.ahead().least_epsilon(body.text("name"), body.number("error"))}
@@ -220,6 +226,10 @@ class Studio:
         text = f"{count} release{'s hold' if count != 1 else ' holds'}: every value and certificate was computed again"
         return {"said": f"{text}, epsilon {epsilon:g} in all; {paid}.", "left": made.left}
 
+    def summary(self, body: Body) -> Any:
+        """What the report of a result says first."""
+        return self.desk.summarize(body.text("id"))
+
     def laws(self, body: Body) -> Any:
         """The two laws, for those who learn."""
         epsilon, rows, lower, upper = (body.number(key) for key in ("epsilon", "rows", "lower", "upper"))
@@ -255,12 +265,24 @@ class Studio:
             headers=headers,
         )
 
+    def export(self, request: Request) -> Response:
+        """The numbers of a result for another program."""
+        name, form = request.path_params["id"], request.path_params["form"]
+        if form not in service.list_forms():
+            raise InboundsError("there is no such form")
+        written = service.export_record(service.find_result(self.desk.folder, name) / "release.json", form)
+        return Response(written, media_type="application/octet-stream", headers=_attach(f"{name}.{_SUFFIXES[form]}"))
+
     def archive(self, request: Request) -> Response:
         """All files of a result."""
         name = request.path_params["id"]
         packed = service.pack_result(service.find_result(self.desk.folder, name), self.desk.path)
-        headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
-        return Response(packed, media_type="application/zip", headers=headers)
+        return Response(packed, media_type="application/zip", headers=_attach(f"{name}.zip"))
+
+
+def _attach(name: str) -> dict[str, str]:
+    """The header of a file to keep, whose name may be of any script."""
+    return {"content-disposition": f"attachment; filename*=utf-8''{quote(name)}"}
 
 
 def _answer(action: Callable[[Body], Any]) -> Callable[[Request], Any]:
@@ -320,19 +342,21 @@ def _serve_static() -> Callable[[Request], Any]:
 def make_app(desk: Desk, door: Door) -> tuple[ASGIApp, Studio]:
     """The application for a desk, behind its door."""
     studio, static = Studio(desk), _serve_static()
-    asked = ("state", "statistics", "keys", "ledger", "offer", "figures")
-    changes = ("columns", "open", "start", "save", "edit", "preview", "aim", "imagine", "release", "cancel", "verify")
+    asked = ("state", "statistics", "keys", "ledger", "offer", "glance", "figures")
+    changes = ("columns", "open", "start", "save", "edit", "preview", "aim", "imagine", "release", "cancel")
     routes = [
         Route("/", static, methods=["GET"]),
         Route("/api/events", studio.events, methods=["GET"]),
         *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["GET"]) for name in asked),
         *(
             Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["POST"])
-            for name in (*changes, "laws", "figure")
+            for name in (*changes, "verify", "summary", "laws", "figure")
         ),
         Route("/results/{id}/{file}", _give(studio.file), methods=["GET"]),
+        Route("/results/{id}/as/{form}", _give(studio.export), methods=["GET"]),
         Route("/results/{id}.zip", _give(studio.archive), methods=["GET"]),
         Route("/static/{name:path}", static, methods=["GET"]),
     ]
     app = Starlette(routes=routes, lifespan=studio.live)
+    app.router.redirect_slashes = False
     return Guard(app, door), studio

@@ -59,6 +59,7 @@ class Desk:
         self._job: Job | None = None
         self._worker: threading.Thread | None = None
         self._ahead: tuple[str, service.Ahead] | None = None
+        self._filled: service.Ahead | None = None
         self._read: tuple[tuple[str, int, int], service.Reading] | None = None
 
     # The plan
@@ -141,17 +142,34 @@ class Desk:
 
     # Looking ahead
 
-    def ahead(self) -> service.Ahead:
-        """The expected errors of the plan at several ε. The rest of them are computed while nobody waits."""
+    def ahead(self, *, fill: bool = True) -> service.Ahead:
+        """The expected errors of the plan at several ε.
+
+        With ``fill`` the rest of them are computed while nobody waits.
+        """
         with self._lock:
             found = self.read()
             self._checked()
             if self._ahead is None or self._ahead[0] != found.revision:
-                made = service.make_ahead(self.path)
-                self._ahead = found.revision, made
+                self._ahead = found.revision, service.make_ahead(self.path)
+            made = self._ahead[1]
+            if fill and self._filled is not made:
+                self._filled = made
                 wanted = lambda: self._ahead is not None and self._ahead[1] is made  # noqa: E731
                 threading.Thread(target=made.fill, args=(wanted,), daemon=True, name="looking ahead").start()
-            return self._ahead[1]
+            return made
+
+    def glance(self) -> dict[str, Any]:
+        """What the plan would give as it is: how good each release would be, and what the ledger would say."""
+        try:
+            plan = self._checked()
+            seen = self.ahead(fill=False).at(f"{plan.budget.epsilon:f}")
+            ledger = self.imagine(None)
+        except InboundsError as error:
+            # The file may have been changed since the page was told that it has no mistakes.
+            return {"items": [], "ledger": None, "said": visible(str(error))}
+        items = [{"name": one["name"], "worth": one["worth"]} for one in seen["items"]]
+        return {"items": items, "ledger": ledger, "said": None}
 
     def imagine(self, epsilon: str | None) -> dict[str, Any]:
         """What the ledger would say to this ε."""
@@ -164,6 +182,14 @@ class Desk:
         if ledger is None:
             return {"name": None, "datasets": [], "entries": [], "warnings": []}
         return {"name": Path(ledger).name, **service.show_ledger(ledger)}
+
+    def summarize(self, name: str) -> dict[str, Any]:
+        """What the report of a result says first, and what is left now if the plan's ledger knows it."""
+        place = service.find_result(self.folder, name)
+        plan = None if self._plan is None else self.read().plan
+        if plan is not None:
+            service.require_inside(self.folder, None, plan.budget.ledger)
+        return service.summarize_result(place, plan)
 
     # Releasing
 
@@ -245,7 +271,24 @@ class Desk:
                 marks.append((stat.st_mtime_ns, stat.st_size))
             except OSError:
                 marks.append(None)
-        return tuple(marks)
+        return (*marks, self._charged())
+
+    def _charged(self) -> str | None:
+        """When somebody last wrote to the ledger of the plan, which may be another program."""
+        try:
+            plan = self.read().plan
+            ledger = None if plan is None else plan.budget.ledger
+            return None if ledger is None else str(Path(ledger).stat().st_mtime_ns)
+        except (OSError, PlanError):
+            return None
+
+    def _left(self) -> str | None:
+        """What is left of the dataset of the plan. None without a ledger, or if it cannot be said."""
+        try:
+            account = self._checked().account
+            return None if account is None else service.find_left(account)
+        except InboundsError:
+            return None
 
     def state(self) -> dict[str, Any]:
         """Everything that every browser shows alike."""
@@ -262,4 +305,6 @@ class Desk:
             "said": said,
             "job": None if self._job is None else self._job.to_dict(),
             "results": service.list_results(self.folder),
+            "charged": self._charged(),
+            "left": self._left(),
         }

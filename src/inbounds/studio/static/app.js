@@ -18,7 +18,7 @@ export const page = { state: null, statistics: [], keys: null, view: null, keep:
 const chosen = () => { const name = location.hash.slice(1); return name in VIEWS ? name : page.state?.plan ? "plan" : "data"; };
 
 function frame() {
-  const { files, plan: name, read } = page.state;
+  const { files, plan: name, read, left } = page.state;
   const options = files.plans.map((one) => h("option", { value: one, selected: one === name }, one));
   if (!name) options.unshift(h("option", { value: "", selected: true }, "none yet"));
   update($("plans"), ...options);
@@ -27,6 +27,8 @@ function frame() {
     h("li", {}, h("a", { href: `#${key}`, "aria-current": key === page.view ? "page" : null }, title,
       key === "plan" && read?.mistakes.length ? ` (${read.mistakes.length})` : ""))));
   $("saved").textContent = !read ? "" : read.mistakes.length ? `saved, ${read.mistakes.length} mistake${read.mistakes.length > 1 ? "s" : ""}` : "saved";
+  $("left").hidden = left === null;
+  $("left").textContent = `ε ${left} left`;
   document.title = `${TITLES[page.view]} – ${name ?? page.state.folder} – inbounds studio`;
 }
 
@@ -56,13 +58,7 @@ export async function refresh() {
     page.state = state;
     if (before && JSON.stringify(before) === JSON.stringify(state)) return;
     show();
-    left();
   } catch (error) { trouble(error); }
-}
-
-export async function left() {
-  if (!page.state?.read?.promise?.ledger) { $("left").hidden = true; return; }
-  try { const said = await post("imagine", { epsilon: page.state.read.promise.epsilon }); $("left").hidden = said.left === null; $("left").textContent = `ε ${said.left} left`; } catch { $("left").hidden = true; }
 }
 
 export function trouble(error) {
@@ -116,7 +112,6 @@ function route() {
 async function start() {
   try { [page.state, page.statistics, page.keys] = await Promise.all([get("state"), get("statistics"), get("keys")]); } catch (error) { trouble(error); return; }
   route();
-  left();
   window.addEventListener("hashchange", route);
   window.addEventListener("pagehide", () => { leave(); write(); });
   $("plans").addEventListener("change", async (event) => {

@@ -2,7 +2,7 @@
 
 import { s } from "/static/dom.js";
 
-const ROOM = { left: 46, right: 12, top: 10, bottom: 30 };
+const ROOM = { left: 46, right: 12, top: 10, bottom: 30 }, GRIP = 14;
 
 function scale(low, high, from, to, log) {
   const f = log ? Math.log : (x) => x;
@@ -13,7 +13,8 @@ function scale(low, high, from, to, log) {
   return place;
 }
 
-const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e4 || Math.abs(x) < 1e-3 ? x.toExponential(0) : String(Number(x.toPrecision(2))));
+const LARGE = new Intl.NumberFormat("en", { notation: "compact" }), USUAL = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+const short = (x) => (x === 0 ? "0" : Math.abs(x) >= 1e5 ? LARGE.format(x) : Math.abs(x) < 1e-4 ? x.toExponential(0) : USUAL.format(x));
 
 function ticks(low, high, log) {
   if (log) {
@@ -31,26 +32,25 @@ function ticks(low, high, log) {
 }
 
 /* series: [{points: [[x, y]], mark}], dot: [x, y], aim: {y, drag(y), drop(y)}, atoms: [{x, height, mark}] */
-export function draw({ series, words, xLog, yLog, dot, aim, atoms = [], width = 320, height = 170, xTitle, yZero, yTop }) {
+export function draw({ series, words, xLog, yLog, dot, aim, atoms = [], width = 320, height = 170, xTitle, xEnds = [], yZero, yTop }) {
   const all = series.flatMap((one) => one.points).filter(([, y]) => !yLog || y > 0);
   const root = s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words });
   if (!all.length) return root;
-  const xs = all.map(([x]) => x), ys = [...all.map(([, y]) => y), ...(dot ? [dot[1]] : []), ...(aim ? [aim.y] : [])];
+  const xs = [...all.map(([x]) => x), ...xEnds], ys = [...all.map(([, y]) => y), ...(dot ? [dot[1]] : []), ...(aim ? [aim.y] : [])];
   const low = yZero ? Math.min(0, ...ys) : Math.min(...ys), high = yTop ?? Math.max(...ys);
   const x = scale(Math.min(...xs), Math.max(...xs), ROOM.left, width - ROOM.right, xLog);
   const y = scale(low, high, height - ROOM.bottom, ROOM.top, yLog);
-  root.append(s("path", { class: "axis", d: `M${ROOM.left} ${ROOM.top}V${height - ROOM.bottom}H${width - ROOM.right}` }));
-  for (const mark of ticks(Math.min(...xs), Math.max(...xs), xLog))
-    root.append(s("text", { x: x(mark), y: height - ROOM.bottom + 14, "text-anchor": "middle" }, short(mark)));
-  for (const mark of ticks(low, high, yLog))
-    root.append(s("text", { x: ROOM.left - 5, y: y(mark) + 4, "text-anchor": "end" }, short(mark)));
+  const foot = height - ROOM.bottom, across = ticks(Math.min(...xs), Math.max(...xs), xLog), upwards = ticks(low, high, yLog);
+  root.append(s("path", { class: "lines", d: upwards.map((mark) => `M${ROOM.left} ${y(mark)}H${width - ROOM.right}`).join("") }));
+  root.append(s("path", { class: "axis", d: `M${ROOM.left} ${ROOM.top}V${foot}H${width - ROOM.right}${across.map((mark) => `M${x(mark)} ${foot}v4`).join("")}` }));
+  for (const mark of across) root.append(s("text", { x: x(mark), y: foot + 15, "text-anchor": "middle" }, short(mark)));
+  for (const mark of upwards) root.append(s("text", { x: ROOM.left - 5, y: y(mark) + 4, "text-anchor": "end" }, short(mark)));
   if (xTitle) root.append(s("text", { x: (ROOM.left + width - ROOM.right) / 2, y: height - 3, "text-anchor": "middle" }, xTitle));
   for (const one of series) {
     const inside = one.points.filter(([, v]) => !yLog || v > 0);
     root.append(s("path", { class: one.mark ?? "line", d: `M${inside.map(([a, b]) => `${x(a).toFixed(1)} ${y(Math.min(b, high)).toFixed(1)}`).join("L")}` }));
   }
   for (const one of atoms) {
-    const foot = height - ROOM.bottom;
     root.append(s("line", { class: `${one.mark} atom`, x1: x(one.x), x2: x(one.x), y1: foot, y2: foot - one.height * (foot - ROOM.top) }));
   }
   if (dot) root.append(s("circle", { class: "dot", cx: x(dot[0]), cy: y(dot[1]), r: 5.5 }));
@@ -63,7 +63,8 @@ export function draw({ series, words, xLog, yLog, dot, aim, atoms = [], width = 
     };
     const held = (event) => event.currentTarget.hasPointerCapture(event.pointerId);
     const show = (event) => { const v = at(event), there = event.currentTarget.previousSibling; there.setAttribute("y1", y(v)); there.setAttribute("y2", y(v)); return v; };
-    const grip = s("rect", { class: "grip", x: ROOM.left, y: ROOM.top, width: width - ROOM.left - ROOM.right, height: height - ROOM.top - ROOM.bottom,
+    // Only the line itself is held, so that a finger beside it scrolls the page.
+    const grip = s("rect", { class: "grip", x: ROOM.left, y: y(aim.y) - GRIP, width: width - ROOM.left - ROOM.right, height: 2 * GRIP,
       onpointerdown: (event) => { event.currentTarget.setPointerCapture(event.pointerId); show(event); },
       onpointermove: (event) => { if (held(event)) aim.drag?.(show(event)); },
       onpointerup: (event) => { if (held(event)) aim.drop(show(event)); } });

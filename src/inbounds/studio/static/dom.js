@@ -18,7 +18,7 @@ function fill(element, properties, children) {
     if (name.startsWith("on")) listen(element, name.slice(2), value);
     else if (name === "value") { element.value = value; element.defaultValue = value; }
     else if (name === "checked") element.checked = element.defaultChecked = true;
-    else if ( name === "open" || name === "selected" || name === "disabled") element[name] = true;
+    else if (name === "open" || name === "selected" || name === "disabled") element[name] = true;
     else element.setAttribute(name, value === true ? "" : value);
   }
   for (const child of children.flat(Infinity)) if (child !== null && child !== undefined && child !== false) element.append(child);
@@ -49,7 +49,7 @@ export const type = (value, change, properties) =>
   h("input", { value: value ?? "", onchange: (event) => change(event.target.value.trim()), autocomplete: "off", spellcheck: "false", ...properties });
 
 export const note = (words, kind = "") => h("p", { class: `note ${kind}` }, words);
-export const worth = (word) => h("span", { class: `chip ${word === "tells nothing" ? "nothing" : word}` }, word);
+export const worth = (word, before = "") => h("span", { class: `chip ${word === "tells nothing" ? "nothing" : word}` }, before + word);
 export const say = (words) => { $("live").textContent = words; };
 // A name that may be any text, as part of an id.
 export const slug = (text) => Array.from(String(text), (one) => (/[A-Za-z0-9]/.test(one) ? one : `_${one.codePointAt(0).toString(16)}`)).join("");

@@ -28,7 +28,10 @@ export function change(path, kind, text) {
   return isWritten(text) ? { path, toml: text } : { path, value: text };
 }
 
-const say = (key) => key.name.replaceAll("_", " ");
+const start = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const say = (key) => start(key.name.replaceAll("_", " "));
+/* Help of the library, as a sentence. */
+const sentence = (text) => start(text.replaceAll("`", "")).replace(/([^.!?])$/, "$1.");
 
 /* The field of one key. */
 export function ask(id, path, key, value) {
@@ -38,7 +41,7 @@ export function ask(id, path, key, value) {
   if (key.kind === "flag") input = choose([["", `as usual: ${key.default ? "yes" : "no"}`], ["true", "yes"], ["false", "no"]], value === undefined ? "" : String(value), (text) => edit(text ? { path: [...path, key.name], toml: text } : { path: [...path, key.name], value: null }));
   else if (key.choices?.length) input = choose([["", usual ? `as usual: ${usual}` : "as usual"], ...key.choices], spell(value), set);
   else input = type(spell(value), set, { placeholder: usual });
-  return field(`${id}-${key.name}`, `${say(key)}${key.needed ? " (needed)" : ""}`, input, key.help.replaceAll("`", ""));
+  return field(`${id}-${key.name}`, `${say(key)}${key.needed ? " (needed)" : ""}`, input, sentence(key.help));
 }
 
 /* Keys that few plans need, folded away. It is open where one of them is given. */

@@ -12,6 +12,9 @@ const EPSILONS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 8]
 const state = { asking: false, again: false };
 const paper = { list: null, name: "1", case: null, quantity: null, measure: "bias", got: null, said: null };
 
+/* As many pixels as a chart has on the page, so that its text is as large as that of the page on a telephone, too. */
+const room = (place, most) => Math.max(300, Math.min(most, place.clientWidth - 42));
+
 async function ask() {
   if (state.asking) { state.again = true; return; }
   state.asking = true;
@@ -27,11 +30,11 @@ function redraw(got) {
   const curves = (key) => got.over.laws.map((one) => ({ points: got.over.x.map((x, i) => [x, one[key][i]]), mark: MARKS[one.name] }));
   update(place,
     h("section", { class: "card" }, h("h2", {}, "The law of the released mean"), h("ul", { class: "key" }, got.laws.map((one) => h("li", {}, sample(MARKS[one.name]), one.title))),
-      draw({ series: got.laws.map((one) => ({ points: got.x.map((x, i) => [x, one.density[i]]), mark: MARKS[one.name] })), words: "Densities of the released value; thick bars at the bounds are probabilities of exactly that value", yZero: true, yTop: top, width: 760, height: 260, xTitle: "released value", atoms: got.laws.flatMap((one) => one.atoms.map((height, i) => ({ x: i ? set.upper : set.lower, height, mark: MARKS[one.name] })).filter((atom) => atom.height > 0)) }),
+      draw({ series: got.laws.map((one) => ({ points: got.x.map((x, i) => [x, one.density[i]]), mark: MARKS[one.name] })), words: "Densities of the released value; thick bars at the bounds are probabilities of exactly that value", yZero: true, yTop: top, width: room(place, 760), height: 260, xTitle: "released value", atoms: got.laws.flatMap((one) => one.atoms.map((height, i) => ({ x: i ? set.upper : set.lower, height, mark: MARKS[one.name] })).filter((atom) => atom.height > 0)) }),
       h("p", { class: "help" }, "A thick bar at a bound is the probability of exactly that value: as high as the chart would be certain.")),
     h("section", { class: "card" }, h("h2", {}, "What it costs"), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of the laws" }, h("table", {}, h("thead", {}, h("tr", {}, ["Law", "Scale", "Bias", "RMSE", "At the lower bound", "At the upper bound", "Real ε"].map((one, i) => h("th", { scope: "col", class: i ? "number" : "" }, one)))),
       h("tbody", {}, got.laws.map((one) => h("tr", {}, h("th", { scope: "row" }, one.title), h("td", { class: "number" }, one.scale), h("td", { class: "number" }, one.bias), h("td", { class: "number" }, one.rmse), ...one.atoms.map((mass) => h("td", { class: "number" }, mass.toFixed(3))), h("td", { class: "number" }, h("span", { class: `chip ${one.keeps ? "reliable" : "nothing"}` }, one.loss)))))))),
-    h("div", { class: "two even" }, ...[["bias", "Bias over the true value"], ["rmse", "RMSE over the true value"]].map(([key, title]) => h("section", { class: "card" }, h("h2", {}, title), draw({ series: curves(key), words: `${title}, for the three laws`, yZero: true, width: 420, height: 210, xTitle: "true value" })))));
+    h("div", { class: "two even" }, ...[["bias", "Bias over the true value"], ["rmse", "RMSE over the true value"]].map(([key, title]) => h("section", { class: "card" }, h("h2", {}, title), draw({ series: curves(key), words: `${title}, for the three laws`, yZero: true, width: room(place, 420), height: 210, xTitle: "true value" })))));
 }
 
 /* A slider with its value in its label. The label changes at once, the charts when the answer is there. */
@@ -73,19 +76,20 @@ function figures() {
   const again = (key) => (value) => { paper[key] = value; simulate(); }, redo = (key) => (value) => { paper[key] = value; figures(); };
   const series = got.lines.map((one, i) => ({ title: one.title, points: one.points[paper.quantity][paper.measure].map(([n, value]) => [n, value]), mark: LINES[i] })).filter((one) => one.points.length);
   const title = `${got.measures[paper.measure]} of ${paper.quantity}, whose true value is ${Number(got.quantities[paper.quantity].toPrecision(4))}`;
-  update(place, h("div", { class: "grid" },
-    field("paper-figure", "Figure", choose(list.map((one) => [one.name, one.title]), paper.name, again("name"))),
+  const chosen = field("paper-figure", "Figure", choose(list.map((one) => [one.name, one.title]), paper.name, again("name")));
+  chosen.classList.add("two-wide");
+  update(place, h("div", { class: "grid tight" }, chosen,
     field("paper-case", "Case", choose(list.find((one) => one.name === paper.name).cases, paper.case, again("case"))),
     field("paper-quantity", "Quantity", choose(names, paper.quantity, redo("quantity"))),
     field("paper-measure", "Measure", choose(measures.map((one) => [one, got.measures[one]]), paper.measure, redo("measure")))),
   h("h3", { id: "paper-title", class: "apart" }, title), h("ul", { class: "key" }, series.map((one) => h("li", {}, sample(one.mark), one.title))),
-  draw({ series, words: `${title}, over the number of records, for ${series.map((one) => one.title).join("; ")}`, width: 760, height: 260, yZero: paper.measure !== "coverage", xTitle: "number of records n" }),
+  draw({ series, words: `${title}, over the number of records, for ${series.map((one) => one.title).join("; ")}`, width: room(place, 760), height: 260, yZero: paper.measure !== "coverage", xTitle: "number of records n" }),
   h("p", { class: "help" }, `Simulated now: ${got.repetitions.toLocaleString("en")} repetitions of every point, with the same random numbers each time; the paper has 500. All figures with their tables: inbounds study paper.`));
 }
 
 export default function learn() {
   const made = h("div", {}, h("h1", {}, "Learn"), h("p", { class: "lead" }, "Two ways to keep a noisy mean inside its bounds: clamp it (BIT), or truncate its law. Move the sliders and see what each costs in bias, in error and in privacy."));
-  made.append(h("section", { class: "card", "aria-label": "What can be moved" }, h("div", { class: "grid" }, CONTROLS.map((one) => slide(...one)))), h("div", { id: "laws", "data-own": true }, h("p", {}, "Computing …")), h("p", { class: "help below" }, "The third law has the scale of the paper, δ/ε. It loses more than the ε it was made for; the truncated law of a release has the scale that keeps it."),
+  made.append(h("section", { class: "card", "aria-label": "What can be moved" }, h("div", { class: "grid tight" }, CONTROLS.map((one) => slide(...one)))), h("div", { id: "laws", "data-own": true }, h("p", {}, "Computing …")), h("p", { class: "help below" }, "The third law has the scale of the paper, δ/ε. It loses more than the ε it was made for; the truncated law of a release has the scale that keeps it."),
     h("section", { class: "card", "aria-labelledby": "paper-head" }, h("h2", { id: "paper-head" }, "The paper's figures"), h("div", { id: "paper", "data-own": true }, h("p", {}, "Simulating …"))));
   queueMicrotask(() => { ask(); if (paper.got) figures(); else simulate(); });
   return made;

@@ -7,12 +7,14 @@ import { $, field, h, note, type } from "/static/dom.js";
 const seen = { key: null, book: null, said: null, imagined: null };
 
 function load(read, job) {
-  const key = JSON.stringify([read.revision, job?.state, job?.stage]);
+  const key = JSON.stringify([read.revision, job?.state, job?.stage, page.state.charged]);
   if (seen.key === key) return;
   Object.assign(seen, { key, said: null, imagined: null });
   get("ledger").then((book) => { if (seen.key === key) seen.book = book; }).catch((error) => { if (seen.key === key) { seen.book = null; seen.said = error.message; } })
     .finally(() => { if (seen.key === key && page.view === "ledger") show(); });
 }
+
+const PROTECTED = { substitute: "what a record says", "add-remove": "whether a record is there" };
 
 async function imagine(epsilon) {
   if (epsilon === "") { seen.imagined = null; show(); return; }
@@ -34,10 +36,10 @@ export default function ledger(page) {
   for (const one of book.datasets) {
     const bar = h("div", { class: "bar", role: "img", "aria-label": `${one.spent} of ${one.limit} spent` }), spent = h("span"), free = h("span", { class: "free" });
     spent.style.flexGrow = String(one.part); free.style.flexGrow = String(1 - one.part); bar.append(spent, free);
-    made.append(h("section", { class: "card" }, h("h2", {}, one.dataset), h("p", {}, h("span", { class: "big" }, `ε ${one.left} left`), ` of ${one.limit}; ${one.spent} spent in ${one.charges} charge${one.charges === 1 ? "" : "s"} (${one.neighbours})`), bar));
+    made.append(h("section", { class: "card" }, h("h2", {}, one.dataset), h("p", {}, h("span", { class: "big" }, `ε ${one.left} left`), ` of ${one.limit}; ${one.spent} spent in ${one.charges} charge${one.charges === 1 ? "" : "s"}. It protects ${PROTECTED[one.neighbours]}.`), bar));
   }
-  made.append(h("section", { class: "card", "aria-labelledby": "what-if" }, h("h2", { id: "what-if" }, "What if"), h("div", { class: "grid" }, field("imagine", "A further release of this dataset with ε", type("", imagine, { inputmode: "decimal", placeholder: read.promise.epsilon }))), seen.imagined ? h("p", { id: "imagined", class: `note ${seen.imagined.fits ? "good" : "bad"}`, role: "status" }, seen.imagined.said) : null));
+  made.append(h("section", { class: "card", "aria-labelledby": "what-if" }, h("h2", { id: "what-if" }, "What if"), h("div", { class: "grid" }, field("imagine", "ε of a further release", type("", imagine, { inputmode: "decimal", placeholder: read.promise.epsilon }))), seen.imagined ? h("p", { id: "imagined", class: `note ${seen.imagined.fits ? "good" : "bad"}`, role: "status" }, seen.imagined.said) : null));
   if (book.entries.length) made.append(h("section", { class: "card", "aria-labelledby": "chain" }, h("h2", { id: "chain" }, `Entries of ${book.name}`), h("p", { class: "help" }, "Verified from the first to the last when this page was made."), h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "chain" }, h("table", {}, h("thead", {}, h("tr", {}, ["", "When", "Who", "Kind", "Dataset", "ε", "Limit", "What", "Hash"].map((one) => h("th", { scope: "col" }, one)))),
-    h("tbody", {}, book.entries.map((one) => h("tr", {}, h("td", { class: "number" }, one.sequence), h("td", {}, one.when.slice(0, 16).replace("T", " ")), h("td", {}, one.who), h("td", {}, one.kind), h("td", {}, one.dataset), h("td", { class: "number" }, one.epsilon), h("td", { class: "number" }, one.limit), h("td", {}, one.what), h("td", {}, h("code", {}, one.hash.slice(0, 10))))))))));
+    h("tbody", {}, book.entries.map((one) => h("tr", {}, h("td", { class: "number" }, one.sequence), h("td", { class: "when" }, one.when.slice(0, 16).replace("T", " ")), h("td", {}, one.who), h("td", {}, one.kind), h("td", {}, one.dataset), h("td", { class: "number" }, one.epsilon), h("td", { class: "number" }, one.limit), h("td", {}, one.what), h("td", {}, h("code", {}, one.hash.slice(0, 10))))))))));
   return made;
 }

@@ -3,6 +3,7 @@
 import { calm, edit, inTurn, page, refresh, take, trouble, warn } from "/static/app.js";
 import { post } from "/static/api.js";
 import { $, choose, field, h, note, slug, type } from "/static/dom.js";
+import { forecast } from "/static/glance.js";
 import { ask, fold } from "/static/keys.js";
 
 const typing = { text: null, base: null, timer: 0 };
@@ -142,12 +143,13 @@ export default function plan(page) {
   const { read, said } = page.state, made = h("div", {}, h("h1", {}, "Plan"), h("p", { class: "lead" }, "What to release, and how the budget is shared. Forms and text change the same file."));
   if (said) made.append(note(said, "bad"));
   if (!read) { made.append(note("No plan is open. Start one under Data.")); return made; }
+  if (!read.mistakes.length) made.append(forecast(page.state));
   const content = read.content, left = h("div", {});
   if (!content) left.append(note("The text is not valid TOML at the moment; the forms come back when it is.", "bad"));
   else {
     const budget = content.budget ?? {}, items = Array.isArray(content.release) ? content.release : [];
     const set = (key, toml) => (value) => edit(value === "" ? { path: ["budget", key], value: null } : toml ? { path: ["budget", key], toml: value } : { path: ["budget", key], value });
-    left.append(h("section", { class: "card", "aria-labelledby": "budget" }, h("h2", { id: "budget" }, "Budget"), h("div", { class: "grid" },
+    left.append(h("section", { class: "card", "aria-labelledby": "budget" }, h("h2", { id: "budget" }, "Budget"), h("div", { class: "grid tight" },
       field("budget-epsilon", "ε of the whole plan", type(budget.epsilon, set("epsilon", true), { inputmode: "decimal" })),
       field("budget-limit", "Limit of the dataset", type(budget.limit, set("limit", true), { inputmode: "decimal" }), "Set by its first charge; the plan's ε by default."),
       field("budget-ledger", "Ledger", type(budget.ledger, set("ledger"))),

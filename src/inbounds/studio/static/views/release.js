@@ -3,14 +3,16 @@
 import { calm, page, refresh, trouble, show } from "/static/app.js";
 import { get, post } from "/static/api.js";
 import { $, h, note, say } from "/static/dom.js";
+import { forecast, summary } from "/static/glance.js";
 
-const seen = { key: null, offer: null, said: null, shown: null, proofs: {}, last: null };
+const FORMS = { xlsx: "Excel", latex: "LaTeX" };
+const seen = { key: null, kind: null, offer: null, said: null, shown: null, proofs: {}, last: null };
 
 function load(read, job, results) {
-  const key = JSON.stringify([read.revision, job?.state, results.length]);
+  const key = JSON.stringify([read.revision, job?.state, results.length, page.state.charged]);
   if (seen.key === key) return;
   Object.assign(seen, { key, offer: null, said: null });
-  get("offer").then((offer) => { if (seen.key === key) seen.offer = offer; }).catch((error) => { if (seen.key === key) seen.said = error.message; })
+  get("offer").then((offer) => { if (seen.key === key) Object.assign(seen, { offer, kind: offer.kind }); }).catch((error) => { if (seen.key === key) seen.said = error.message; })
     .finally(() => { if (seen.key === key && page.view === "release") show(); });
 }
 
@@ -49,8 +51,17 @@ function result(one, first) {
   };
   const base = `/results/${encodeURIComponent(one.id)}`;
   return h("li", { class: "card", "data-key": one.id }, h("div", { class: "row" }, h("h3", {}, one.id), first ? h("span", { class: "chip" }, "the newest") : null, one.when ? h("span", { class: "help" }, `${one.dataset}, ${one.when.slice(0, 16).replace("T", " ")}`) : h("span", { class: "help" }, one.dataset ?? "")),
-    h("p", { class: "row" }, h("button", { class: first ? "main" : "", "data-show": one.id, onclick: () => { seen.shown = one.id; show(); $("report")?.scrollIntoView(); } }, "Show the report"), h("button", { "data-verify": one.id, onclick: verify }, "Verify"), h("a", { href: `${base}.zip`, download: true }, "Download everything"), one.files.map((file) => h("a", { href: `${base}/${encodeURIComponent(file)}`, download: true }, file))),
+    h("p", { class: "row" }, h("button", { class: first ? "main" : "", "data-show": one.id, onclick: () => { seen.shown = one.id; show(); $("report")?.scrollIntoView(); } }, "Show the report"), h("button", { "data-verify": one.id, onclick: verify }, "Verify"), h("a", { href: `${base}.zip`, download: true }, "Download everything"), page.state.forms.map((form) => h("a", { href: `${base}/as/${form}`, download: true }, FORMS[form])), one.files.map((file) => h("a", { href: `${base}/${encodeURIComponent(file)}`, download: true }, file))),
+    one.id === seen.shown || first ? summary(one) : null,
     proof ? h("div", { "data-proof": one.id }, note(proof.said, proof.kind)) : null);
+}
+
+/* What a release would cost, with the button that asks once more; what was released before takes one line. */
+function price(offer, promise) {
+  const stored = offer.kind === "stored";
+  return [
+    stored || !offer.fits ? h("p", { id: "offer-said", class: `note ${offer.fits ? "" : "bad"}` }, offer.said) : h("p", { class: "row" }, h("span", { class: "big" }, `ε ${offer.cost}`), h("span", { id: "offer-said" }, offer.said)),
+    h("p", { class: "row" }, h("button", { class: stored ? "" : "main", id: "go", disabled: !offer.fits, onclick: () => $("confirm").showModal() }, stored ? "Show the stored result" : "Release …")), dialog(offer, promise)];
 }
 
 export default function release(page) {
@@ -59,19 +70,18 @@ export default function release(page) {
   if (job && job.state === "done" && seen.last !== job.result) { seen.last = job.result; seen.shown = job.result; }
   if (job && job.state === "running") seen.last = null;
   if (job) made.append(progress(job));
+  let offered = null;
   if (!read || read.mistakes.length) made.append(note(read ? "The plan has mistakes; correct them under Plan." : "No plan is open. Start one under Data.", read ? "bad" : ""));
   else if (job?.state !== "running") {
     load(read, job, results);
-    const offer = seen.offer, promise = read.promise;
-    const unit = promise.contributions === 1 ? "each record" : `each person with up to ${promise.contributions} records`;
-    made.append(h("section", { class: "card", "aria-labelledby": "offer" }, h("h2", { id: "offer" }, "What it would cost"),
-      seen.said ? note(seen.said, "bad") : !offer ? h("p", {}, "Asking the ledger …") : [
-        h("div", { class: "row" }, h("p", { class: "big" }, `ε ${offer.cost}`), offer.left === null ? null : h("p", { class: "big help" }, `of ${offer.left} left`)),
-        h("p", { id: "offer-said", class: `note ${offer.fits ? "" : "bad"}` }, offer.said),
-        h("p", {}, `What is promised: whatever ${unit} says, every possible outcome of this release stays about as likely, up to a factor of e to the power ε = ${promise.epsilon}${promise.neighbours === "add-remove" ? ", also if it is left out altogether" : ""}.`),
-        h("p", { class: "row" }, h("button", { class: "main", id: "go", disabled: !offer.fits, onclick: () => $("confirm").showModal() }, offer.kind === "stored" ? "Show the stored result" : "Release …")), dialog(offer, promise)]));
+    const offer = seen.offer;
+    offered = h("section", { class: "card", "aria-labelledby": "offer" }, h("h2", { id: "offer" }, offer?.kind === "stored" ? "The same again" : "What it would cost"),
+      seen.said ? note(seen.said, "bad") : !offer ? h("p", {}, "Asking the ledger …") : price(offer, read.promise));
+    // Before a release its price comes first, after it the result.
+    if (seen.kind !== "stored") made.append(offered, forecast(page.state));
   }
   if (results.length) made.append(h("section", { "aria-labelledby": "results" }, h("h2", { id: "results" }, "Results"), h("ol", { class: "plain" }, results.map((one, i) => result(one, i === 0)))));
+  if (offered && seen.kind === "stored") made.append(offered);
   const shown = results.find((one) => one.id === seen.shown);
   report(shown?.files.includes("report.html") ? shown : null);
   return made;
