@@ -84,7 +84,7 @@ def test_edits_keep_comments_and_everything_else():
         {"path": ["columns", "age", "known_from"], "value": "the questionnaire"},
         {"path": ["columns", "income", "bounds"], "toml": "[0, 1_000_000]"},
         {"path": ["columns", "sex", "levels"], "levels": "f\nm\n"},
-        {"path": ["columns", "wave", "levels"], "levels": "1\n2\n"},
+        {"path": ["columns", "wave", "levels"], "levels": "1, 2"},
         {"path": ["columns", "day", "bounds"], "toml": "[2026-01-01, 2026-12-31]"},
         {"path": ["release", 8], "value": {"name": "income", "statistic": "mean", "columns": ["income"]}},
         {"path": ["release", 0], "value": None},
@@ -230,7 +230,7 @@ def test_an_offer_names_cost_and_what_is_left(made, path):
         "cost": "1",
         "left": "3",
         "after": "2",
-        "said": "It would cost 1 of the 3 that are left; 2 would be left.",
+        "said": "It would cost 1 of the 3 left, and leave 2.",
     }
     assert not service.imagine_charge(plan, "3.5")["fits"]
     assert not (path.parent / "survey.ledger").exists()
@@ -250,7 +250,10 @@ def test_an_offer_for_a_charge_without_a_result(path):
 
     with pytest.raises(KeyboardInterrupt):
         service.release_plan(plan, path.parent / "out", say=stop)
-    assert service.offer_release(plan)["kind"] == "unfinished"
+    again = service.offer_release(plan)
+    assert (again["kind"], again["fits"], again["cost"], again["left"]) == ("unfinished", True, "1", "2")
+    assert "can be charged again" in again["said"]
+    assert "--new" not in again["said"]
 
 
 def test_the_ledger_in_words(made):

@@ -12,6 +12,12 @@ from inbounds.ledger.reports import CSV_HEADS, to_cells
 from inbounds.plan.plan import Plan
 from inbounds.road.run import request_of
 
+_UNFINISHED = (
+    "This was charged before and did not finish, unless it is still running elsewhere. That charge stands, and nothing "
+    "is drawn twice for one charge: it can be charged again. If the table was refused, state the rules that it lacks "
+    "first."
+)
+
 
 def show_ledger(path: Path | str) -> dict[str, Any]:
     """A ledger with amounts in words: its datasets, and its entries from the first to the last. It is verified first.
@@ -94,7 +100,7 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
             after = ledgers.spell_amount(ledgers.affordable(account, imagined))
     except ledgers.LedgerError as error:
         return {"fits": False, "cost": spelled, "left": left, "after": None, "said": visible(str(error))}
-    said = f"It would cost {spelled} of the {left} that are left; {after} would be left."
+    said = f"It would cost {spelled} of the {left} left, and leave {after}."
     said = " ".join([said, *(visible(str(one.message)) for one in told)])
     return {"fits": True, "cost": spelled, "left": left, "after": after, "said": said}
 
@@ -129,20 +135,30 @@ def offer_release(plan: Plan) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"refused"`` if the ledger would
-        refuse it, with the reason; ``"new"`` otherwise. The rest is that of `imagine_charge`.
+        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"unfinished"`` if it was charged
+        and has no result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
+        is that of `imagine_charge`.
     """
     account = plan.account
     if account is not None:
         try:
             before = ledgers.find_stored(account, request_of(plan.drafts(), account.dataset))
+        except ledgers.Unfinished:
+            imagined = imagine_charge(plan)
+            return {"kind": "unfinished", **imagined, "said": f"{_UNFINISHED} {imagined['said']}"}
         except ledgers.LedgerError as error:
             cost, left = (
                 ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up()),
                 find_left(account),
             )
-            said = visible(str(error))
-            return {"kind": "unfinished", "fits": False, "cost": cost, "left": left, "after": None, "said": said}
+            return {
+                "kind": "refused",
+                "fits": False,
+                "cost": cost,
+                "left": left,
+                "after": None,
+                "said": visible(str(error)),
+            }
         if before is not None:
             when, left = str(before.entry.body["when"]), find_left(account)
             said = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."

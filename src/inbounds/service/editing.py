@@ -20,7 +20,7 @@ def edit_text(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
         The text of the plan, which must be TOML.
     edits
         What to change, in order. ``path`` are keys and, for releases, their number from 0. ``value`` is a plain value,
-        ``toml`` a value as it is written in TOML, ``levels`` lines of text with one level each. With ``value`` None
+        ``toml`` a value as it is written in TOML, ``levels`` text with one level in a line. With ``value`` None
         the key is removed. A release is added by the number that the next one would have.
 
     Returns
@@ -81,8 +81,12 @@ def _read_value(edit: Mapping[str, Any]) -> Any:
 
 
 def _read_levels(text: str) -> list[Any]:
-    """Levels, one in a line. They are whole numbers if all of them look like one, and so for true and false."""
+    """Levels, one in a line. They are whole numbers if all of them look like one, and so for true and false.
+
+    A single level would say nothing, so a single line is several with commas between them.
+    """
     levels = [line.strip() for line in text.splitlines() if line.strip()]
+    levels = levels if len(levels) != 1 else [part.strip() for part in levels[0].split(",") if part.strip()]
     if levels and all(line in ("true", "false") for line in levels):
         return [line == "true" for line in levels]
     if levels and all(line.removeprefix("-").isdecimal() and str(int(line)) == line for line in levels):

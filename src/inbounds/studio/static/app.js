@@ -28,7 +28,7 @@ function frame() {
       key === "plan" && read?.mistakes.length ? ` (${read.mistakes.length})` : ""))));
   $("saved").textContent = !read ? "" : read.mistakes.length ? `saved, ${read.mistakes.length} mistake${read.mistakes.length > 1 ? "s" : ""}` : "saved";
   $("left").hidden = left === null;
-  $("left").textContent = `ε ${left} left`;
+  $("left").textContent = left === null ? "" : `ε ${left} left`;
   document.title = `${TITLES[page.view]} – ${name ?? page.state.folder} – inbounds studio`;
 }
 
@@ -89,7 +89,7 @@ export function take(read) {
 export const edit = (...edits) => inTurn(async () => {
   try {
     await write();
-    const wanted = edits.map((one) => (typeof one === "function" ? one(page.state.read.content) : one));
+    const wanted = edits.flatMap((one) => (typeof one === "function" ? one(page.state.read.content) : one));
     take(await post("edit", { edits: wanted, base: page.state.read.revision }));
     calm();
     say("saved");

@@ -49,6 +49,11 @@ export const type = (value, change, properties) =>
   h("input", { value: value ?? "", onchange: (event) => change(event.target.value.trim()), autocomplete: "off", spellcheck: "false", ...properties });
 
 export const note = (words, kind = "") => h("p", { class: `note ${kind}` }, words);
+/* What a table must not hold, by the rules that a plan has. */
+export const lacks = ({ unprovided }) => {
+  const parts = [["missing", "missing values"], ["other", "values that are no level"]].filter(([key]) => unprovided[key].length);
+  return parts.length ? note(`No rule for ${parts.map(([key, words]) => `${words} in ${unprovided[key].join(", ")}`).join(", and for ")}: if there are any, the release is refused after the charge, which stands. A rule is stated under Data.`, "bad") : null;
+};
 export const worth = (word, before = "") => h("span", { class: `chip ${word === "tells nothing" ? "nothing" : word}` }, before + word);
 export const say = (words) => { $("live").textContent = words; };
 // A name that may be any text, as part of an id.

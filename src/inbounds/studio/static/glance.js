@@ -37,7 +37,7 @@ export function forecast({ read, charged }) {
   return answer("glance", [
     ["Which numbers would be too rough?", seen.ahead ? [h("span", { class: "row" }, tally(items)), doubts(items)] : "Looking ahead …"],
     ["What is promised?", read.promise.words],
-    ["What is left?", ledger ? [ledger.left === null ? null : strong(`ε ${ledger.left} left. `), ledger.said] : "Asking the ledger …"]]);
+    ["What is left?", ledger ? [ledger.left === null ? null : strong(`ε ${ledger.left} left. `), ledger.fits || ledger.left === null ? ledger.said : `This costs ${ledger.cost}, and would be refused.`] : "Asking the ledger …"]]);
 }
 
 /* A result: what its report says first. */

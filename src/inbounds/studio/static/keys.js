@@ -16,12 +16,19 @@ export const spell = (value) => (value === undefined || value === null ? "" : ty
 
 const isWritten = (text) => /^[[{"']/.test(text) || /^(true|false)$/.test(text) || /^[-+]?[0-9][-+0-9.eE:_TZ]*$/.test(text);
 const item = (text) => (isWritten(text) ? text : quote(text));
+const isNumber = (text) => /^[-+]?[0-9][0-9._]*([eE][-+]?[0-9]+)?$/.test(text);
+
+/* What somebody meant by a list: parts with commas between them, or numbers with anything between them. */
+function part(text) {
+  const words = text.split(/[\s,;]+|\bto\b/).filter(Boolean);
+  return words.length && words.every(isNumber) ? words : text.split(",").map((one) => one.trim()).filter(Boolean);
+}
 
 /* What somebody typed, as a change of a key: a word is a text, and lists and tables need no brackets. */
 export function change(path, kind, text) {
   if (text === "") return { path, value: null };
   if (kind === "text" || kind === "choice") return { path, value: text };
-  if (kind === "list") return { path, toml: text.startsWith("[") ? text : `[${text.split(",").map((one) => item(one.trim())).join(", ")}]` };
+  if (kind === "list") return { path, toml: text.startsWith("[") ? text : `[${part(text).map(item).join(", ")}]` };
   if (kind === "table") return { path, toml: text.startsWith("{") ? text : `{ ${text} }` };
   if (kind === "number") return { path, toml: text };
   if (/^[-+0-9.eE]+(\s*,\s*[-+0-9.eE]+)+$/.test(text)) return { path, toml: `[${text}]` };

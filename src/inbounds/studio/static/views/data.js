@@ -2,7 +2,7 @@
 
 import { edit, page, refresh, show, trouble, calm } from "/static/app.js";
 import { post } from "/static/api.js";
-import { $, choose, field, h, note, slug, type } from "/static/dom.js";
+import { $, choose, field, h, lacks, note, slug, type } from "/static/dom.js";
 import { ask, change, fold, spell } from "/static/keys.js";
 
 const cache = { key: null, columns: null, said: null };
@@ -49,7 +49,7 @@ function rule(one, given) {
   const id = `column-${slug(one.name)}`;
   const at = (key) => ["columns", one.name, key];
   const set = (key, kind) => (value) => edit(change(at(key), kind, value));
-  const shown = [given?.bounds && (Array.isArray(given.bounds) ? `from ${given.bounds[0]} to ${given.bounds[1]}` : `bounds of ${given.bounds}`), given?.levels && `${given.levels.length} levels: ${bare(given.levels)}`, given?.edges && `edges ${bare(given.edges)}`, given?.missing !== undefined && `missing: ${given.missing}`].filter(Boolean).join("; ");
+  const shown = [given?.bounds && (Array.isArray(given.bounds) && given.bounds.length === 2 ? `from ${given.bounds[0]} to ${given.bounds[1]}` : `bounds ${bare(given.bounds)}`), given?.levels && `${given.levels.length} levels: ${bare(given.levels)}`, given?.edges && `edges ${bare(given.edges)}`, given?.missing !== undefined && `missing: ${given.missing}`].filter(Boolean).join("; ");
   const lines = h("textarea", { rows: 3, spellcheck: "false", onchange: (event) => edit(event.target.value.trim() ? { path: at("levels"), levels: event.target.value } : { path: at("levels"), value: null }) });
   lines.value = lines.defaultValue = (given?.levels ?? []).join("\n");
   return h("details", { id },
@@ -58,7 +58,7 @@ function rule(one, given) {
       h("p", { class: "help" }, "State only what is known without looking at the data. A bound or level that is read off the table would reveal it."),
       h("div", { class: "grid" },
         field(`${id}-bounds`, "Bounds, for a number", type(bare(given?.bounds), (value) => edit(/^[A-Za-z./][^,]*$/.test(value) ? { path: at("bounds"), value } : change(at("bounds"), "list", value)), { placeholder: "0, 100" }), "The smallest and the largest value. Values outside are clipped: wide bounds mean more noise, narrow ones more bias. Or the record in which they were released."),
-        field(`${id}-levels`, "Levels, for a category", lines, "The possible values, one in a line."),
+        field(`${id}-levels`, "Levels, for a category", lines, "The possible values, one in a line, or with commas between them."),
         field(`${id}-edges`, "Edges, for a histogram", type(bare(given?.edges), set("edges", "list"), { placeholder: "0, 10, 20, 50" }), "The ends of the intervals."),
         field(`${id}-missing`, "A missing value counts as", type(spell(given?.missing), set("missing", "any"), { placeholder: "refuse the table", list: "ways-missing" }), "A value, a level, skip (the record is left out) or level (missing is a level). Without it a table with missing values is refused, after the charge."),
         field(`${id}-other`, "A value that is no level counts as", type(spell(given?.other), set("other", "any"), { placeholder: "refuse the table", list: "ways-other" }), "One of the levels, or skip."),
@@ -115,6 +115,7 @@ export default function data(page) {
     cache.said ? note(cache.said, "bad") : null,
     !cache.columns && !cache.said && content.data?.source ? h("p", {}, "Looking at the names …") : null,
     h("p", { class: "help" }, "By name and declared type. Files without types, such as CSV, have none."),
+    read.promise ? lacks(read.promise) : null,
     [...listed, ...rest].map((one) => rule(one, given[one.name]))), derived(content),
   h("datalist", { id: "ways-missing" }, ["skip", "level"].map((value) => h("option", { value }))), h("datalist", { id: "ways-other" }, h("option", { value: "skip" })));
   made.append(h("details", { id: "another" }, h("summary", {}, "Start another plan"), h("div", { class: "inside" }, begin(files))));

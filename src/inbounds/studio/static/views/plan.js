@@ -64,14 +64,35 @@ function editor(read) {
 // Keys of every release that have a field of their own on this page.
 const OWN = ["name", "statistic", "columns", "by", "where", "share", "bounding"];
 
+/* Whether a statistic can take a column by its rule: one of numbers needs bounds, one of levels has levels or edges. */
+function fits(what, name, content) {
+  const rule = content.columns?.[name];
+  if (what === "number" || what === "numbers") return Boolean(rule?.bounds);
+  if (what === "cells" || what === "table" || what.startsWith("level")) return Boolean(rule?.levels || rule?.edges || (name in (content.derive ?? {}) && !rule?.bounds));
+  return true;
+}
+
+const named = (content) => [...new Set([...Object.keys(content.columns ?? {}), ...Object.keys(content.derive ?? {})])];
+
+/* Another statistic, with those of the columns that it can take. */
+const turn = (index, statistic) => (content) => {
+  const what = page.statistics.find((one) => one.name === statistic)?.columns ?? "", given = content.release[index].columns ?? [];
+  const kept = given.filter((name) => fits(what, name, content)), first = named(content).find((name) => fits(what, name, content));
+  const wanted = kept.length || what === "free" ? kept : what === "level or none" || !first ? [] : [first];
+  return [{ path: ["release", index, "statistic"], value: statistic }, ...(wanted.join("\n") === given.join("\n") ? [] : [{ path: ["release", index, "columns"], value: wanted.length ? wanted : null }])];
+};
+
 function columns(id, what, item, index, content) {
-  const names = [...new Set([...Object.keys(content.columns ?? {}), ...Object.keys(content.derive ?? {})])], chosen = item.columns ?? [];
+  const chosen = item.columns ?? [], names = named(content).filter((name) => chosen.includes(name) || fits(what, name, content));
   // What is released here is the rule itself, so that the column has none yet.
   if (what === "free") return field(`${id}-column`, "Column", type(chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })), "Any column of the table that holds numbers.");
   const one = what === "number" || what === "cells" || what.startsWith("level");
   if (one) return field(`${id}-column`, "Column", choose([["", "none"], ...new Set([...names, ...chosen])], chosen[0] ?? "", (value) => edit({ path: ["release", index, "columns"], value: value ? [value] : null })));
   return h("fieldset", { class: "field", "data-key": `${id}-columns` }, h("legend", {}, "Columns"), h("div", { class: "checks" }, names.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-has-${slug(name)}`, checked: chosen.includes(name), onchange: ({ target }) => edit((content) => { const now = content.release[index].columns ?? []; return { path: ["release", index, "columns"], value: target.checked ? [...now, name] : now.filter((other) => other !== name) }; }) }), name))));
 }
+
+/* Whether a mistake is one of a release; that of a column names the release that needs it. */
+const isAbout = (text, name, index) => [`release.${name}`, `release.${JSON.stringify(name)}`, `release ${index + 1}`].some((place) => (text.startsWith(place) && /^(?:[:.[]| needs)/.test(text.slice(place.length))) || text.includes(`: ${place} needs`));
 
 function card(item, index, content, read) {
   const made = page.statistics.find((one) => one.name === item.statistic);
@@ -80,15 +101,15 @@ function card(item, index, content, read) {
   const rules = content.columns ?? {};
   const groups = [...new Set([...Object.keys(rules).filter((name) => rules[name]?.levels), ...Object.keys(content.derive ?? {}).filter((name) => !rules[name]?.bounds && !rules[name]?.edges)])];
   const by = Array.isArray(item.by) ? item.by : item.by ? [item.by] : [];
-  const wrong = read.mistakes.filter((one) => one.text.startsWith(`release.${item.name}`) || one.text.startsWith(`release ${index + 1}`));
+  const wrong = read.mistakes.filter((one) => isAbout(one.text, item.name, index));
   const share = Number(item.share ?? 1);
-  return h("details", { id, open: !item.statistic },
+  return h("details", { id, open: !item.statistic || wrong.length > 0 },
     h("summary", {}, h("b", {}, item.name || `release ${index + 1}`), h("span", { class: "rule" }, [item.statistic, (item.columns ?? []).join(", "), by.length ? `by ${by.join(", ")}` : "", item.where ? `where ${item.where}` : ""].filter(Boolean).join(" · ")), wrong.length ? h("span", { class: "chip nothing" }, "mistake") : read.epsilons?.[item.name] ? h("span", { class: "chip" }, `ε ${read.epsilons[item.name]}`) : null),
     h("div", { class: "inside" },
       wrong.length ? h("ul", { class: "mistakes" }, wrong.map((one) => h("li", {}, one.text))) : null,
       h("div", { class: "grid" },
         field(`${id}-name`, "Name", type(item.name, text("name"))),
-        field(`${id}-statistic`, "Statistic", choose(page.statistics.map((one) => [one.name, one.name.replaceAll("_", " ")]), item.statistic, (value) => edit({ path: at("statistic"), value })), made?.help.replace(/; see `.*$/, ".")),
+        field(`${id}-statistic`, "Statistic", choose(page.statistics.map((one) => [one.name, one.name.replaceAll("_", " ")]), item.statistic, (value) => edit(turn(index, value))), made?.help.replace(/; see `.*$/, ".")),
         made ? columns(id, made.columns, item, index, content) : null,
         made?.by ? h("fieldset", { class: "field", "data-key": `${id}-by` }, h("legend", {}, "For each group of"), h("div", { class: "checks" }, groups.length ? groups.map((name) => h("label", {}, h("input", { type: "checkbox", id: `${id}-by-${slug(name)}`, checked: by.includes(name), onchange: ({ target }) => edit((content) => { const now = [content.release[index].by ?? []].flat(), next = target.checked ? [...now, name] : now.filter((other) => other !== name); return { path: at("by"), value: next.length ? next : null }; }) }), name)) : h("span", { class: "help" }, "columns with levels can be groups"))) : null,
         field(`${id}-where`, "Only records where", type(item.where, text("where"), { placeholder: "age >= 18 and region <> 'north'" })),
@@ -156,7 +177,7 @@ export default function plan(page) {
       field("budget-dataset", "Dataset", type(budget.dataset, set("dataset"))),
       page.keys.budget.filter((key) => key.kind === "flag").map((key) => ask("budget", ["budget"], key, budget[key.name])))));
     const bar = shares(items);
-    left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help" }, items.length ? "Each part of the bar is the share of a release. Drag the line between two of them, or open one and move its slider." : "There is none yet."),
+    left.append(h("section", { class: "card", "aria-labelledby": "items" }, h("h2", { id: "items" }, "Releases"), items.length ? bar : null, h("p", { class: "help below" }, items.length ? "Each part of the bar is the share of a release. Drag the line between two of them, or open one and move its slider." : named(content).length ? "There is none yet." : "There is none yet. First state under Data what is known of the columns: bounds or levels."),
       items.map((item, index) => card(item, index, content, read)), h("p", { class: "row" }, h("button", { class: "main", id: "add", onclick: add }, "Add a release"))));
   }
   made.append(h("div", { class: "two" }, left, editor(read)));

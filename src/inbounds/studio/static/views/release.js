@@ -2,7 +2,7 @@
 
 import { calm, page, refresh, trouble, show } from "/static/app.js";
 import { get, post } from "/static/api.js";
-import { $, h, note, say } from "/static/dom.js";
+import { $, h, lacks, note, say } from "/static/dom.js";
 import { forecast, summary } from "/static/glance.js";
 
 const FORMS = { xlsx: "Excel", latex: "LaTeX" };
@@ -23,13 +23,13 @@ async function begin(fresh) {
 }
 
 function dialog(offer, promise) {
-  const again = offer.kind === "stored";
+  const again = offer.kind === "stored", anew = offer.kind === "unfinished";
   return h("dialog", { id: "confirm", "aria-labelledby": "confirm-title" },
     h("h2", { id: "confirm-title" }, again ? "Show the stored result?" : "Release and spend?"),
     h("dl", { class: "facts" }, h("dt", {}, "It costs"), h("dd", { id: "confirm-cost" }, `ε ${offer.cost}`), h("dt", {}, "Left before"), h("dd", {}, offer.left === null ? "there is no ledger" : `ε ${offer.left}`), h("dt", {}, "Left after"), h("dd", { id: "confirm-after" }, offer.after === null ? "there is no ledger" : `ε ${offer.after}`), h("dt", {}, "Dataset"), h("dd", {}, promise.dataset)),
     h("p", {}, again ? "The table is not read, and nothing is spent." : "The charge is made before the data are read, and stands whatever happens then."),
-    promise.unprovided.missing.length && !again ? note(`No rule for missing values in ${promise.unprovided.missing.join(", ")}: one that is found refuses the release after the charge.`, "bad") : null,
-    h("p", { class: "row" }, h("button", { class: "main", id: "confirm-go", onclick: () => begin(false) }, again ? "Show it" : `Spend ε ${offer.cost} and release`), h("button", { id: "confirm-no", onclick: () => $("confirm").close() }, "Not now")));
+    again ? null : lacks(promise),
+    h("p", { class: "row" }, h("button", { class: "main", id: "confirm-go", onclick: () => begin(anew) }, again ? "Show it" : `Spend ε ${offer.cost}${anew ? " more" : ""} and release`), h("button", { id: "confirm-no", onclick: () => $("confirm").close() }, "Not now")));
 }
 
 function progress(job) {
@@ -60,7 +60,8 @@ function result(one, first) {
 function price(offer, promise) {
   const stored = offer.kind === "stored";
   return [
-    stored || !offer.fits ? h("p", { id: "offer-said", class: `note ${offer.fits ? "" : "bad"}` }, offer.said) : h("p", { class: "row" }, h("span", { class: "big" }, `ε ${offer.cost}`), h("span", { id: "offer-said" }, offer.said)),
+    stored ? null : lacks(promise),
+    offer.kind !== "new" ? h("p", { id: "offer-said", class: `note ${offer.fits ? "" : "bad"}` }, offer.said) : h("p", { class: "row" }, h("span", { class: "big" }, `ε ${offer.cost}`), h("span", { id: "offer-said" }, offer.said)),
     h("p", { class: "row" }, h("button", { class: stored ? "" : "main", id: "go", disabled: !offer.fits, onclick: () => $("confirm").showModal() }, stored ? "Show the stored result" : "Release …")), dialog(offer, promise)];
 }
 
