@@ -24,6 +24,9 @@ QUALITY_RULE = (
 _EVEN = 0.75
 # Beyond this many decimals, digits are those of floating point.
 _MOST_DECIMALS = 15
+# Numbers beyond these are written with an exponent, and a zero with no more decimals than this.
+_SMALLEST, _LARGEST = 1e-6, 1e15
+_MOST_ZEROS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +169,16 @@ def find_places(error: float) -> int | None:
 def write_rounded(x: float, places: int | None, way: object = round) -> str:
     """Write a number with so many decimals, rounded by ``round``, ``math.floor`` or ``math.ceil``.
 
+    Very large and very small numbers are written with an exponent.
+
     >>> write_rounded(1412, -1), write_rounded(-0.04, 1), write_rounded(20.71, 1, math.ceil)
     ('1,410', '0.0', '20.8')
+    >>> write_rounded(163399999999999999997902848, -21), write_rounded(1.5021e-9, 12)
+    ('1.63400e26', '1.502e-9')
     """
-    if places is None or not math.isfinite(x) or places > _MOST_DECIMALS:
+    if places is None or not math.isfinite(x):
         return f"{x:,}" if isinstance(x, int) else f"{x:.6g}"
-    if way is not round:
+    if way is not round and places <= _MOST_DECIMALS:
         # A number that has no further digits stays: 0.3 / 0.1 is a little less than 3.
         near = round(x, places)
         unit = 10.0**-places
@@ -179,4 +186,11 @@ def write_rounded(x: float, places: int | None, way: object = round) -> str:
             near = (math.floor(x / unit) if way is math.floor else math.ceil(x / unit)) * unit
         x = near
     made = round(float(x), places) + 0.0
-    return f"{made:,.{max(places, 0)}f}"
+    if made and not _SMALLEST <= abs(made) < _LARGEST:
+        digits = max(min(math.floor(math.log10(abs(made))) + places, _MOST_DECIMALS), 0)
+        mantissa, _, power = f"{made:.{digits}e}".partition("e")
+        return f"{mantissa}e{int(power)}"
+    if places > _MOST_DECIMALS:
+        return f"{x:,.15g}"
+    # A zero that is known to many decimals is one.
+    return f"{made:,.{max(places, 0)}f}" if made or places <= _MOST_ZEROS else "0"

@@ -24,11 +24,13 @@ _WIDTH = 340
 _AXIS, _SIDE = 26, 10
 # The most that the labels of groups take, and the height of a group.
 _LABELS, _ROW = 126, 24
+# With more groups than this, their rows are as low as their labels allow.
+_AIRY, _DENSE_ROW = 25, 16
 # About how many steps an axis has. Dates are longer than numbers.
 _STEPS, _DATES = 4, 3
 _RADIUS = 4
 # A chart of more numbers than this would be as long as the table below it.
-_MOST_DRAWN = 40
+_MOST_DRAWN = 60
 _LONGEST_LABEL = 18
 
 
@@ -120,19 +122,20 @@ def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
     idle = [row.estimate.quality == QUALITIES[-1] and not counted for row in ordered]
     idle = [False] * len(data) if all(idle) else idle
     telling = [datum for datum, one in zip(data, idle, strict=True) if not one]
-    height, names = _ROW * len(data), [_shorten(row.cell) for row in ordered]
+    step = _ROW if len(data) <= _AIRY else _DENSE_ROW
+    height, names = step * len(data), [_shorten(row.cell) for row in ordered]
     drawing = Drawing(_WIDTH, height + _AXIS)
     left = min(_LABELS, max(map(measure, names)) + _SIDE)
     scale = Scale(*_find_ends(section, telling, zero=counted), left + _SIDE, _WIDTH - _SIDE)
     drawing.across(scale, _list_ticks(section, scale), 0, height)
     for i, datum in enumerate(data):
-        top, middle = i * _ROW, (i + 0.5) * _ROW
+        top, middle = i * step, (i + 0.5) * step
         drawing.text((left, middle), names[i], "end")
         if idle[i]:
             drawing.line((scale.start, middle), (scale.end, middle), "mark", width=3, opacity=0.25)
             continue
         if counted:
-            ends = (scale.place(0.0), top + 4), (scale.place(datum.value), top + _ROW - 4)
+            ends = (scale.place(0.0), top + step / 6), (scale.place(datum.value), top + 5 * step / 6)
             drawing.bar(*ends, "mark", opacity=0.35)
         _draw_interval(drawing, datum, scale, middle)
         # A circle would hide a short interval at the end of a bar.

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import percent
+from inbounds._estimates import find_places, write_rounded
 from inbounds.derivations import Chosen, Direct
 from inbounds.inference.result import describe_ends, describe_missing
 from inbounds.ledger import spell_amount
@@ -90,7 +91,7 @@ def describe_rest(section: Section) -> str:
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    said = f"{section.release.title}; ε = {format_figure(section.release.epsilon)}"
+    said = f"{section.release.title}; ε = {section.release.epsilon:.3g}"
     if section.interval is None:
         return said
     place = "the population" if section.interval.kind == "population" else "this table, of the noise alone"
@@ -168,10 +169,10 @@ def _describe_price(section: Section) -> str:
     release = section.release
     bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
     rmse = float(np.max(section.error.rmse) or 1)
-    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {format_figure(bias)}"
+    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {_write_alone(bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
     least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
-    return f"Price of staying in bounds ({how} them): bias {size} here, {format_figure(worst)} at worst{least}."
+    return f"Price of staying in bounds ({how} them): bias {size} here, {_write_alone(worst)} at worst{least}."
 
 
 def _list_idle(section: Section) -> list[str]:
@@ -326,11 +327,18 @@ def format_value(section: Section, x: float | None) -> str:
     return _format_any(x) if clock is None or x is None else write_time(x, clock)
 
 
+def _write_alone(error: float) -> str:
+    """An error in no more digits than it has itself."""
+    return write_rounded(error, find_places(error))
+
+
 def format_end(section: Section, x: float) -> str:
     """An end of what is possible: a share in percent, a date as such."""
     if section.release.clock is None and section.release.statistic.traits.shares:
         return f"{100 * x:g} %"
-    return f"{x:,.6g}" if section.release.clock is None else format_value(section, x)
+    if section.release.clock is not None:
+        return format_value(section, x)
+    return f"{x:,.0f}" if x.is_integer() and abs(x) < 1e15 else f"{x:,.6g}"
 
 
 def _format_any(x: float | None) -> str:

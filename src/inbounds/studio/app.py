@@ -122,7 +122,7 @@ class Studio:
         looking = asyncio.create_task(self.look())
         yield
         looking.cancel()
-        await run_in_threadpool(self.desk.wait)
+        await run_in_threadpool(self.desk.close)
 
     async def events(self, _: Request) -> Response:
         """A stream with a line whenever something changed."""

@@ -155,9 +155,12 @@ class Desk:
             made = self._ahead[1]
             if fill and self._filled is not made:
                 self._filled = made
-                wanted = lambda: self._ahead is not None and self._ahead[1] is made  # noqa: E731
-                threading.Thread(target=made.fill, args=(wanted,), daemon=True, name="looking ahead").start()
+                threading.Thread(target=made.fill, args=(lambda: self._wants(made),), name="looking ahead").start()
             return made
+
+    def _wants(self, made: service.Ahead) -> bool:
+        """Whether somebody may still look at these errors: not if the program ends, or the plan is another one."""
+        return threading.main_thread().is_alive() and self._ahead is not None and self._ahead[1] is made
 
     def glance(self) -> dict[str, Any]:
         """What the plan would give as it is: how good each release would be, and what the ledger would say."""
@@ -228,6 +231,12 @@ class Desk:
             if job.charged:
                 raise Conflict("the release was charged already; it will be finished")
             job.cancelled.set()
+
+    def close(self) -> None:
+        """Look no further ahead, and wait for the release that is under way."""
+        with self._lock:
+            self._ahead = None
+        self.wait()
 
     def wait(self) -> None:
         """Wait for the release that is under way: what was charged is finished."""
