@@ -125,7 +125,9 @@ class Estimate:
     def write_margin(self, *, percent: bool = False) -> str:
         """The margin, rounded as the number is. Empty if it is not known."""
         scale = 100 if percent else 1
-        return "" if self.margin is None else write_rounded(self.margin * scale, self._places(scale))
+        # Beside a number with an exponent, as in 4.03e16 ± 6e14.
+        power = self.value is not None and abs(self.value * scale) >= _LARGEST
+        return "" if self.margin is None else write_rounded(self.margin * scale, self._places(scale), power=power)
 
     def write_ends(self, *, percent: bool = False) -> tuple[str, str] | None:
         """The limits, rounded outwards so that the interval still covers. None without an interval."""
@@ -166,10 +168,10 @@ def find_places(error: float) -> int | None:
     return 1 - first if error < 2.95 * 10.0**first else -first
 
 
-def write_rounded(x: float, places: int | None, way: object = round) -> str:
+def write_rounded(x: float, places: int | None, way: object = round, *, power: bool = False) -> str:
     """Write a number with so many decimals, rounded by ``round``, ``math.floor`` or ``math.ceil``.
 
-    Very large and very small numbers are written with an exponent.
+    Very large and very small numbers are written with an exponent, and with ``power`` all but 0.
 
     >>> write_rounded(1412, -1), write_rounded(-0.04, 1), write_rounded(20.71, 1, math.ceil)
     ('1,410', '0.0', '20.8')
@@ -186,7 +188,7 @@ def write_rounded(x: float, places: int | None, way: object = round) -> str:
             near = (math.floor(x / unit) if way is math.floor else math.ceil(x / unit)) * unit
         x = near
     made = round(float(x), places) + 0.0
-    if made and not _SMALLEST <= abs(made) < _LARGEST:
+    if made and (power or not _SMALLEST <= abs(made) < _LARGEST):
         digits = max(min(math.floor(math.log10(abs(made))) + places, _MOST_DECIMALS), 0)
         mantissa, _, power = f"{made:.{digits}e}".partition("e")
         return f"{mantissa}e{int(power)}"

@@ -59,6 +59,11 @@ def test_labels_say_where_ticks_are(ends: tuple[float, float], count: int, perce
         assert math.isclose(read, tick.at * (100 if percent else 1), rel_tol=1e-9, abs_tol=0)
 
 
+def test_large_and_small_numbers_are_short() -> None:
+    assert [tick.label for tick in list_numbers(-5e11, 1e12, 3)] == ["−5e11", "0", "5e11", "1e12"]
+    assert [tick.label for tick in list_numbers(0, 3e-9, 3)] == ["0", "1e−9", "2e−9", "3e−9"]
+
+
 @given(ENDS, st.integers(3, 10))
 def test_extended_axes_end_at_ticks_and_are_not_much_longer(ends: tuple[float, float], count: int) -> None:
     low, high = extend(*ends, count)

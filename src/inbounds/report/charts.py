@@ -181,7 +181,9 @@ def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[D
 def _curve(section: Section, rows: list[Row], shares: list[float]) -> tuple[Drawing, str]:
     """Quantiles over the share of records below them, with a band of intervals."""
     data, height = [_datum(row) for row in rows], 180
-    drawing, (scale, left) = _start_plane(section, data, height, zero=False, title=True)
+    # What tells nothing goes on beyond the axis.
+    telling = [datum for datum, row in zip(data, rows, strict=True) if row.estimate.quality != QUALITIES[-1]]
+    drawing, (scale, left) = _start_plane(section, telling or data, height, zero=False, title=True)
     across = Scale(0.0, 1.0, left, _WIDTH - _SIDE)
     drawing.across(across, list_numbers(0.0, 1.0, 5, percent=True), _SIDE, height)
     drawing.text(((across.start + across.end) / 2, height + _AXIS + FONT / 2), "share of records below")

@@ -197,7 +197,7 @@ def _write(number: Fraction, power: int, *, percent: bool) -> str:
     if percent:
         return _write(100 * number, power + 2, percent=False) + "%"
     if number and not Fraction(10) ** _LEAST_POWER <= abs(number) < 10**_LARGEST_POWER:
-        mantissa, sign, exponent = f"{float(number):.12g}".partition("e")
-        return (f"{mantissa}e{int(exponent)}" if sign else mantissa).replace("-", "−")
+        mantissa, _, exponent = f"{float(number):.11e}".partition("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}".replace("-", "−")
     places = max(-power, 0) if number or power >= _LEAST_POWER else 0
     return f"{float(number):,.{places}f}".replace("-", "−")
