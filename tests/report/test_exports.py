@@ -55,6 +55,15 @@ def test_a_workbook_has_no_formula_and_no_link_and_is_the_same_each_time(made):
     assert "hyperlink" not in sheets
 
 
+def test_very_small_numbers_have_an_exponent_in_a_workbook():
+    import zipfile
+
+    small = ib.Releases({"mass": ib.mean({"x": [1e-9, 2e-9] * 500}, "x", bounds=(0, 3e-9), epsilon=2)})
+    with zipfile.ZipFile(io.BytesIO(export(small, "xlsx"))) as file:
+        styles = file.read("xl/styles.xml").decode()
+    assert re.search(r'formatCode="0\.0+E\+00"', styles)
+
+
 def test_without_the_extra_it_says_what_to_install(made, monkeypatch):
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(ImportError, match=re.escape("pip install 'inbounds[excel]'")):
@@ -74,6 +83,15 @@ def test_intervals_in_names_are_no_options_of_a_line_break():
     text = to_latex(found, collect_sections(found))
     assert "{}[50, 100] & " in text
     assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
+
+
+def test_a_long_table_for_latex_goes_on_over_pages():
+    edges = list(range(51))
+    found = ib.Releases({"ages": ib.histogram({"age": [5, 7, 30] * 40}, "age", edges=edges, epsilon=2)})
+    text = to_latex(found, collect_sections(found))
+    assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == text.count(r"\endhead") == 1
+    assert r"{table}" not in text
+    assert len(re.findall(r"& \w+[a-z ]* \\\\", text)) >= 50
 
 
 def test_tables_for_latex(made):

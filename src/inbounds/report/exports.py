@@ -22,6 +22,8 @@ from inbounds.report.rows import HEADS, Row, Section, collect_sections, list_fie
 
 # The most characters that Excel has in a cell.
 _LONGEST_CELL = 32_767
+# A table of more rows goes on over pages.
+_MOST_ON_A_PAGE = 35
 _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -117,6 +119,10 @@ def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_forma
     margin = row.estimate.margin
     places = None if margin is None else find_places(margin * (100 if share else 1))
     form = "General" if places is None else "#,##0" + "." * (places > 0) + "0" * max(min(places, 15), 0)
+    if row.value is not None and places is not None and not share and "e" in (text := row.estimate.write_value()):
+        # As many digits as the text has before its exponent.
+        digits = len(text.partition("e")[0].lstrip("-")) - 2
+        form = f"0{'.' * (digits > 0)}{'0' * digits}E+00"
     for column, x in enumerate(figures, 2):
         if x is None:
             sheet.write_string(line, column, "" if column > 2 else NOT_AVAILABLE)
@@ -146,7 +152,7 @@ def _cut(text: str) -> str:
 
 
 def to_latex(releases: Releases, sections: list[Section]) -> str:
-    """Write a table for each release in LaTeX, for a document that loads the package ``booktabs``.
+    """Write a table for each release in LaTeX, for a document that loads the packages ``booktabs`` and ``longtable``.
 
     Parameters
     ----------
@@ -160,23 +166,32 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
     str
         The tables. All names in them are escaped.
     """
-    lines = [f"% Released statistics of {visible(releases.dataset_name)}; needs \\usepackage{{booktabs}}"]
+    packages = r"needs \usepackage{booktabs, longtable}"
+    lines = [f"% Released statistics of {visible(releases.dataset_name)}; {packages}"]
     for section in sections:
-        head = escape_latex(words.name_cells(section))
         rows = section.distinct_rows()[: words.MOST_ROWS]
-        lines += ["", r"\begin{table}[htbp]", r"\centering", rf"\caption{{{escape_latex(section.release.title)}}}"]
-        lines += [r"\begin{tabular}{lrl}", r"\toprule", rf"{head} & value & how good \\", r"\midrule"]
-        for row in rows:
-            name, shown = escape_latex(row.cell or section.name), escape_latex(section.write(row))
-            # A bracket at the start of a line would be an option of the line break before it.
-            name = f"{{}}{name}" if name.startswith(("[", "*")) else name
-            lines.append(rf"{name} & {shown} & {row.mark} \\")
-        lines += [r"\bottomrule", r"\end{tabular}"]
+        head = rf"{escape_latex(words.name_cells(section))} & value & how good \\"
+        top = [r"\toprule", head, r"\midrule"]
+        caption = rf"\caption{{{escape_latex(section.release.title)}}}"
+        lines += [""]
+        if long := len(rows) > _MOST_ON_A_PAGE:
+            lines += [r"\begin{longtable}{lrl}", rf"{caption}\\", *top, r"\endhead"]
+        else:
+            lines += [r"\begin{table}[htbp]", r"\centering", caption, r"\begin{tabular}{lrl}", *top]
+        lines += [_write_latex_row(section, row) for row in rows]
+        lines += [r"\bottomrule", rf"\end{{{'longtable' if long else 'tabular'}}}"]
         if rest := words.describe_rest(section):
             lines.append(rf"\par\smallskip {escape_latex(rest)}")
-        lines.append(r"\end{table}")
+        lines += [] if long else [r"\end{table}"]
     lines += ["", *(escape_latex(text) for text in (words.explain_promise(releases)[0], QUALITY_RULE)), ""]
     return "\n".join(lines)
+
+
+def _write_latex_row(section: Section, row: Row) -> str:
+    name = escape_latex(row.cell or section.name)
+    # A bracket at the start of a line would be an option of the line break before it.
+    name = f"{{}}{name}" if name.startswith(("[", "*")) else name
+    return rf"{name} & {escape_latex(section.write(row))} & {row.mark} \\"
 
 
 def escape_latex(text: str) -> str:
