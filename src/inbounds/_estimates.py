@@ -125,6 +125,8 @@ class Estimate:
     def write_margin(self, *, percent: bool = False) -> str:
         """The margin, rounded as the number is. Empty if it is not known."""
         scale = 100 if percent else 1
+        if self.is_point and self.margin is not None:
+            return f"{self.margin * scale:,.6g}"
         # Beside a number with an exponent, as in 4.03e16 ± 6e14.
         power = self.value is not None and abs(self.value * scale) >= _LARGEST
         return "" if self.margin is None else write_rounded(self.margin * scale, self._places(scale), power=power)
@@ -180,7 +182,7 @@ def write_rounded(x: float, places: int | None, way: object = round, *, power: b
     """
     if places is None or not math.isfinite(x):
         return f"{x:,}" if isinstance(x, int) else f"{x:.6g}"
-    if way is not round and places <= _MOST_DECIMALS:
+    if way is not round and places <= 300:
         # A number that has no further digits stays: 0.3 / 0.1 is a little less than 3.
         near = round(x, places)
         unit = 10.0**-places
@@ -190,8 +192,8 @@ def write_rounded(x: float, places: int | None, way: object = round, *, power: b
     made = round(float(x), places) + 0.0
     if made and (power or not _SMALLEST <= abs(made) < _LARGEST):
         digits = max(min(math.floor(math.log10(abs(made))) + places, _MOST_DECIMALS), 0)
-        mantissa, _, power = f"{made:.{digits}e}".partition("e")
-        return f"{mantissa}e{int(power)}"
+        mantissa, _, exponent = f"{made:.{digits}e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
     if places > _MOST_DECIMALS:
         return f"{x:,.15g}"
     # A zero that is known to many decimals is one.

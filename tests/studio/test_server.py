@@ -126,6 +126,39 @@ def test_a_charge_by_another_program_is_seen(client):
     assert client.get("/api/glance").json["ledger"]["left"] == "1.5"
 
 
+def test_a_charge_without_a_result_can_be_charged_again(client, monkeypatch):
+    real = service.release_plan
+
+    def fail(plan, place, *, new=False, say=None):
+        def told(step):
+            say(step)
+            if step == service.STAGES[2]:
+                raise OSError("the disk is gone")
+
+        return real(plan, place, new=new, say=told)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "release_plan", fail)
+        assert client.release()["state"] == "failed"
+    offer = client.get("/api/offer").json
+    assert (offer["kind"], offer["fits"], offer["cost"], offer["left"]) == ("unfinished", True, "1", "2")
+    # Not by itself: only if it is asked for.
+    assert client.release()["state"] == "failed"
+    assert client.release(new=True)["state"] == "done"
+    (standing,) = ledger.standings(ledger.read(client.folder / "survey.ledger"))
+    assert standing.charges == 2
+
+
+def test_nobody_looks_ahead_after_the_end(client):
+    """A thread that is ended with the interpreter, in the middle of its work, would break the process off."""
+    before = threading.enumerate()
+    client.post("preview", {"epsilon": "1", "curves": True})
+    (ahead,) = [one for one in threading.enumerate() if one.name == "looking ahead" and one not in before]
+    assert not ahead.daemon
+    client.desk.close()
+    ahead.join()
+
+
 def test_a_result_says_first_what_its_report_says_first(client):
     place = client.folder / "results" / client.release()["result"]
     said = client.post("summary", {"id": place.name}).json

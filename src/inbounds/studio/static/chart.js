@@ -21,7 +21,7 @@ function ticks(low, high, log) {
     const marks = [];
     for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1)
       for (const times of [1, 3]) { const x = times * 10 ** power; if (x >= low * 0.999 && x <= high * 1.001) marks.push(x); }
-    return marks.length > 5 ? marks.filter((x) => String(x.toExponential()).startsWith("1")) : marks.length > 1 ? marks : [low, high];
+    return marks.length > 5 ? marks.filter((x) => String(x.toExponential()).startsWith("1")) : marks.length > 1 ? marks : ticks(low, high, false).filter((mark) => mark > 0);
   }
   const rough = (high - low) / 4 || 1;
   const unit = 10 ** Math.floor(Math.log10(rough));
