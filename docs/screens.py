@@ -4,8 +4,9 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from inbounds import demo
 from inbounds.studio.serve import make_server
@@ -13,7 +14,7 @@ from inbounds.studio.serve import make_server
 # What is on the page when a view is ready.
 READY = {
     "data": "#column-age",
-    "plan": "#toml",
+    "plan": "#glance .chip",
     "preview": ".item:nth-of-type(8) .figure",
     "release": "#go",
     "ledger": "#imagine",
@@ -42,34 +43,47 @@ def main(folder: Path) -> None:
         running = make_server(Path(place), "plan.toml")
         thread = threading.Thread(target=running.run)
         thread.start()
-        browser = playwright.chromium.launch(executable_path=_find(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1120, "height": 800})
-        page.goto(running.door.address)
-        page.wait_for_selector("html[data-ready]")
-        for view in ("data", "plan", "preview", "learn"):
-            take(page, view, folder / f"{view}.png", whole=view == "learn")
-        page.click("nav a[href='#release']")
-        page.click("#go:not([disabled])")
-        page.screenshot(path=folder / "confirm.png")
-        page.click("#confirm-go")
-        page.wait_for_selector("iframe")
-        page.click("[data-verify]")
-        page.wait_for_selector("[data-proof]")
-        page.wait_for_function("() => document.querySelector('iframe') !== null")
-        page.frame_locator("iframe").locator("h1").wait_for()
-        # A picture of the whole page would be taken before the report's frame is painted in it.
-        page.set_viewport_size({"width": 1120, "height": 1500})
-        page.wait_for_timeout(2000)
-        page.screenshot(path=folder / "release.png")
-        page.set_viewport_size({"width": 1120, "height": 800})
-        take(page, "ledger", folder / "ledger.png")
-        dark = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
-        dark.goto(running.door.address)
-        dark.wait_for_selector("html[data-ready]")
-        take(dark, "preview", folder / "dark.png")
-        browser.close()
-        running.stop()
-        thread.join()
+        try:
+            browser = playwright.chromium.launch(executable_path=_find(), args=["--no-sandbox"])
+            _take_all(browser, running.door.address, folder)
+            browser.close()
+        finally:
+            running.stop()
+            thread.join()
+
+
+def _open(browser: Browser, address: str, **options: Any) -> Page:
+    page = browser.new_page(**options)
+    # A machine may be slow and busy.
+    page.set_default_timeout(600_000)
+    page.goto(address)
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+def _take_all(browser: Browser, address: str, folder: Path) -> None:
+    page = _open(browser, address, viewport={"width": 1120, "height": 800})
+    for view in ("data", "plan", "preview", "learn"):
+        take(page, view, folder / f"{view}.png", whole=view == "learn")
+    page.click("nav a[href='#release']")
+    page.click("#go:not([disabled])")
+    page.screenshot(path=folder / "confirm.png")
+    page.click("#confirm-go")
+    page.wait_for_selector("iframe")
+    page.click("[data-verify]")
+    page.wait_for_selector("[data-proof]")
+    page.wait_for_selector("#summary")
+    page.frame_locator("iframe").locator("h1").wait_for()
+    # A picture of the whole page would be taken before the report's frame is painted in it.
+    page.set_viewport_size({"width": 1120, "height": 1500})
+    page.wait_for_timeout(2000)
+    page.screenshot(path=folder / "release.png")
+    page.set_viewport_size({"width": 1120, "height": 800})
+    take(page, "ledger", folder / "ledger.png")
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+    dark = _open(browser, address, **phone)
+    take(dark, "plan", folder / "phone.png")
+    take(dark, "preview", folder / "dark.png")
 
 
 def _find() -> str | None:
