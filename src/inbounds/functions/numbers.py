@@ -288,8 +288,8 @@ def variance(
     bounds and as large as that of ``"direct"`` close to them. ``method="robust"`` does the same and draws fourth powers
     with the squares, for an interval that does not take records for normal; the noise is about the same. Without
     ``method``, ``plausible`` chooses, for instance ``{"mean": (10, 20)}``. Without both, the method is ``"direct"`` for
-    truncated noise, ``"centred"`` if the number of rows is public and at least 1,000/ε (500/ε from ε = 1 on), and
-    ``"moments"`` otherwise.
+    truncated noise, ``"centred"`` if the number of rows is public and at least 500/ε, and ``"moments"``
+    otherwise.
 
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True

@@ -28,7 +28,7 @@ _SHARES = tuple(
     (Fraction(n), Fraction(share), Fraction(ratio))
     for n, share, ratio in (
         (0, "0.25", "1"),
-        (500, "0.18", "1"),
+        (500, "0.17", "1"),
         (1000, "0.14", "0.9"),
         (2500, "0.1", "0.81"),
         (5000, "0.08", "0.77"),
@@ -37,9 +37,8 @@ _SHARES = tuple(
         (1_000_000, "0.015", "0.66"),
     )
 )
-# From these N on a centred variance is the default. From ε = 1 on one number may have staircase noise, which moments
-# do not have.
-_LEAST, _LEAST_WITH_STAIRS = 1000, 500
+# From this N on a centred variance is the default.
+_LEAST = 500
 # Steps of a column whose records are counted step by step.
 _STEPS = 1 << 14
 
@@ -52,8 +51,7 @@ def _strength(terms: Terms) -> Fraction:
 
 def is_better(terms: Terms) -> bool:
     """Whether a centred variance has less error than one from moments, as far as public numbers say."""
-    large = terms.epsilon >= terms.unit.contributions
-    return terms.rows is not None and _strength(terms) >= (_LEAST_WITH_STAIRS if large else _LEAST)
+    return terms.rows is not None and _strength(terms) >= _LEAST
 
 
 def find_share(terms: Terms) -> Fraction:

@@ -42,7 +42,7 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 # The variances of the noise of Σu² and Σu at ε = 1 in a joint draw: (d+1)(d+2) times the second moments of the unit
 # ball of their norm. Noise on the variance itself, in the same units, has the variance 2 · 4².
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
-# How much more noise than another method the direct one is treated as having.
+# How much more noise than another method moments may have and still be preferred to the direct one.
 _TIE = 1.05
 
 
@@ -295,9 +295,9 @@ def choose_method(
 
     Let m be the mean in half-widths from the middle of the bounds. The noise of a variance from moments has a variance
     of about 3.54 + 47.9 m², in units in which direct noise has 32, or less if it is a staircase. If the number of
-    ``rows`` is public and large enough, a variance around a noisy centre is tried as well. For a range, the smallest
-    worst loss decides. Moments are preferred to the direct method where they lose by less than a twentieth, since they
-    gain where variances are clamped.
+    ``rows`` is public and large enough, a variance around a noisy centre is tried as well. For a range, the smaller
+    worst loss of one against the other decides. Moments are preferred to the direct method where they lose by less than
+    a twentieth, since they gain where variances are clamped.
     """
     if plausible is None:
         return None
@@ -319,13 +319,22 @@ def choose_method(
     direct = _OF_VARIANCE * least_variance(spent) * spent**2 / 2
     noise: dict[SpreadMethod, list[float]] = {
         "moments": [_OF_SQUARES + 4 * _OF_SUMS * m * m for m in (near, far)],
-        "direct": [direct * _TIE] * 2,
+        "direct": [direct] * 2,
     }
+    chosen = _lose_less(noise, "moments", "direct", _TIE)
     if rows is not None and is_better(terms := Terms.of(epsilon, rows=rows)):
         noise["centred"] = [noise_at(m, terms) for m in (near, far)]
-    best = [min(each) for each in zip(*noise.values(), strict=True)]
-    losses = {way: max(x / least for x, least in zip(each, best, strict=True)) for way, each in noise.items()}
-    return min(losses, key=lambda way: losses[way])
+        chosen = _lose_less(noise, "centred", chosen)
+    return chosen
+
+
+def _lose_less(
+    noise: Mapping[SpreadMethod, list[float]], one: SpreadMethod, other: SpreadMethod, tie: float = 1.0
+) -> SpreadMethod:
+    """Which of two ways loses less to the other at its worst, the first with ``tie`` times the noise of the other."""
+    ratios = [a / b / tie for a, b in zip(noise[one], noise[other], strict=True)]
+    # Rounded, so that it is the same on all processors.
+    return one if float(f"{max(ratios) * min(ratios):.9g}") <= 1 else other
 
 
 def _ends(stated: Any, name: str) -> tuple[float, float]:
