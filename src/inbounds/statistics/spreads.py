@@ -304,15 +304,24 @@ def choose_method(
     if not isinstance(plausible, Mapping) or not set(plausible) <= {"mean", "sd"} or not plausible:
         raise TypeError("plausible must be a dictionary with mean or sd, as in plausible={'mean': (10, 20), 'sd': 5}")
     column = numeric("x", bounds, None, False)
-    middle, half = float(column.lower + column.upper) / 2, float(column.width) / 2
+    lower, upper, half = float(column.lower), float(column.upper), float(column.width) / 2
+    ends = [-1.0, 1.0]
     if "mean" in plausible:
-        ends = [(x - middle) / half for x in _ends(plausible["mean"], "mean")]
-    else:
+        low, high = _ends(plausible["mean"], "mean")
+        if not lower <= low <= high <= upper:
+            raise ValueError("plausible must be within the bounds, with the smaller number first")
+        ends = [max(-1.0, min(1.0, (x - lower) / half - 1)) for x in (low, high)]
+    if "sd" in plausible:
+        low, high = _ends(plausible["sd"], "sd")
+        # Two records at the two bounds have the largest sample variance, W²/2.
+        if not 0 <= low <= high <= half * 2**0.5:
+            raise ValueError(
+                "plausible sd must be from 0 to what the bounds allow, 0.71 times their width, with the smaller number "
+                "first"
+            )
         # The mean of values in [-1, 1] with variance v is at most √(1 - v) from 0.
-        most = max(0.0, 1 - (_ends(plausible["sd"], "sd")[0] / half) ** 2) ** 0.5
-        ends = [-most, most]
-    if not -1 <= ends[0] <= ends[1] <= 1:
-        raise ValueError("plausible must be within the bounds, with the smaller number first")
+        most = max(0.0, 1 - (low / half) ** 2) ** 0.5
+        ends = ends if "mean" in plausible else [-most, most]
     far = max(map(abs, ends))
     near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
     spent = _check.positive(float(epsilon), "epsilon")
