@@ -165,25 +165,45 @@ def _columns(rng: np.random.Generator, n: int, size: int) -> dict[str, np.ndarra
     return {f"c{i}": np.clip(50 + 10 * x[:, i], 0, 100) for i in range(size)}
 
 
+def _weighed(data: Any, bounds: Any, epsilon: Any, runs: int) -> tuple[float, float, float]:
+    """RMSE of 0.1, of noisy correlations that are clipped, and of the same draws as they are released."""
+    names, terms = list(bounds), Terms.of(epsilon, rows=len(next(iter(data.values()))))
+    truth = np.corrcoef([np.clip(data[name], *bounds[name]) for name in names])
+    draft = ib.Correlation(bounds).draft(terms)
+    cells = count_cells(data, draft)
+    made = [draw(draft, cells) for _ in range(runs)]
+    clipped = [one.derivation.values(one.coordinates().worth, one.limits().exact()) for one in made]
+    now = [np.ma.filled(one.table, 0.0) for one in made]
+    former = values(data, ib.Correlation(bounds, method="elements"), terms, runs)
+    size = len(names)
+    several = (((np.reshape(found, (runs, size, size)) - truth) ** 2).sum() for found in (former, clipped, now))
+    rmse = [float(np.sqrt(one / runs / (size**2 - size))) for one in several]
+    return rmse[0], rmse[1], rmse[2]
+
+
 def correlations(runs: int) -> list[str]:
     """Correlations of normal records, bounds ± 5 standard deviations."""
-    lines = ["| columns | RMSE at ε = 1, 0.1 | now | ratio of MSE |", "|---|---|---|---|"]
-    n = 20_000
+    lines = ["| columns | RMSE, 0.1 | clipped | now | ratio of squared errors |", "|---|---|---|---|---|"]
     for size in (2, 4, 10, 20):
-        table = _columns(np.random.default_rng(size), n, size)
-        bounds: dict[str, Any] = dict.fromkeys(table, (0, 100))
-        truth = np.corrcoef(list(table.values()))
-        off = size * (size - 1) / size**2
-        mse = {
-            way: squared(table, ib.Correlation(bounds, method=way), Terms.of(1, rows=n), max(runs // size, 40), truth)
-            / off
-            for way in ("elements", "joint")
-        }
-        lines.append(
-            f"| {size} | {mse['elements'] ** 0.5:.4f} | {mse['joint'] ** 0.5:.4f} "
-            f"| {mse['elements'] / mse['joint']:.2f} |"
-        )
+        table = _columns(np.random.default_rng(size), 20_000, size)
+        former, clipped, now = _weighed(table, dict.fromkeys(table, (0, 100)), 1, max(8 * runs // size, 40))
+        lines.append(f"| {size} | {former:.4f} | {clipped:.4f} | {now:.4f} | {(former / now) ** 2:.2f} |")
         print(lines[-1], flush=True)
+    return lines
+
+
+def weighed(runs: int) -> list[str]:
+    """Correlations of two columns of the comparison's tables, where noise is as large as they are."""
+    from bench.peers.cases import tables
+
+    lines = ["| table | correlation | ε | RMSE, 0.1 | clipped | now |", "|---|---|---|---|---|---|"]
+    for one in tables():
+        bounds = {name: ends for name, (_, ends) in one.pair.items()}
+        table = {name: column for name, (column, _) in one.pair.items()}
+        for epsilon in ("0.1", "1"):
+            found = " | ".join(f"{x:.3g}" for x in _weighed(table, bounds, epsilon, 5 * runs))
+            lines.append(f"| {one.name}, n = {one.rows:,} | {one.truth('correlation'):.3f} | {epsilon} | {found} |")
+            print(lines[-1], flush=True)
     return lines
 
 
@@ -266,10 +286,7 @@ def plans(runs: int) -> list[str]:
         name: (ib.Mean(name, (0, 1)), Terms.of("1/20", rows=n)) for name in table
     }
     alone = np.mean(
-        [
-            squared(table, statistic, terms, max(runs // 10, 40), table[name].mean())
-            for name, (statistic, terms) in asked.items()
-        ]
+        [squared(table, statistic, terms, runs, table[name].mean()) for name, (statistic, terms) in asked.items()]
     )
     drafts = make_group(list(asked), asked).draft()
     cells = count_cells(table, drafts[0])
@@ -327,10 +344,10 @@ def draws(_: int) -> list[str]:
             action()
         return (time.process_time() - start) / repeats * 1e3
 
-    for size in (1, 2, 4, 6, 20):
+    for size in (1, 2, 3, 4, 5, 6, 7, 10, 20):
         norm = make_norm((f"moments {size}",))
-        spent = timed(lambda norm=norm: polyhedral(scale, norm, SYSTEM), 50)  # type: ignore[misc]
-        lines.append(f"| a draw of the moments of {size} columns | {spent:.2f} |")
+        spent = timed(lambda norm=norm: polyhedral(scale, norm, SYSTEM), 200)  # type: ignore[misc]
+        lines.append(f"| a draw of the moments of {size} column{'s' * (size > 1)} | {spent:.2f} |")
     certificate = norm_law("moments", Terms.of(1, rows=1000), Fraction(1), ("moments 4",))
     lines.append(f"| a certificate of four columns verified | {timed(lambda: verify(certificate.to_dict()), 50):.2f} |")
     counts = Scale.at_least(Fraction(2))
@@ -343,6 +360,7 @@ def draws(_: int) -> list[str]:
 PARTS: dict[str, Callable[[int], list[str]]] = {
     "variances": variances,
     "correlations": correlations,
+    "weighed": weighed,
     "relations": relations,
     "plans": plans,
     "tables": tables,
@@ -350,7 +368,8 @@ PARTS: dict[str, Callable[[int], list[str]]] = {
 }
 TITLES = {
     "variances": "Variances under substitution: squared error of the direct way over that of the default",
-    "correlations": "Correlations of normal records, n = 20,000",
+    "correlations": "Correlations of normal records, n = 20,000, ε = 1",
+    "weighed": "Correlations of two columns: clipped, and weighed as they are released",
     "relations": "Squared error under substitution at ε = 1 over add-remove at ε = ½",
     "plans": "A plan of twenty numbers",
     "tables": "Histograms of 20,000 records: squared error of cells clamped one by one over the default",
