@@ -7,11 +7,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from inbounds.audit.events import audit
 from inbounds.audit.replay import replay
 from inbounds.plan.release import release
+from inbounds.privacy.norms import make_norm
 from inbounds.road import draw
 from inbounds.statistics import joint
 from inbounds.tables import coordinates
+from inbounds.tables.engine import tally
+from inbounds.tables.sources import read
 from tests.plan.joint import MIXED, exact_vector, groups_of, mean, norm_of, plan_of, proportion
 
 GROUPS = ("g0", "g1")
@@ -170,6 +174,46 @@ def test_a_plan_is_drawn_alike_on_neighbours(monkeypatch):
         return [float(x) for one in release(plan, data).values() for x in one.noisy]
 
     assert replay(value, [table, substituted(table, rng, 1)], seeds=range(3))
+
+
+@pytest.mark.claim("joint-plan")
+def test_an_audit_of_whole_draws_certifies_no_more_than_epsilon():
+    """A mean, a variance and a share at ε = 1, by what tells neighbours apart best: the log ratio of their masses.
+
+    The control: of tables that differ in three records more is certified.
+    """
+    variance = {"statistic": "variance", "columns": ["x0"], "method": "moments"}
+    draft = draft_of({"m": mean("x0"), "v": variance, "p": proportion("g0")}, rows=12)
+    table = random_table(np.random.default_rng(7), 12) | {"x0": np.full(12, 5.0), "g0": np.full(12, "a")}
+
+    def found(records):
+        other = {name: column.copy() for name, column in table.items()}
+        other["x0"][:records], other["g0"][:records] = 10.0, "b"
+        exact = [[float(x) for x in exact_vector(draft, one)] for one in (table, other)]
+
+        def source(data):
+            cells = list(tally(read(data, draft.columns), list(draft.requests)))
+
+            def outputs(count):
+                made = np.array([[float(x) for x in draw.draw(draft, cells).noisy] for _ in range(count)])
+                return np.subtract(*(norms(draft.record.certificate, made - x) for x in exact))
+
+            return outputs
+
+        return audit(source(table), source(other), draws=3000, confidence=1 - 1e-6).epsilon
+
+    assert 0.2 < found(1) <= 1
+    assert found(3) > 1
+
+
+def norms(certificate, vectors):
+    """The norm of each of many vectors, in double precision."""
+    made, found = make_norm(certificate.blocks), np.abs(vectors).max(axis=1)
+    for start, rows in made.parts:
+        weights = np.array([row for row, _ in rows])
+        sizes = np.abs(vectors[:, start : start + weights.shape[1]] @ weights.T) / [limit for _, limit in rows]
+        found = np.maximum(found, sizes.max(axis=1))
+    return found
 
 
 def test_one_draw_for_all_of_a_group(monkeypatch):
