@@ -303,7 +303,7 @@ def plans(runs: int) -> list[str]:
 
 
 def tables(runs: int) -> list[str]:
-    """Counts of a public total, and ranges of a histogram of 1,024 cells."""
+    """Counts of a public total."""
     lines = ["| cells | table | ε = 0.1 | ε = 1 |", "|---|---|---|---|"]
     n = 20_000
     for cells in (4, 20, 1000):

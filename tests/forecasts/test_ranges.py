@@ -106,6 +106,19 @@ def test_numbers_stated_by_mean_and_sd_are_those_stated_by_themselves():
     )
 
 
+@pytest.mark.parametrize("method", ["centred", "robust"])
+@pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.3), (0.2, 0.1)])
+def test_ranges_around_a_centre_follow_what_was_drawn_first(method, mean, sd):
+    """Of one stated truth all ends are the same error: 2(1 + |m|)⁴/(1 - ρ)² + 320/(ρ⁴N²), over (4n)²."""
+    rows, share = 6000, 0.08
+    asked = {"column": "x", "bounds": (0, 1), "epsilon": 1, "rows": rows, "method": method}
+    found = forecast_errors(Wanted("variance", asked, {"mean": mean, "sd": sd}))
+    far = abs(2 * mean - 1)
+    noise = 2 * (1 + far) ** 4 / (1 - share) ** 2 + 320 / share**4 / rows**2
+    assert found.rmse == pytest.approx(np.sqrt(noise) / 4 / rows, rel=0.1)
+    assert found.typical_range == pytest.approx((found.rmse, found.rmse), rel=0.1)
+
+
 def test_truths_are_possible_and_the_typical_one_is_between():
     record = CASES["correlation"][0].draft().record
     found = find_truths(record.situation(None, ROWS), "matrix")

@@ -59,6 +59,14 @@ def test_moments_are_possible(how, epsilon):
         assert (np.diag(value.correlation) == 1).all()
 
 
+def test_correlations_next_to_a_variance_of_0_are_not_available():
+    value = ib.statistics.MomentsValue(("a", "b", "c"), np.zeros(3), np.array([[4, 2, 0], [2, 4, 0], [0, 0, 0.0]]))
+    assert value.correlation.tolist() == [[1.0, 0.5, None], [0.5, 1.0, None], [None, None, 1.0]]
+    whole = ib.statistics.MomentsValue(("a", "b"), np.zeros(2), np.array([[4, 2], [2, 4.0]]))
+    assert not np.ma.isMaskedArray(whole.correlation)
+    assert whole.correlation.tolist() == [[1.0, 0.5], [0.5, 1.0]]
+
+
 def test_a_person_with_several_records_costs_so_many_times_as_much():
     one, five = (ib.moments(table(90), bounds=BOTH, epsilon=1, contributions=c) for c in (1, 5))
     assert float(five.certificate.spread / one.certificate.spread) == pytest.approx(5, rel=0.01)

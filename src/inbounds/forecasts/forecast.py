@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen, Direct, Matrix, MeanOfMoments, plausible
+from inbounds.derivations import CentredSpread, Chosen, Direct, Matrix, MeanOfMoments, plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
 from inbounds.forecasts.choices import forecast_choices
@@ -237,6 +237,9 @@ def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: in
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
     stated = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
+    if isinstance(way, CentredSpread):
+        # What is drawn second depends on what was drawn first.
+        return [way.simulate(replace(record, noisy=one).coordinates())[0] for one in stated]
     given = replace(record, noisy=stated[0]).coordinates()
     worth = np.array([replace(given, noisy=one).worth for one in stated])
     parts, units, limits, places = given.parts, given.units, given.limits, given.places
