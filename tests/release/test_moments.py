@@ -233,6 +233,31 @@ def test_what_is_plausible_chooses():
 
 
 @pytest.mark.parametrize(
+    "how",
+    [
+        {"neighbours": "add-remove"},
+        {"by": "g", "levels": ["a", "b"]},
+        {"where": "g = 'a'"},
+        {"missing": "skip"},
+        {"bounding": "truncated"},
+    ],
+)
+def test_what_is_plausible_does_no_harm_where_there_is_one_way(how):
+    data = {"x": [90.0, 95.0] * 50, "g": ["a", "b"] * 50}
+    for mean in (50, 95):
+        made = ib.variance(data, "x", bounds=(0, 100), epsilon=1, plausible={"mean": mean}, **how)
+        assert made.method == ("direct" if "bounding" in how else "variance from noisy sums and count")
+    with pytest.raises(ValueError, match="within the bounds"):
+        ib.variance(data, "x", bounds=(0, 100), epsilon=1, plausible={"mean": 300}, **how)
+
+
+def test_what_is_plausible_chooses_by_the_records_of_a_person():
+    """A centre that 1,000 records are enough for, and not a person with four of them."""
+    for contributions, method in ((1, "centred"), (4, "moments")):
+        assert choose_method((0, 100), {"mean": 15}, 1, 1000, contributions) == method
+
+
+@pytest.mark.parametrize(
     ("stated", "words"),
     [
         ({}, "plausible must be a dictionary with mean or sd"),

@@ -294,7 +294,10 @@ def variance(
     >>> variance([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method = method or _choose_method(data, bounds, plausible, epsilon, neighbours, rows)
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    some = by is not None or where is not None or missing == "skip"
+    method = method or _choose_method(data, bounds, plausible, terms, rows, some=some)
     statistic = Variance(
         column_name(column, data),
         bounds=bounds,
@@ -306,8 +309,6 @@ def variance(
         by_missing=by_missing,
         other=other,
     )
-    persons = Persons.of(person, keep, order, groups, person_missing, fold)
-    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
@@ -351,7 +352,10 @@ def standard_deviation(
     >>> standard_deviation([23, 35, 62, 41], bounds=(0, 100), epsilon=1).value >= 0
     True
     """
-    method = method or _choose_method(data, bounds, plausible, epsilon, neighbours, rows)
+    persons = Persons.of(person, keep, order, groups, person_missing, fold)
+    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    some = by is not None or where is not None or missing == "skip"
+    method = method or _choose_method(data, bounds, plausible, terms, rows, some=some)
     statistic = StandardDeviation(
         column_name(column, data),
         bounds=bounds,
@@ -363,20 +367,17 @@ def standard_deviation(
         by_missing=by_missing,
         other=other,
     )
-    persons = Persons.of(person, keep, order, groups, person_missing, fold)
-    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
 def _choose_method(
-    data: Data,
-    bounds: Bounds,
-    plausible: PlausibleSpread | None,
-    epsilon: Number,
-    neighbours: Neighbours,
-    rows: int | None,
+    data: Data, bounds: Bounds, plausible: PlausibleSpread | None, terms: Terms, rows: int | None, *, some: bool
 ) -> SpreadMethod | None:
-    """The method of a spread that a plausible mean chooses. None for the default, which may be a centred one."""
-    public = rows if isinstance(rows, int) or neighbours != "substitute" else count_in_memory(data)
-    method = choose_method(bounds, plausible, epsilon, public if neighbours == "substitute" else None)
-    return None if method == "centred" else method
+    """The method of a spread that a plausible mean chooses. None for the default, which may be a centred one.
+
+    There is one way only of ``some`` records or groups, where the number of records is secret, and for truncated noise.
+    """
+    one_way = some or terms.protects_rows or terms.bounding == "truncated"
+    public = None if one_way else rows if isinstance(rows, int) else count_in_memory(data)
+    method = choose_method(bounds, plausible, terms.epsilon, public, terms.contributions)
+    return None if one_way or method == "centred" else method

@@ -67,8 +67,11 @@ def compare_alone(terms: Terms) -> Fraction:
 
 
 def noise_at(mean: float, terms: Terms) -> float:
-    """The variance of the noise times ε² for a mean in half-widths from the middle; direct noise has 32 or less."""
-    spent, share = float(terms.epsilon / terms.unit.contributions), float(find_share(terms))
+    """The variance of the noise times ε² for a mean in half-widths from the middle; direct noise has 32 or less.
+
+    With several records of a person it is in units of the square of their number.
+    """
+    spent, share = float(terms.epsilon), float(find_share(terms))
     rest = least_variance((1 - share) * spent) * spent**2
     return (1 + abs(mean)) ** 4 * rest + 320 / share**4 / float(_strength(terms)) ** 2
 

@@ -289,7 +289,7 @@ def count_numbers(method: SpreadMethod | None, terms: Terms) -> int:
 
 
 def choose_method(
-    bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any, rows: int | None = None
+    bounds: Bounds, plausible: PlausibleSpread | None, epsilon: Any, rows: int | None = None, contributions: int = 1
 ) -> SpreadMethod | None:
     """claim:spread-method. The method with the smaller error for a plausible mean. None if none is given.
 
@@ -331,7 +331,7 @@ def choose_method(
         "direct": [direct] * 2,
     }
     chosen = _lose_less(noise, "moments", "direct", _TIE)
-    if rows is not None and is_better(terms := Terms.of(epsilon, rows=rows)):
+    if rows is not None and is_better(terms := Terms.of(epsilon, contributions=contributions, rows=rows)):
         noise["centred"] = [noise_at(m, terms) for m in (near, far)]
         chosen = _lose_less(noise, "centred", chosen)
     return chosen
