@@ -138,8 +138,8 @@ def exact_error(x: Any, q: float, rate: float, truth: float, steps: int | None =
         counts = np.bincount(np.rint(x * steps).astype(int), minlength=steps + 1)
         below = np.cumsum(counts) - counts
         over, under = below - q * len(x), q * len(x) - below - counts
-        scores = 2 * np.maximum(np.maximum(tilt * over, (1 - tilt) * under), 0)
-        weights = np.exp(-rate * scores)
+        scores = 2 * np.maximum(tilt * over, (1 - tilt) * under)
+        weights = np.exp(-rate * (scores - scores.min()))
         squares = (np.arange(steps + 1) / steps - truth) ** 2
     return float(np.sqrt(weights @ squares / weights.sum()))
 
@@ -255,8 +255,8 @@ def cover_by_law(runs: int, _: Any) -> None:
                 drawn = []
                 for node, spread in zip(draft.nodes, spreads, strict=True):
                     target = float(node.share) * rows
-                    scores = np.maximum(np.maximum(below - target, target - below - counts), 0)
-                    sums = np.cumsum(np.exp(-scores / spread))
+                    scores = np.maximum(below - target, target - below - counts)
+                    sums = np.cumsum(np.exp((scores.min() - scores) / spread))
                     drawn.append(int(np.searchsorted(sums, rng.random() * sums[-1])))
                 noisy = tuple(Fraction(point, 10) - 20 for point in drawn)
                 made = replace(draft.record, noisy=noisy)
@@ -366,7 +366,7 @@ def g_tests(runs: int, _: Any) -> None:
     node, seen, below = keep_apart(asked[:1]), Counter[Any](), [0, 1, 1, 4]
     for _ in range(runs):
         seen.update(draw_points(np.array(counts), node, [spread], entropy))
-    scores = [max(a - 1.8, 1.8 - a - n, 0) for a, n in zip(below, counts, strict=True)]
+    scores = [max(a - 1.8, 1.8 - a - n) for a, n in zip(below, counts, strict=True)]
     masses = np.exp(-np.array(scores) / 2)
     print(f"one, {runs} draws: p = {g_test([seen[k] for k in range(4)], (masses / masses.sum()).tolist()):.3f}")
     law, drawn = reference(counts, asked, spread, 3), Counter[Any]()

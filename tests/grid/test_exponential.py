@@ -218,7 +218,7 @@ def reference(counts, nodes, spreads, parts=4):
         else:
             inside = [(k, 0, Fraction(0)) for k in range(low[0], high[0] + 1)]
             ranks = [(max(Fraction(below[k]), low[2]), min(Fraction(below[k + 1]), high[2])) for k, _, _ in inside]
-            scores = [max(a - target, target - b, Fraction(0)) for a, b in ranks]
+            scores = [max(a - target, target - b) for a, b in ranks]
         weights = [mp.exp(-mp.mpf((rate * s).numerator) / (rate * s).denominator) for s in scores]
         for one, weight in zip(inside, weights, strict=True):
             go(step + 1, cuts | {node.place: one}, chance * weight / mp.fsum(weights))
@@ -322,20 +322,34 @@ def test_shifted_ranks_lose_no_more(share, relation, moved, shift, monkeypatch):
 
 @pytest.mark.claim("quantile-sensitivity")
 def test_scores_that_forget_ties_or_are_off_by_one_lose_more(monkeypatch):
-    """Two defects of a score: the plain distance of #{x < t}, in which one record moves all that are equal, holds its
-    loss but makes constants anything; one that counts the records of the point twice does not hold it."""
+    """Defects of a score: the plain distance of #{x < t}, in which one record moves all that are equal, holds its loss
+    but makes constants anything; so does less one that is 0 at every quantile; one that counts the records of the point
+    twice does not hold it."""
     nodes, spreads = halve(shares(5)), [Fraction(1)]
-    constant = law_of((0, 4, 0, 0), nodes, spreads, monkeypatch)
-    assert constant[(1,)] > 0.6
+    constant, pairs = (0, 4, 0, 0), neighbours(3, 4, "substitute")
 
-    def off(self, entropy):
-        first = self.parts * self.below[self._points]
-        scores = abs(2 * (first + 2 * self.counts[self._points]) - self._target)
-        return halving._Cut(halving.choose(scores, self.unit, 1 << 60, entropy), 0, 0)
+    def scored(make):
+        def point(self, entropy):
+            first, counts = self.parts * self.below[self._points], self.parts * self.counts[self._points]
+            scores = make(2 * first - self._target, self._target - 2 * (first + counts), counts)
+            return halving._Cut(halving.choose(scores, self.unit, 1 << 60, entropy), 0, 0)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(halving._Draw, "point", off)
-        assert most_lost(neighbours(3, 4, "substitute"), nodes, spreads, monkeypatch) > 2
+        with monkeypatch.context() as patched:
+            patched.setattr(halving._Draw, "point", point)
+            found = law_of(constant, nodes, spreads, monkeypatch)[(1,)]
+            return found, most_lost(pairs, nodes, spreads, monkeypatch)
+
+    own, lost = scored(lambda over, under, _: np.maximum(over, under))
+    assert own == law_of(constant, nodes, spreads, monkeypatch)[(1,)] > 0.94
+    assert lost <= 2
+    clipped, lost = scored(lambda over, under, _: np.maximum(np.maximum(over, under), 0))
+    assert clipped < 0.75
+    assert lost <= 2
+    untied, lost = scored(lambda over, _, __: abs(over))
+    assert untied <= 0.25
+    assert lost <= 2
+    _, lost = scored(lambda over, _, counts: abs(over + 4 * counts))
+    assert lost > 2
 
 
 @pytest.mark.claim("quantile-sensitivity")
@@ -423,7 +437,7 @@ def test_tilted_scores_have_their_law(tilt, monkeypatch):
     own = law_of(counts, keep_apart([share], [tilt]), [spread], monkeypatch)
     below = [sum(counts[:k]) for k in range(5)]
     scores = [
-        max(2 * tilt * (a - share * 6), 2 * (1 - tilt) * (share * 6 - a - n), 0)
+        max(2 * tilt * (a - share * 6), 2 * (1 - tilt) * (share * 6 - a - n))
         for a, n in zip(below, counts, strict=True)
     ]
     weights = [mp.exp(-mp.mpf((s / spread).numerator) / (s / spread).denominator) for s in map(Fraction, scores)]

@@ -18,7 +18,7 @@ from inbounds.road import draw as road_draw
 def law_of_point(counts, share, spread):
     """P of each point, by the definition."""
     below, total = np.cumsum(counts) - counts, counts.sum()
-    scores = np.maximum.reduce([below - share * total, share * total - below - counts, np.zeros(len(counts))])
+    scores = np.maximum(below - share * total, share * total - below - counts)
     weights = np.exp(-(scores - scores.min()) / spread)
     return weights / weights.sum()
 
@@ -26,6 +26,11 @@ def law_of_point(counts, share, spread):
 def worst_tables(points, rows):
     """Constants, jumps next to the quantile, even ones, and some at random."""
     rng = np.random.default_rng(0)
+    for k in range(rows // 2):
+        # Where k is the rank that is asked for, two points just have it, and none has more.
+        counts = np.zeros(points, int)
+        counts[3], counts[4], counts[-1] = k, rows // 2 - k, rows - rows // 2
+        yield counts
     for k in (0, 1, rows // 4, rows // 2 - 2, rows // 2, rows // 2 + 3):
         counts = np.zeros(points, int)
         counts[3], counts[-1] = k, rows - k
@@ -205,8 +210,8 @@ def test_the_chance_for_any_number_of_records(rows, population):
             counts[5], counts[-1] = k, rows - k
             below, target = np.cumsum(counts) - counts, drawn * rows - shift
             over, under = below - target, target - below - counts
-            over[0], under[-1] = 0, 0
-            weights = np.exp(-np.maximum(np.maximum(over, under), 0) / spread)
+            over[0], under[-1] = under[0], over[-1]
+            weights = np.exp(-np.maximum(over, under) / spread)
             found += chance * weights[6:].sum() / weights.sum()
         assert found <= said + 1e-12
     assert said < 0.05

@@ -85,7 +85,7 @@ def scores_of(counts, share):
     """How far the share of the records is from the ranks of each point."""
     below = [sum(counts[:k]) for k in range(POINTS)]
     target = share * sum(counts)
-    return [max(a - target, target - a - n, Fraction(0)) for a, n in zip(below, counts, strict=True)]
+    return [max(a - target, target - a - n) for a, n in zip(below, counts, strict=True)]
 
 
 @pytest.mark.claim("quantile-sensitivity")

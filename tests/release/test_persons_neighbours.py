@@ -36,7 +36,7 @@ def scores_of(counts, share):
     for group in counts:
         below, target = Fraction(0), share * sum(group)
         for n in group:
-            found.append((max(below - target, target - below - n, Fraction(0)), len(found)))
+            found.append((max(below - target, target - below - n), len(found)))
             below += n
     return [score for score, _ in found]
 

@@ -103,9 +103,9 @@ def _table_of(unit: Fraction, digits: int) -> Fixed:
 
 
 def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
-    """claim:exponential-exact. The place of one of some scores ≥ 0, with probability ∝ e^(-unit · score).
+    """claim:exponential-exact. The place of one of some scores, with probability ∝ e^(-unit · score).
 
-    ``most`` is a public bound of the scores.
+    ``most`` is a public bound of their differences.
     """
 
     def weigh(powers: Powers) -> tuple[Fixed, int]:

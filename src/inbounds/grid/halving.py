@@ -8,9 +8,10 @@ of a point are spread evenly over them: a cut may go through a point with many r
 them. What a record does to the score of a place is then an average of what it would do on either side.
 
 A score is how many records lie between a place and the one that is asked for, as a whole number of parts of a record.
-Of a draw that nothing depends on, it is the distance from the rank asked for to those that the point has, times twice
-the tilt above that rank and twice the rest below it: a record that is substituted moves ranks one way, and so scores on
-one side up and on the other down, by 2 together.
+Of a draw that nothing depends on, it is the distance from the rank asked for to those that the point has, and for a
+point that has this rank the negative distance to the nearer end of its ranks: a quantile that is one by many records is
+more likely than one that just is. It is taken twice the tilt above the rank asked for and twice the rest below it: a
+record that is substituted moves ranks one way, and so scores on one side up and on the other down, by 2 together.
 """
 
 from collections.abc import Sequence
@@ -91,16 +92,16 @@ class _Draw:
         return self.share.numerator * inside + self.share.denominator * self.low.mass + shifted
 
     def point(self, entropy: Entropy) -> _Cut:
-        """A point, by the distance to its ranks."""
+        """A point, by the signed distance to its ranks."""
         first = self.parts * self.below[self._points]
         last = first + self.parts * self.counts[self._points]
         over = self.share.denominator * np.maximum(first, self.low.mass) - self._target
         under = self._target - self.share.denominator * np.minimum(last, self.high.mass)
         if self.shift:
             # The ends have all ranks beyond them, so that there is one for whatever is asked for.
-            over[0], under[-1] = 0, 0
+            over[0], under[-1] = under[0], over[-1]
         above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
-        scores = np.maximum(np.maximum(above * over, (whole - above) * under), 0)
+        scores = np.maximum(above * over, (whole - above) * under)
         return _Cut(self.low.point + choose(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)
 
     def cut(self, entropy: Entropy) -> _Cut:

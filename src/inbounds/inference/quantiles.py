@@ -3,11 +3,11 @@
 A released point says where its rank is, not what lies around it. So the interval of a quantile is made of other points
 that were drawn: one whose rank is surely below what is asked for, and one whose rank is surely above. A point of N that
 is chosen with probability ∝ e^(-score/T) has a score of d or more with a probability of at most (N - 1) e^(-d/T), since
-one of the points has score 0. In recursive halving the cuts on either side were drawn before and are off as well, by
-their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512. Of m quantiles
-that are drawn together no rank is off by more than their score. There are at most (N 2^L)^m/m! tuples of places, with
-2^L > n, and one of them has ranks that are off by no more than a half, so that its score is at most m/2, if there is a
-record for every gap.
+one of the points has score 0 or less. In recursive halving the cuts on either side were drawn before and are off as
+well, by their own ranks; a cut through a point with many records has 256 places, one of which is right to n/512. Of m
+quantiles that are drawn together no rank is off by more than their score. There are at most (N 2^L)^m/m! tuples of
+places, with 2^L > n, and one of them has ranks that are off by no more than a half, so that its score is at most m/2,
+if there is a record for every gap.
 
 The rank of the population's quantile in a table of n records is binomial, or beyond it where records are equal to it.
 """
