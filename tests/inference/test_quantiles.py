@@ -13,14 +13,19 @@ from inbounds.grid.entropy import SeededEntropy
 from inbounds.inference import distribution, quantiles
 from inbounds.privacy.terms import Terms
 from inbounds.road import draw as road_draw
+from tests.grid.test_exponential import chances_of_many
 
 
 def law_of_point(counts, share, spread):
-    """P of each point, by the definition."""
+    """P of each point, by the definition: its score with exponential noise is the largest."""
     below, total = np.cumsum(counts) - counts, counts.sum()
     scores = np.maximum(below - share * total, share * total - below - counts)
-    weights = np.exp(-(scores - scores.min()) / spread)
-    return weights / weights.sum()
+    return law_of_scores(scores / spread)
+
+
+def law_of_scores(scores):
+    kinds, place, sizes = np.unique(np.exp(scores.min() - scores), return_inverse=True, return_counts=True)
+    return np.array(chances_of_many(kinds, sizes))[place]
 
 
 def worst_tables(points, rows):
@@ -211,8 +216,7 @@ def test_the_chance_for_any_number_of_records(rows, population):
             below, target = np.cumsum(counts) - counts, drawn * rows - shift
             over, under = below - target, target - below - counts
             over[0], under[-1] = under[0], over[-1]
-            weights = np.exp(-np.maximum(over, under) / spread)
-            found += chance * weights[6:].sum() / weights.sum()
+            found += chance * law_of_scores(np.maximum(over, under) / spread)[6:].sum()
         assert found <= said + 1e-12
     assert said < 0.05
     # Nearer to what is asked for the exponent is smaller, and it is the largest that there is.

@@ -76,7 +76,8 @@ def test_the_loss_of_quantiles_of_groups(name, neighbours, monkeypatch):
             found = max(found, sum(up for up, _ in both), sum(down for _, down in both))
         return found
 
-    assert most_lost(1) <= 2
+    # By permute and flip all of it is lost, but for what numbers of fifteen digits are off by.
+    assert most_lost(1) <= 2 + 1e-12
     # Small tables have not the worst of all draws: a law with a quarter of the noise is caught.
     assert most_lost(4) > 2
 

@@ -1,9 +1,13 @@
-"""The exponential mechanism on a finite set, drawn exactly: P(i) ∝ e^(-u K_i) for whole numbers K_i and a rational u.
+"""The exponential mechanism on a finite set, drawn exactly, for scores K_i that are whole numbers and a rational u.
+
+`choose` has P(i) ∝ e^(-u K_i): one uniform number is compared with running sums of weights. `flip` has less error for
+the same loss (permute and flip, McKenna and Sheldon 2020): each place has a coin that shows heads with probability
+e^(-u (K_i - min K)), and one of the heads is taken, all alike. That is the largest of -u K_i with exponential noise.
 
 Weights are made of tables of e^(-u j 2^10k), j < 1024, in fixed point and rounded down, so that each is known to a few
-units. One uniform number is compared with their running sums. Where its bits, or the units, leave the choice open, all
-is done again with 192 bits and more random bits. The scores are secret and u is public: the operations, and but for
-such ties (less than once in 10^7 draws) the bits drawn, depend on u and on the number of scores alone.
+units. Where the bits of a uniform number, or the units, leave a choice open, it is done again with 192 bits and more
+random bits. The scores are secret and u is public: the operations, and but for such ties (less than once in 10^7 draws)
+the bits drawn, depend on u and on the number of scores alone.
 """
 
 from bisect import bisect_left
@@ -16,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from inbounds.grid.entropy import Entropy, bits
+from inbounds.grid.entropy import Entropy, Words, bits, words
 from inbounds.grid.geometric import Integers
 from inbounds.grid.interval import exp_minus
 
@@ -112,6 +116,43 @@ def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int
         return powers.weigh(scores - scores.min()), powers.slack
 
     return choose_by(weigh, unit, most, entropy)
+
+
+def flip(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
+    """claim:flip-exact. The place of one of the heads of coins that show them with chances e^(-unit (score - least)).
+
+    ``most`` is a public bound of the differences of the scores.
+    """
+    gaps, uniform = scores - scores.min(), _coins(entropy, len(scores))
+    weights, slack = Powers(unit, most, _QUICK).weigh(gaps), np.uint64(Powers(unit, most, _QUICK).slack)
+    # A coin's number lies between its word and the next one, and its weight between what is known of it and the slack.
+    heads = uniform < weights
+    for place in np.flatnonzero(heads != (uniform < weights + slack)).tolist():
+        heads[place] = _flip_again(int(uniform[place]), int(gaps[place]), Powers(unit, most, _EXACT), entropy)
+    return int(np.flatnonzero(heads)[_choose_even(int(heads.sum()), entropy)])
+
+
+def _coins(entropy: Entropy, count: int) -> Words:
+    """Uniform words of as many bits as the weights have."""
+    return words(entropy, count) >> np.uint64(WORD - _QUICK)
+
+
+def _flip_again(word: int, gap: int, powers: Powers, entropy: Entropy) -> bool:
+    """Whether a coin whose number starts with a word shows heads."""
+    more = powers.digits - _QUICK
+    word = (word << more) | bits(entropy, more)
+    weight = int(powers.weigh(np.array([gap]))[0])
+    if weight <= word < weight + powers.slack:
+        raise ArithmeticError(f"a uniform number agrees with a threshold in {powers.digits} bits")
+    return word < weight
+
+
+def _choose_even(count: int, entropy: Entropy) -> int:
+    """One of so many, all alike."""
+    word, size = bits(entropy, WORD), WORD
+    while (word * count >> size) != ((word + 1) * count - 1 >> size):
+        word, size = (word << WORD) | bits(entropy, WORD), size + WORD
+    return word * count >> size
 
 
 def choose_by(weigh: Callable[[Powers], tuple[Fixed, int]], unit: Fraction, most: int, entropy: Entropy) -> int:

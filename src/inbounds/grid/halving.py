@@ -1,7 +1,8 @@
 """Several quantiles by recursive halving: the middle one first, then those below among the records below it.
 
 (Kaplan, Schnapp and Stemmer 2022.) Each draw is the exponential mechanism over the points between the two that were
-drawn before. At each depth these ranges do not overlap, so that a record is in one of them.
+drawn before, or permute and flip where no other draw depends on it. At each depth these ranges do not overlap, so that
+a record is in one of them.
 
 Records come as counts of public points. Of a draw that others depend on, each point has `PARTS` places, and the records
 of a point are spread evenly over them: a cut may go through a point with many records, and each side has its share of
@@ -21,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds.grid.entropy import Entropy
-from inbounds.grid.exponential import Fixed, Powers, choose, choose_by
+from inbounds.grid.exponential import Fixed, Powers, choose, choose_by, flip
 from inbounds.grid.geometric import Integers
 from inbounds.grid.nodes import Node, find_rate
 
@@ -102,7 +103,7 @@ class _Draw:
             over[0], under[-1] = under[0], over[-1]
         above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
         scores = np.maximum(above * over, (whole - above) * under)
-        return _Cut(self.low.point + choose(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)
+        return _Cut(self.low.point + flip(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)
 
     def cut(self, entropy: Entropy) -> _Cut:
         """A place: first its point, by the sum of the weights of its places, then one of these."""

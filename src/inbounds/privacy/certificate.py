@@ -51,10 +51,10 @@ class Certificate:
     ``"staircase"`` noise of one number has levels of ``width`` steps, and ``core`` steps from 0 on before the first;
     its scale is in levels. Other noise has neither.
 
-    ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T). The unit
-    moves the scores of points by amounts that differ by at most twice the ``sensitivity``, as where each moves by that
-    up or down, in each of ``draws`` draws; T is the scale, in units of the score. Then the loss is
-    2 · sensitivity · draws / T, and ``move`` is all of the grid.
+    ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T), or the one
+    whose -score with exponential noise of scale T is the largest. The unit moves the scores of points by amounts that
+    differ by at most twice the ``sensitivity``, as where each moves by that up or down, in each of ``draws`` draws; T is
+    the scale, in units of the score. Then the loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
     """
 
     statistic: str
@@ -192,7 +192,9 @@ def _lose_by_choice(mechanism: GridMechanism, sensitivity: Fraction, draws: int)
     """claim:exponential-loss. The move and the loss of points that are chosen by the exponential mechanism.
 
     If every score moves by at least a and at most b, every weight changes by a factor from e^(-b/T) to e^(-a/T), and so
-    does their sum: a probability changes by a factor of at most e^((b-a)/T), and b - a is at most 2s.
+    does their sum: a probability changes by a factor of at most e^((b-a)/T), and b - a is at most 2s. With exponential
+    noise on each -score, a point is the largest if its noise exceeds some number, which depends on the others and moves
+    by at most b - a: the chance of that is e^(-that/T), or 1 below 0, and changes by a factor of at most e^((b-a)/T).
     """
     if mechanism.bounding != "bit" or mechanism.stairs is not None or mechanism.span is None:
         raise CertificateError("a point is chosen from a grid with two ends, and has no other noise")
