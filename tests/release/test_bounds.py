@@ -196,6 +196,21 @@ def test_a_margin_moves_both_ends_out_to_the_grid():
         ib.Bounds("x", edges=[dt.date(2020, 1, 1), dt.date(2021, 1, 1), dt.date(2022, 1, 1)], margin=1)
 
 
+def test_bounds_are_moved_out_unless_something_else_is_asked_for():
+    """A record states the margin that it has, so that it is the same whatever the default is."""
+    rules = {"epsilon": 5, "within": (0, 1e9)}
+    plain, moved = ib.bounds(INCOME, margin=0, **rules), ib.bounds(INCOME, **rules)
+    for release, margin in ((plain, 0), (moved, Fraction(1, 2))):
+        again = ib.Release.from_json(release.to_json())
+        assert again.statistic.margin == margin
+        assert again.value == release.value
+    drawn = [float(end) for end in moved.derivation.ends_of(sorted(moved.noisy))]
+    assert moved.value[1] > 1.4 * drawn[1]
+    assert plain.value[1] < moved.value[1]
+    assert ib.Bounds("x", within=(0, 9), coverage=0.9).margin is None
+    assert ib.Bounds("x", edges=[0, 1, 2, 9]).margin is None
+
+
 def test_the_report_says_that_bounds_were_released(tmp_path):
     columns = {"income": {"missing": "skip"}}
     items = [{"name": "b", "statistic": "bounds", "columns": ["income"], "within": [0, 10**9], "margin": 0.5}]

@@ -168,9 +168,9 @@ def bounds(
     They are two quantiles on a coarse grid: preferred numbers about a tenth apart, of either sign, over twelve powers
     of ten, or the ``edges`` given. The release may stand where a statistic takes ``bounds``, as in
     ``mean(x, bounds=bounds(x, within=(0, 1e9), epsilon=0.1), epsilon=0.9)``; both are charged. Records beyond the
-    bounds are then clipped, which is a bias that narrow bounds make larger, and noise smaller; ``margin=0.5`` doubles
-    their width, which is better for means of most columns. The tails need records: by default 30/ε of them are to lie
-    beyond each bound.
+    bounds are then clipped, which is a bias that narrow bounds make larger, and noise smaller. By default 30/ε records
+    are to lie beyond each bound, with which they hardly ever fly off, and both are then moved out by half of their
+    width, with which means of most columns are best. With a ``coverage`` they are the bounds of that share.
 
     >>> lower, upper = bounds([20.0, 31.5, 44.0, 52.5] * 500, within=(0, 1e6), epsilon=1).value
     >>> 0 <= lower < upper <= 1e6
