@@ -45,7 +45,8 @@ _MEANINGS = {
     "coverage": "The share of records that are to lie within the released bounds. By default all but 30/ε records at "
     "either end, of a public number of records; 0.98 where that is secret.",
     "margin": "By how much of their width the released bounds are moved out, each to the next point of the grid. It "
-    "costs nothing. 0.5, which doubles the width, is the default unless `coverage` or `edges` are given; 0 leaves them.",
+    "costs nothing. 0.5, which doubles the width, is the default unless `coverage` or `edges` are given."
+    " 0 leaves them.",
     "side": '`"both"`, or `"upper"` or `"lower"` to release that bound alone; the other one is then that of `within`.',
     "cover": "The confidence of an interval to pay for: two more points are drawn around the quantile, with six tenths "
     "of epsilon.",

@@ -54,7 +54,7 @@ class Certificate:
     ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T), or the one
     whose -score with exponential noise of scale T is the largest. The unit moves the scores of points by amounts that
     differ by at most twice the ``sensitivity``, as where each moves by that up or down, in each of ``draws`` draws.
-    T is the scale, in units of the score. Then the loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
+    T is the scale, in units of the score. The loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
     """
 
     statistic: str
