@@ -186,6 +186,9 @@ def test_a_margin_moves_both_ends_out_to_the_grid():
     assert lower == max([point for point in points if point <= drawn[0] - width / 2], default=0)
     assert upper == min(point for point in points if point >= drawn[1] + width / 2)
     assert tuple(map(float, found.statistic.ends_of(found))) == (lower, upper)
+    # What is printed is what stands where bounds do.
+    assert found.to_polars()["value"].to_list() == [lower, upper]
+    assert f"{upper:.0f}" in str(found)
     assert ib.Release.from_json(found.to_json()) == found
     assert found.statistic.margin == statistic.margin == Fraction(1, 2)
     one = ib.bounds(INCOME, within=(0, 1e9), coverage=0.96, margin=1, side="upper", epsilon=5)

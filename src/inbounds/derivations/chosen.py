@@ -1,6 +1,7 @@
 """Points that were chosen by the exponential mechanism: quantiles, and bounds."""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -29,7 +30,8 @@ class Chosen(Simulated):
     not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
     ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
     those of scores, for one share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw.
-    ``shifts`` are records by which the ranks of some are further up.
+    ``shifts`` are records by which the ranks of some are further up. With a ``margin`` both ends are shown that much of
+    their width further out, at the next point.
     """
 
     shares: tuple[Fraction, ...]
@@ -42,6 +44,7 @@ class Chosen(Simulated):
     tilts: tuple[Fraction, ...] = ()
     together: bool = False
     shifts: tuple[int, ...] = ()
+    margin: Fraction = Fraction(0)
 
     of_sums = False
     plain = False
@@ -84,6 +87,17 @@ class Chosen(Simulated):
         offsets = self.offsets or (0,) * len(places)
         return [self.points[int(place) + offset] for place, offset in zip(places, offsets, strict=True)]
 
+    def moved_out(self, places: Sequence[Fraction]) -> list[Fraction]:
+        """The same with the margin. An end that was not drawn is that of the grid."""
+        drawn, points = self.ends_of(places), self.points
+        assert points is not None
+        lower = points[0] if self.offsets[0] else drawn[0]
+        upper = drawn[-1] if self.offsets[-1] else points[-1]
+        more = self.margin * (upper - lower)
+        low = points[max(bisect_right(points, lower - more) - 1, 0)]
+        high = points[min(bisect_left(points, upper + more), len(points) - 1)]
+        return [high if offset else low for offset in self.offsets]
+
     def ends(self, columns: Array) -> tuple[float, float]:
         """The first and the last point that there is, given the bounds of the column."""
         ends = columns[0] if self.points is None else (self.points[0], self.points[-1])
@@ -95,8 +109,9 @@ class Chosen(Simulated):
             rows = within.reshape(*within.shape[:-1], self.groups, len(self.shares))
             within = np.sort(rows, axis=-1).reshape(within.shape)
         if self.points is not None:
-            points = np.array([float(point) for point in self.points])
-            within = points[within.astype(np.int64) + np.array(self.offsets or 0)]
+            places: list[list[Any]] = within.astype(np.int64).reshape(-1, len(self.shares)).tolist()
+            ends = [[float(x) for x in self.moved_out(row)] for row in places]
+            within = np.array(ends).reshape(within.shape)
         each = within.reshape(*within.shape[:-1], self.groups, len(self.shares))[..., self.shown]
         return np.asarray(each.reshape(*within.shape[:-1], -1))
 

@@ -128,27 +128,19 @@ class Bounds:
 
     def present(self, table: Any) -> tuple[float, float]:
         """The value as a pair (lower, upper)."""
-        by_float = {float(edge): edge for edge in self._key.edges}
-        lower, upper = self._widen([by_float[float(x)] for x in np.ravel(table)])
+        lower, upper = self._with_both([float(x) for x in np.ravel(table)])
         return float(lower), float(upper)
 
-    def _widen(self, drawn: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
-        """Both bounds, of those that were drawn in order: moved out by the margin, to the next edge."""
+    def _with_both(self, ends: Sequence[Any]) -> tuple[Any, Any]:
+        """Both bounds, of those that were released: the other one is that of the grid."""
         edges = self._key.edges
-        lower = drawn[0] if self.side != "upper" else edges[0]
-        upper = drawn[-1] if self.side != "lower" else edges[-1]
-        if not self.margin:
-            return lower, upper
-        more = Fraction(self.margin) * (upper - lower)
-        low = max((edge for edge in edges if edge <= lower - more), default=edges[0])
-        high = min((edge for edge in edges if edge >= upper + more), default=edges[-1])
-        return (low if self.side != "upper" else lower), (high if self.side != "lower" else upper)
+        return (ends[0] if self.side != "upper" else edges[0]), (ends[-1] if self.side != "lower" else edges[-1])
 
     def ends_of(self, release: Release) -> tuple[Any, Any]:
         """The released bounds in exact numbers, or dates, for a statistic that they are bounds of."""
         way = release.derivation
         assert isinstance(way, Chosen)
-        lower, upper = self._widen(way.ends_of(sorted(release.noisy)))
+        lower, upper = self._with_both(way.moved_out(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]
 
@@ -179,6 +171,7 @@ class Bounds:
             apart=True,
             offsets=offsets,
             tilts=self._tilts(terms, shares),
+            margin=Fraction(self.margin or 0),
         )
 
         def exact(table: Cells) -> Exact:
