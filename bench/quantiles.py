@@ -1,6 +1,6 @@
 """How far off quantiles are: beside other libraries, several against one by one, coverage, released bounds, one draw.
 
-    python bench/quantiles.py [--part laws peers several coverage shares groups bounds gtest slack draw scale]
+    python bench/quantiles.py [--part laws ties peers several coverage shares groups bounds gtest slack draw scale]
         [--runs 200] [--peers PY ...]
 
 ``--peers`` are Pythons that have diffprivlib, OpenDP or PyDP. Errors are RMSEs over releases of one table, in units of
@@ -21,11 +21,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import datasets
 
 import inbounds as ib
 from inbounds.grid import together
@@ -179,6 +181,66 @@ def laws(runs: int, _: Any) -> None:
                 print(f"  {q}  {rows:6d}  {epsilon:<4}  {a:.6f}  {b:.6f}  {said}", flush=True)
 
 
+def tied_tables() -> dict[str, tuple[list[Any], tuple[float, float], int]]:
+    """Tables with ties, some of each law: records, bounds, and steps between these."""
+    body: Any = datasets.load_diabetes(scaled=False)["data"]
+    made: dict[str, tuple[list[Any], tuple[float, float], int]] = {
+        "body mass index, n 442": ([body[:, 2]], (10, 60), 1000),
+        "the same in tenths": ([body[:, 2]], (10, 60), 500),
+        "ages, n 442": ([body[:, 0]], (18, 100), 82),
+        "blood pressure, n 442": ([body[:, 3]], (40, 200), 160),
+    }
+    laws: dict[str, tuple[Callable[[Any, int], Any], tuple[float, float], int]] = {
+        "counts": (lambda rng, n: rng.poisson(3, n), (0, 50), 50),
+        "half zero": (lambda rng, n: np.round(rng.gamma(2, 15, n), 1) * (rng.random(n) > 0.45), (0, 200), 2000),
+        "five answers": (lambda rng, n: rng.choice(5, n, p=[0.1, 0.2, 0.3, 0.25, 0.15]), (0, 4), 4),
+        "heaped ages": (
+            lambda rng, n: np.round(rng.normal(40, 12, n) / (u := rng.choice([1, 5], n))) * u,
+            (0, 120),
+            120,
+        ),
+        "whole numbers": (lambda rng, n: np.round(rng.normal(50, 10, n)), (0, 100), 100),
+        "long tail": (lambda rng, n: np.round(rng.lognormal(3, 1, n)), (0, 1000), 1000),
+        "two values": (lambda rng, n: rng.choice([10.0, 80.0], n, p=[0.51, 0.49]), (0, 100), 1000),
+    }
+    for name, (make, ends, steps) in laws.items():
+        for n in (200, 1000, 5000):
+            made[f"{name}, n {n}"] = [make(np.random.default_rng(seed), n) for seed in range(20)], ends, steps
+    return made
+
+
+def ties(_runs: int, __: Any) -> None:
+    """Errors where values are tied, by exact laws: beside that of OpenDP's score, which is 0 at the point with as many
+    records on one side as on the other, drawn by permute and flip from the same points."""
+    print("RMSE of one quantile by exact laws, in steps: table, q, eps, inbounds, score of candidates")
+    ratios = []
+    for name, (tables, (low, high), steps) in tied_tables().items():
+        for q, epsilon in [(q, epsilon) for q in (0.1, 0.5, 0.9) for epsilon in (0.1, 1)]:
+            draft = draft_statistic(quantile(q, step=f"1/{steps}"), Terms.of(epsilon, rows=len(tables[0])))
+            certificate: Any = draft.record.certificate
+            rate, tilt = 1 / float(certificate.grid.scale.steps), float(draft.nodes[0].tilt)
+            own, other = [], []
+            for given in tables:
+                x = (np.clip(given, low, high) - low) / (high - low)
+                places = np.rint(x * steps).astype(int)
+                truth = float(np.quantile(places, q, method="inverted_cdf"))
+                own.append(exact_error(x, q, rate, truth / steps, steps, tilt) * steps)
+                counts = np.bincount(places, minlength=steps + 1)
+                below = np.cumsum(counts) - counts
+                scores = np.abs((1 - q) * below - q * (len(x) - below - counts))
+                chances = flip_chances(np.exp(-epsilon / 2 * (scores - scores.min())))
+                other.append(np.sqrt(chances @ (np.arange(steps + 1) - truth) ** 2))
+            a, b = rmse(own, 0), rmse(other, 0)
+            # What is right to a hundredth of a step is as good as what is so to a millionth.
+            ratios.append((a + 0.01) / (b + 0.01))
+            print(f"  {name:24s} {q} {epsilon:<4} {a:10.4g} {b:10.4g}", flush=True)
+    made = np.array(ratios)
+    print(
+        f"of {len(made)}: less by 5% or more {(made < 1 / 1.05).sum()}, more by 5% or more {(made > 1.05).sum()}; "
+        f"geometric mean {np.exp(np.log(made).mean()):.2f}, from {made.min():.2g} to {made.max():.2g}"
+    )
+
+
 def several(runs: int, _: Any) -> None:
     """Several quantiles in one draw, against one release for each at an equal share of ε."""
     print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
@@ -245,39 +307,65 @@ def coverage(runs: int, _: Any) -> None:
 
 
 def cover_by_law(runs: int, _: Any) -> None:
-    """Coverage of 95% intervals at three shares for ten laws: tables and points are simulated in doubles."""
-    print("coverage of 95% intervals, epsilon 1, n 2,000: population, table; for q = .1, .5, .9")
-    bounds_of, rows = (-20, 120), 2000
+    """Coverage of 95% intervals for ten laws at three shares, two numbers of records and two ε: tables and points are
+    simulated in doubles, and some intervals made of them by the library itself."""
+    print(
+        "coverage of 95% intervals, the least over q = .1, .5, .9; population, table; width of q = .5 without noise = 1"
+    )
+    low_end, high_end, steps = -20, 120, 1400
     for law, (make, _median) in LAWS.items():
-        said = []
-        for q in (0.1, 0.5, 0.9):
-            statistic = quantile(q, bounds_of, cover="0.95", step="0.1")
-            draft = draft_statistic(statistic, Terms.of(1, rows=rows))
-            parts: Any = draft.record.certificate
-            spreads = [float(part.grid.scale.steps) for part in parts.parts]
-            rng = np.random.default_rng(int(100 * q))
-            # The population's quantile, of ten million records.
-            truth = float(np.quantile(np.clip(make(rng, 10_000_000), *bounds_of), q, method="inverted_cdf"))
-            held = own = 0
+        rng, said = np.random.default_rng(1), []
+        # The population's quantiles, of four million records, to the step of the grid to which records are rounded.
+        many = np.rint((np.clip(make(rng, 4_000_000), low_end, high_end) - low_end) * 10).astype(int)
+        truths = {q: int(np.quantile(many, q, method="inverted_cdf")) for q in (0.1, 0.5, 0.9)}
+        for rows in (500, 5000):
+            tables = []
             for _ in range(runs):
-                x = np.rint((np.clip(make(rng, rows), *bounds_of) + 20) * 10).astype(int)
-                counts = np.bincount(x, minlength=1401)
-                below = np.cumsum(counts) - counts
-                drawn = []
-                for node, spread in zip(draft.nodes, spreads, strict=True):
-                    target = float(node.share) * rows
-                    scores = np.maximum(below - target, target - below - counts)
-                    drawn.append(int((rng.exponential(spread, len(scores)) - scores).argmax()))
-                noisy = tuple(Fraction(point, 10) - 20 for point in drawn)
-                made = replace(draft.record, noisy=noisy)
-                low, high = made.interval(0.95)
-                # To the step of the grid, to which records are rounded.
-                held += low - 0.05 <= truth <= high + 0.05
-                exact = np.quantile(x, q, method="inverted_cdf") / 10 - 20
-                low, high = made.interval(0.95, kind="noise")
-                own += low - 1e-9 <= exact <= high + 1e-9
-            said.append(f"{held / runs:.3f} {own / runs:.3f}")
+                x = np.rint((np.clip(make(rng, rows), low_end, high_end) - low_end) * 10).astype(int)
+                tables.append(np.bincount(x, minlength=steps + 1))
+            for epsilon in (0.1, 1):
+                held, own, ratio = 1.0, 1.0, np.nan
+                for q, truth in truths.items():
+                    each = np.array([draw_interval(rng, q, counts, epsilon, k < 2) for k, counts in enumerate(tables)])
+                    sums = np.cumsum(tables, axis=1)
+                    exact = (sums < np.ceil(q * rows - 1e-9)).sum(axis=1)
+                    held = min(held, float(((each[:, 0] <= truth) & (truth <= each[:, 1])).mean()))
+                    own = min(own, float(((each[:, 0] <= exact) & (exact <= each[:, 1])).mean()))
+                    if q == 0.5:
+                        first, last = stats.binom(rows, q).ppf([0.025, 0.975])
+                        plain = (sums <= last).sum(axis=1) - (sums < max(first, 1)).sum(axis=1)
+                        ratio = (each[:, 1] - each[:, 0]).mean() / max(float(plain.mean()), 1e-9)
+                said.append(f"n {rows} eps {epsilon}: {held:.3f} {own:.3f} {ratio if ratio < 1e3 else np.inf:.1f}")
         print(f"  {law:12s} {'   '.join(said)}", flush=True)
+
+
+@lru_cache
+def covering(q: float, rows: int, epsilon: float) -> Any:
+    """The draft of a quantile with points around it, and the scales of their scores."""
+    statistic = quantile(q, (-20, 120), cover="0.95", step="0.1")
+    draft = draft_statistic(statistic, Terms.of(epsilon, rows=rows))
+    parts: Any = getattr(draft.record.certificate, "parts", (draft.record.certificate,))
+    return draft, [float(part.grid.scale.steps) for part in parts]
+
+
+def draw_interval(rng: Any, q: float, counts: Any, epsilon: float, by_library: bool) -> tuple[int, int]:
+    """The ends of an interval of 95%, in steps: the outer points, of those that are drawn; otherwise the bounds."""
+    rows = int(counts.sum())
+    draft, spreads = covering(q, rows, epsilon)
+    below, drawn = np.cumsum(counts) - counts, []
+    for node, spread in zip(draft.nodes, spreads, strict=True):
+        target = float(node.share) * rows
+        scores = np.maximum(below - target, target - below - counts)
+        drawn.append(int((rng.exponential(spread, len(scores)) - scores).argmax()))
+    shares = [node.share for node in draft.nodes]
+    order, own = sorted(drawn), sorted(shares).index(Fraction(str(q)))
+    ends = order[0] if own > 0 else 0, order[-1] if own < len(order) - 1 else len(counts) - 1
+    if by_library:
+        made = replace(draft.record, noisy=tuple(Fraction(point, 10) - 20 for point in drawn))
+        for kind in ("population", "noise"):
+            low, high = made.interval(0.95, kind=kind)
+            assert (round((low + 20) * 10), round((high + 20) * 10)) == ends
+    return ends
 
 
 def cover_groups(runs: int, _: Any) -> None:
@@ -434,6 +522,7 @@ def scale(runs: int, _: Any) -> None:
 
 PARTS = {
     "laws": laws,
+    "ties": ties,
     "peers": peers,
     "several": several,
     "coverage": coverage,
