@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 import inbounds as ib
-from inbounds.inference import chi_square, compare, compare_shares, difference, ratio, t_test
+from inbounds.inference import chi_square, compare_shares, difference, ratio, t_test
+from inbounds.inference.compare import Limited, mover_difference, mover_ratio
 from inbounds.inference.hypotheses import draw_counts
 
 RUNS = 300
@@ -129,14 +130,29 @@ def test_a_ratio_is_kept_where_the_difference_may_be_0():
     """The ends solve the equation of both distances. Of normal errors they cover, and half as wide ones do not."""
     rng, runs = np.random.default_rng(6), 4000
     a, b = rng.normal(6, 0.5, runs), rng.normal(4, 0.4, runs)
-    low = compare._mover_ratio(a, b, a - 1.96 * 0.5, b + 1.96 * 0.4, -1)
-    high = compare._mover_ratio(a, b, a + 1.96 * 0.5, b - 1.96 * 0.4, 1)
+    one, other = (Limited(x, x - 1.96 * sd, x + 1.96 * sd, 0, np.inf) for x, sd in ((a, 0.5), (b, 0.4)))
+    low, high = mover_ratio(one, other)
     assert np.allclose((a - low * b) ** 2, (1.96 * 0.5) ** 2 + (low * 1.96 * 0.4) ** 2)
     assert np.allclose((a - high * b) ** 2, (1.96 * 0.5) ** 2 + (high * 1.96 * 0.4) ** 2)
     hits, middle = np.mean((low <= 1.5) & (high >= 1.5)), (low + high) / 2
     short = np.mean(np.abs(middle - 1.5) <= (high - low) / 4)
     assert 0.93 < hits < 0.97
     assert short < 0.8
+
+
+def test_distances_are_added_where_an_interval_ends_at_what_is_possible():
+    """At an end an interval reaches no farther though the error does: squared and added, the difference is missed."""
+    rng, runs, scale = np.random.default_rng(8), 20_000, 0.6
+    # The variance of the second is as large as can be, that of the first is near to it, and noise hides both.
+    sides, missed = [], []
+    for truth in (0.36, 1.0):
+        value = np.clip(truth + rng.laplace(0, 3 * scale, runs), 0, 1)
+        low, high = np.clip(value - 9 * scale, 0, 1), np.clip(value + 9 * scale, 0, 1)
+        sides.append(Limited(value, low, high, 0, 1))
+        missed.append(Limited(value, low, high, -1, 2))
+    for given, holds in ((sides, True), (missed, False)):
+        lower, upper = mover_difference(*given)
+        assert (np.mean((lower <= -0.64) & (upper >= -0.64)) >= 0.945) == holds
 
 
 @pytest.mark.parametrize("method", ["mover", "guaranteed"])

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from inbounds import _check
 from inbounds._check import Array, Figures
@@ -11,9 +12,45 @@ from inbounds.derivations import AllButOne
 from inbounds.inference.counts import Binomial, Sampled
 from inbounds.inference.laws import law_of
 from inbounds.inference.result import Interval, noisy_counts, require_release
+from inbounds.record.possible import list_possible
 from inbounds.record.release import Kind, Release
 
 METHODS = ("mover", "guaranteed")
+_ADDED = "or added where one of them is the end of what is possible"
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """Values with the limits of their intervals, and the least and most that they can be.
+
+    An interval that ends at what is possible reaches no farther, although the error does. So its distance from the
+    value says too little of the error to be squared and added to another one.
+    """
+
+    value: Any
+    low: Any
+    high: Any
+    least: Any
+    most: Any
+
+    @property
+    def width(self) -> Array:
+        """What is possible, or nothing where that has no end: how near limits must be to an end."""
+        width = np.asarray(self.most, float) - np.asarray(self.least, float)
+        return np.where(np.isfinite(width), width, 0.0)
+
+    @property
+    def ends_low(self) -> npt.NDArray[np.bool_]:
+        """Where the lower limit is the least that is possible."""
+        return np.asarray(self.low <= self.least + _NEAR * self.width, bool)
+
+    @property
+    def ends_high(self) -> npt.NDArray[np.bool_]:
+        """Where the upper limit is the most that is possible."""
+        return np.asarray(self.high >= self.most - _NEAR * self.width, bool)
+
+
+_NEAR = 1e-9
 
 
 def difference(
@@ -37,7 +74,8 @@ def difference(
         ``"population"`` for the populations, ``"noise"`` for the two tables themselves.
     method
         ``"mover"`` adds the squares of the distances from the values to the ends of their intervals (Zou and Donner
-        2008). It is for two tables without common records. ``"guaranteed"`` takes both intervals at the level
+        2008), or the distances themselves where an interval ends at the least or most that is possible. It is for two
+        tables without common records. ``"guaranteed"`` takes both intervals at the level
         1 - (1 - level)/2, and their largest and smallest difference. It is wider, but also right for two releases from
         one table.
     groups
@@ -61,16 +99,12 @@ def difference(
     'population'
     """
     given = _compare(first, second, level, kind, method, groups)
+    one, other = given.sides
     if method == "guaranteed":
         how = "largest and smallest difference of two intervals"
-        return given.make(given.low[0] - given.high[1], given.high[0] - given.low[1], "difference of the {}", how)
-    a, b = given.values
-    lower = a - b - np.hypot(a - given.low[0], given.high[1] - b)
-    upper = a - b + np.hypot(given.high[0] - a, b - given.low[1])
-    # For a value that is not available, only the limits are known.
-    lower = np.where(np.isnan(a - b), given.low[0] - given.high[1], lower)
-    upper = np.where(np.isnan(a - b), given.high[0] - given.low[1], upper)
-    how = "distances to the ends of both intervals, squared and added (MOVER)"
+        return given.make(one.low - other.high, one.high - other.low, "difference of the {}", how)
+    lower, upper = mover_difference(one, other)
+    how = f"distances to the ends of both intervals, squared and added (MOVER), {_ADDED}"
     return given.make(lower, upper, "difference of the {}", how)
 
 
@@ -113,24 +147,41 @@ def ratio(
     True
     """
     given = _compare(first, second, level, kind, method, groups)
-    low, high = (np.maximum(np.asarray(x, float), 0.0) for x in (given.low, given.high))
-    if np.any(np.asarray(given.low) < 0):
+    if any(np.any(np.asarray(side.low) < 0) for side in given.sides):
         raise ValueError("a ratio needs numbers that are not negative, with intervals that are not either")
+    one, other = given.sides
     with np.errstate(divide="ignore", invalid="ignore"):
         if method == "guaranteed":
             how = "largest and smallest ratio of two intervals"
-            lower, upper = low[0] / high[1], high[0] / low[1]
+            lower, upper = one.low / other.high, one.high / other.low
         else:
-            a, b = (np.asarray(x, float) for x in given.values)
-            how = "ratios whose difference may be 0, by distances to the ends of both intervals (MOVER)"
-            lower = _mover_ratio(a, b, low[0], high[1], -1)
-            upper = _mover_ratio(a, b, high[0], low[1], 1)
+            how = f"ratios whose difference may be 0, by distances to the ends of both intervals (MOVER), {_ADDED}"
+            lower, upper = mover_ratio(one, other)
     # 0 over 0, or anything over a number that can only be 0, tells nothing.
     lower, upper = np.where(np.isfinite(lower), lower, 0.0), np.where(np.isnan(upper), np.inf, upper)
     return given.make(lower, upper, "ratio of the {}", how)
 
 
-def _mover_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Array:
+def mover_difference(one: Limited, other: Limited) -> tuple[Array, Array]:
+    """Limits of differences from two values and the limits of both."""
+    a, b = one.value, other.value
+    lower = a - b - np.hypot(a - one.low, other.high - b)
+    upper = a - b + np.hypot(one.high - a, b - other.low)
+    # For a value that is not available, only the limits are known.
+    lower = np.where(np.isnan(a - b) | one.ends_low | other.ends_high, one.low - other.high, lower)
+    upper = np.where(np.isnan(a - b) | one.ends_high | other.ends_low, one.high - other.low, upper)
+    return lower, upper
+
+
+def mover_ratio(one: Limited, other: Limited) -> tuple[Array, Array]:
+    """Limits of ratios from two values and the limits of both, none of them negative; an upper one may be infinite."""
+    a, b = (np.asarray(side.value, float) for side in (one, other))
+    lower, upper = _side_of_ratio(a, b, one.low, other.high, -1), _side_of_ratio(a, b, one.high, other.low, 1)
+    lower = np.where(one.ends_low | other.ends_high, one.low / other.high, lower)
+    return lower, np.where(one.ends_high | other.ends_low, one.high / np.asarray(other.low, float), upper)
+
+
+def _side_of_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Array:
     """The r with (a - r b)² = (a - end)² + r² (b - other)², below a/b or above it; infinite where there is none."""
     # (b² - (b - other)²) r² - 2ab r + (a² - (a - end)²) = 0.
     square, rest = other * (2 * b - other), end * (2 * a - end)
@@ -143,11 +194,9 @@ def _mover_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Arr
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two values with the ends of their intervals, and what their intervals say."""
+    """Two sides, and what their intervals say."""
 
-    values: tuple[Any, Any]
-    low: tuple[Any, Any]
-    high: tuple[Any, Any]
+    sides: tuple[Limited, Limited]
     level: float
     kind: str
     assumption: str
@@ -193,9 +242,17 @@ def _compare(
     clauses = list(dict.fromkeys([one.assumption, two.assumption]))
     if kind == "population" and method == "mover":
         clauses.append("the two tables have no records in common")
-    values = tuple(np.array(release.flat_values(), float).reshape(release.shape) for release in (first, second))
-    ends = (one.lower, two.lower), (one.upper, two.upper)
-    return _Pair((values[0], values[1]), *ends, level, kind, "; ".join(clauses), one.what, first.axes)
+    sides = (_limit(first, one), _limit(second, two))
+    return _Pair(sides, level, kind, "; ".join(clauses), one.what, first.axes)
+
+
+def _limit(release: Release, found: Interval) -> Limited:
+    value = np.array(release.flat_values(), float).reshape(release.shape)
+    least, most = (np.reshape(end, release.shape) for end in zip(*list_possible(release), strict=True))
+    if release.statistic.traits.meaning in ("spread", "squared spread"):
+        # That of a sample can be larger than that of the population, by n/(n - 1).
+        most = most * (1 - 1 / max(release.rows or 0, 2))
+    return Limited(value, np.asarray(found.lower, float), np.asarray(found.upper, float), least, most)
 
 
 def _compare_groups(
@@ -210,10 +267,13 @@ def _compare_groups(
             "as means and shares by groups have"
         )
     one, places = first.interval(inner, kind=kind), [known.index(name) for name in groups]
-    values = np.array(first.flat_values(), float)[places]
-    low, high = (np.ravel(end)[places] for end in one)
+    whole = _limit(first, one)
+    sides = [
+        Limited(*(np.ravel(end)[place] for end in (whole.value, whole.low, whole.high, whole.least, whole.most)))
+        for place in places
+    ]
     what = f"{one.what}, {groups[0]} and {groups[1]}"
-    return _Pair((values[0], values[1]), (low[0], low[1]), (high[0], high[1]), level, kind, one.assumption, what, ())
+    return _Pair((sides[0], sides[1]), level, kind, one.assumption, what, ())
 
 
 ALTERNATIVES = ("greater", "less", "two-sided")
