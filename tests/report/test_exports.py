@@ -10,6 +10,7 @@ from python_calamine import CalamineWorkbook
 
 import inbounds as ib
 from inbounds.report.exports import escape_latex, export, to_latex
+from inbounds.report.lines import list_lines
 from inbounds.report.rows import HEADS, collect_sections
 
 EVIL = "=cmd|' /C calc'!A0"
@@ -129,3 +130,30 @@ def test_the_command(made, tmp_path, monkeypatch, capsys):
         assert said in capsys.readouterr().err
     again = ib.Releases.from_json(made.to_json())
     assert out.read_text() == to_latex(again, collect_sections(again))
+
+
+def test_the_condition_of_an_interval_stands_beside_the_number_in_every_form():
+    """And where coefficients are hidden by the noise, limits are infinite, of which a sheet has no number."""
+    columns = {name: {"bounds": [0, 10]} for name in "xy"}
+    items = [
+        {"name": "spread", "statistic": "variance", "columns": ["x"], "interval_method": "normal"},
+        {"name": "means", "statistic": "mean", "columns": ["x"]},
+        {"name": "fit", "statistic": "regression", "columns": ["x", "y"], "simultaneous": True},
+    ]
+    plan = ib.Plan.of({"data": {"rows": 60}, "budget": {"epsilon": 0.1}, "columns": columns, "release": items})
+    made = ib.release(plan, {"x": [1.0, 2.0, 3.0] * 20, "y": [1.0, 4.0] * 30})
+    said = "95% interval for the population, if records are normal"
+    for form, count in (("html", 1), ("markdown", 1), ("latex", 1)):
+        text = export(made, form).decode().replace("\\", "").replace("&#37;", "%")
+        assert text.count(said) == count, form
+        assert "of all numbers together" in text
+    rows = list(csv.DictReader(io.StringIO(export(made, "csv").decode())))
+    assert [row["release"] for row in rows if "if records are normal" in row["note"]] == ["spread"]
+    assert [row["upper"] for row in rows if row["release"] == "fit"] == ["inf", "inf"]
+    summary, values = CalamineWorkbook.from_filelike(io.BytesIO(export(made, "xlsx"))).sheet_names
+    book = CalamineWorkbook.from_filelike(io.BytesIO(export(made, "xlsx")))
+    assert any(said in str(row[6]) for row in book.get_sheet_by_name(summary).to_python() if row[0] == "spread")
+    assert [row[5] for row in book.get_sheet_by_name(values).to_python() if row[0] == "fit"] == ["inf", "inf"]
+    lines = "\n".join(line.text for line in list_lines(collect_sections(made)))
+    assert "± and ranges are 95% intervals for the population: noise and sampling, if" in lines
+    assert max(map(len, lines.splitlines())) <= 80

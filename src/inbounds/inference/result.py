@@ -25,6 +25,7 @@ from inbounds.tables.times import Clock, write_time
 KINDS = ("population", "noise")
 # The most rows of a table that a notebook shows.
 _MOST_ROWS = 50
+NORMAL = "records are normal, and hardly any lie beyond the bounds"
 _PLACES = {"population": "in the population", "noise": "of this table"}
 
 
@@ -71,6 +72,11 @@ class Interval:
         if self.clock is None:
             return self.lower, self.upper
         return to_times(self.lower, self.clock), to_times(self.upper, self.clock)
+
+    @property
+    def if_normal(self) -> bool:
+        """Whether it covers only if records are normal, which has to be said beside the number."""
+        return NORMAL in self.assumption
 
     def __iter__(self) -> Iterator[Figures]:
         return iter((self.lower, self.upper))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.inference import simulated
+from inbounds.inference import result, simulated
 from inbounds.inference.inversion import Family
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import law_of, noise_of
@@ -19,7 +19,7 @@ from inbounds.repairs.moments import triangle_size
 Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
 INVERTED = "inversion of the exact law"
 SIMULATED = "inversion of simulated releases"
-NORMAL = ("records are normal, and hardly any lie beyond the bounds",)
+NORMAL = (result.NORMAL,)
 # For a correlation or covariance, variances are set to the ends and the middle of an interval of this level.
 _PLAUSIBLE = 0.9
 

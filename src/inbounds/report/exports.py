@@ -5,6 +5,7 @@ tables are written for it.
 """
 
 import io
+import math
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -96,7 +97,7 @@ def _write_summary(book: Any, releases: Releases, sections: list[Section], bold:
         sheet.merge_range(line, 0, line, 5, _cut(text), bold if line == 0 else wrapped)
         sheet.set_row(line, 16 * (1 + len(text) // 110))
     start = len(texts) + 1
-    for column, head in enumerate(("release", "cell", "value", "lower", "upper", "how good")):
+    for column, head in enumerate(("release", "cell", "value", "lower", "upper", "how good", "interval")):
         sheet.write_string(start, column, head, bold)
     lines = [(section, row) for section in sections for row in section.distinct_rows()[: words.MOST_ROWS]]
     formats: dict[str, Any] = {}
@@ -105,6 +106,7 @@ def _write_summary(book: Any, releases: Releases, sections: list[Section], bold:
         sheet.write_string(line, 1, _cut(row.cell))
         _write_figures(sheet, line, section, row, lambda form: formats.setdefault(form, book.add_format(_look(form))))
         sheet.write_string(line, 5, row.mark)
+        sheet.write_string(line, 6, _cut(words.describe_interval(section)))
 
 
 def _look(form: str) -> dict[str, str]:
@@ -126,6 +128,9 @@ def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_forma
     for column, x in enumerate(figures, 2):
         if x is None:
             sheet.write_string(line, column, "" if column > 2 else NOT_AVAILABLE)
+        elif math.isinf(x):
+            # A sheet has no such number.
+            sheet.write_string(line, column, f"{x:g}")
         elif clock is not None:
             sheet.write_string(line, column, words.format_value(section, x))
         else:
@@ -141,10 +146,10 @@ def _write_values(book: Any, sections: list[Section], bold: Any) -> None:
     lines = [fields for section in sections for fields in list_fields(section)][: 2**20 - 1]
     for line, fields in enumerate(lines, 1):
         for column, x in enumerate(fields):
-            if isinstance(x, int | float):
+            if isinstance(x, int | float) and math.isfinite(x):
                 sheet.write_number(line, column, x)
             elif x is not None:
-                sheet.write_string(line, column, _cut(x))
+                sheet.write_string(line, column, _cut(str(x)))
 
 
 def _cut(text: str) -> str:
@@ -172,7 +177,8 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         rows = section.distinct_rows()[: words.MOST_ROWS]
         head = rf"{escape_latex(words.name_cells(section))} & value & how good \\"
         top = [r"\toprule", head, r"\midrule"]
-        caption = rf"\caption{{{escape_latex(section.release.title)}}}"
+        said = "; ".join(filter(None, [section.release.title, words.describe_interval(section)]))
+        caption = rf"\caption{{{escape_latex(said)}}}"
         lines += [""]
         if long := len(rows) > _MOST_ON_A_PAGE:
             lines += [r"\begin{longtable}{lrl}", rf"{caption}\\", *top, r"\endhead"]

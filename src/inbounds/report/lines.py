@@ -2,16 +2,21 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from textwrap import wrap
+from typing import TypeAlias
 
 from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
 from inbounds._text import WIDTH, visible
+from inbounds.inference.result import Interval
 from inbounds.report.rows import NOT_JUDGED, VERDICTS, Row, Section
 
 # The most numbers of one release that are shown. The others are in values.csv.
 _MOST_ROWS = 16
 _COVER = f"{NOT_JUDGED}: no interval was paid for; cover = 0.95 of a quantile pays for one"
 _KINDS = {"population": "for the population: noise and sampling", "noise": "for this table: noise alone"}
+# The level and kind of an interval, whether all of a release hold together, and whether only for normal records.
+_Kind: TypeAlias = tuple[float, str, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ def list_lines(sections: list[Section]) -> list[Line]:
     last = max(len(quality) for quality in QUALITIES)
     # Two spaces between the columns, and before the names of cells.
     room = max(WIDTH - wide - last - 4, 20)
-    kinds = list(dict.fromkeys((one.interval.level, one.interval.kind) for one in sections if one.interval is not None))
+    kinds = list(dict.fromkeys(_kind_of(one.interval) for one in sections if one.interval is not None))
     lines: list[Line] = []
     for section, rows in shown:
         title = visible(section.name) + _mark_kind(section, kinds)
@@ -52,9 +57,9 @@ def list_lines(sections: list[Section]) -> list[Line]:
             lines.append(_write_line(_shorten(name, room), section, row, room, wide))
         if len(rows) > _MOST_ROWS:
             lines.append(Line(f"  and {len(rows) - _MOST_ROWS:,} more in values.csv"))
-    said = [f"{percent(level)} intervals {_KINDS[kind]}" for level, kind in kinds]
-    head = [Line(f"± and ranges are {said[0]}")] if said else []
-    notes = [Line(f"{'*' * i} {text}") for i, text in enumerate(said[1:], 1)]
+    said = [_describe_kind(kind) for kind in kinds]
+    head = [Line(text) for text in wrap(f"± and ranges are {said[0]}", WIDTH)] if said else []
+    notes = [Line(part) for i, text in enumerate(said[1:], 1) for part in wrap(f"{'*' * i} {text}", WIDTH)]
     if any(map(_lacks_cover, sections)):
         notes.append(Line(_COVER))
     return [*head, *lines, *notes, Line(count_qualities(sections))]
@@ -66,10 +71,20 @@ def _lacks_cover(section: Section) -> bool:
     return could and any(row.verdict == NOT_JUDGED for row in section.distinct_rows())
 
 
-def _mark_kind(section: Section, kinds: list[tuple[float, str]]) -> str:
+def _kind_of(interval: Interval) -> _Kind:
+    return interval.level, interval.kind, interval.simultaneous, interval.if_normal
+
+
+def _describe_kind(kind: _Kind) -> str:
+    level, place, simultaneous, if_normal = kind
+    together = ", of all numbers of a release together" if simultaneous else ""
+    return f"{percent(level)} intervals {_KINDS[place]}{together}{', if records are normal' if if_normal else ''}"
+
+
+def _mark_kind(section: Section, kinds: list[_Kind]) -> str:
     """Asterisks for a release whose intervals are of another kind than those of the first."""
     interval = section.interval
-    place = 0 if interval is None else kinds.index((interval.level, interval.kind))
+    place = 0 if interval is None else kinds.index(_kind_of(interval))
     return f" {'*' * place}" if place else ""
 
 

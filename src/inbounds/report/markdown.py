@@ -44,8 +44,7 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
 
 def _write_section(section: Section) -> list[str]:
     release = section.release
-    title = f"{markdown(release.title)}; ε = {release.epsilon:.3g}"
-    lines = [f"## {markdown(section.name)}", "", title, ""]
+    lines = [f"## {markdown(section.name)}", "", markdown(words.describe_release(section)), ""]
     lines += [f"| {markdown(words.name_cells(section))} | value | how good |", "|---|---|---|"]
     for row in section.distinct_rows()[: words.MOST_ROWS]:
         name, shown = markdown(row.cell or release.title), markdown(section.write(row))

@@ -13,7 +13,7 @@ from inbounds._estimates import QUALITIES, Estimate
 from inbounds._text import csv_cell
 from inbounds.derivations import Chosen
 from inbounds.expected import Error
-from inbounds.inference.result import Interval
+from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
 from inbounds.record.asked import Asked
 from inbounds.record.possible import list_possible
@@ -179,7 +179,9 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
 
 def list_fields(section: Section) -> Iterator[list[Any]]:
     """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
-    kind = "" if section.interval is None else f"{section.interval.level:g} {section.interval.kind}"
+    interval = section.interval
+    kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
+    note = f"the interval holds if {NORMAL}" if interval is not None and interval.if_normal else ""
     release, clock = section.release, section.release.clock
     for row in section.rows():
         # Dates and times are written as such, errors in days or seconds.
@@ -187,5 +189,5 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
         value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
         yield [
             *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
-            *(release.epsilon, _WHY if value is None else "", section.write(row), row.mark),
+            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark),
         ]

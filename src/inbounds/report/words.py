@@ -8,14 +8,14 @@ import numpy as np
 from inbounds._check import percent
 from inbounds._estimates import find_places, write_rounded
 from inbounds.derivations import Chosen, Direct
-from inbounds.inference.result import describe_ends, describe_missing
+from inbounds.inference.result import NORMAL, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.terms import Unit
 from inbounds.record import Releases
 from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, key_names
-from inbounds.report.rows import LEVEL, Section
+from inbounds.report.rows import Section
 from inbounds.tables.times import write_time
 
 # The most cells of one release that a report shows. The others are in values.csv.
@@ -27,9 +27,10 @@ _WEAK = 5
 
 HOW_TO_READ = (
     "Noise was added to every number, so that what it tells about any one person is limited. The interval beside it "
-    f"takes this noise into account: {LEVEL:.0%} of all intervals made this way contain the true value, each alone. "
-    "It is for records as they were counted (the notes say what was clipped or filled in). The expected error is that "
-    "of the noise alone."
+    "takes this noise into account: of all intervals made this way, the percentage that is named above the numbers "
+    "contains the true value, each alone where nothing else is said, and if what the notes assume holds. It is for "
+    "records as they were counted (the notes say what was clipped or filled in). The expected error is that of the "
+    "noise alone."
 )
 
 
@@ -91,11 +92,19 @@ def describe_rest(section: Section) -> str:
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    said = f"{section.release.title}; ε = {section.release.epsilon:.3g}"
-    if section.interval is None:
-        return said
-    place = "the population" if section.interval.kind == "population" else "this table, of the noise alone"
-    return f"{said}; {percent(section.interval.level)} interval for {place}"
+    said = [section.release.title, f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
+    return "; ".join(filter(None, said))
+
+
+def describe_interval(section: Section) -> str:
+    """What the intervals of a release are for, at which level. Empty without any."""
+    interval = section.interval
+    if interval is None:
+        return ""
+    place = "the population" if interval.kind == "population" else "this table, of the noise alone"
+    together = ", of all numbers together" if interval.simultaneous else ""
+    condition = f", if {NORMAL}" if interval.if_normal else ""
+    return f"{percent(interval.level)} interval for {place}{together}{condition}"
 
 
 def list_notes(section: Section) -> list[str]:
