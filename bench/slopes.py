@@ -1,14 +1,13 @@
-"""What intervals of slopes from released moments cover, over laws, numbers of records and ε.
+"""What intervals of coefficients from released moments cover, over laws, numbers of records and ε.
 
-    python bench/slopes.py [--runs 300] [--law NAME ...] [--write]
+    python bench/slopes.py [--runs 2000] [--law NAME ...] [--write]
 
 Records are simulated, their sums get noise by its law, and the record of a release gets them in place of its own, so
-that the fit is by `inbounds.inference.regression` itself. Columns are in half-widths of their bounds. --write puts the
-table into docs/regression.md.
+that the fit is by `inbounds.inference.regression` itself, and the interval of the intercept that of a released
+regression. Columns are in half-widths of their bounds. --write puts the table into docs/regression.md.
 """
 
 import argparse
-import importlib
 import re
 import sys
 from dataclasses import replace
@@ -22,14 +21,14 @@ import numpy as np
 
 import inbounds as ib
 from inbounds.expected import norm_parts
-from inbounds.inference import regression
+from inbounds.inference import regression, score
 from inbounds.laws.vectors import vector_noise
 
 PAGE = Path(__file__).parents[1] / "docs" / "regression.md"
 ROWS, EPSILONS = (500, 5000, 20_000), (0.5, 1.0, 3.0)
 METHODS = ("bound", "equal-variance")
-# Fewer draws of the noise than a fit takes: three times as many runs in the same time, with limits off by about 2%.
-importlib.import_module("inbounds.inference.regression")._DRAWS = 1024
+# Fewer draws of the noise than a fit takes: many more runs in the same time, with limits off by about 2%.
+score._DRAWS = 1024
 
 
 def plain(rng, rows):
@@ -54,6 +53,7 @@ LAWS = {
     "all residuals in a rare group": (rare_group, lambda rng, a: (a > 0) * rng.choice([-0.6, 0.6], len(a))),
 }
 SLOPES = np.array([0.2, -0.15])
+COEFFICIENTS = ("a", "b", "intercept")
 
 
 def sums_of(law, rows, rng):
@@ -67,46 +67,54 @@ def sums_of(law, rows, rng):
 
 
 def cover(rows, epsilon, sums, rng):
-    """Coverage of both slopes by both methods, their widths, and how many fits were identified."""
-    made = ib.moments({name: [0.0] * rows for name in "yab"}, bounds=dict.fromkeys("yab", (-1, 1)), epsilon=epsilon)
+    """Coverage of both slopes and of the intercept by both methods, their widths, and how many were identified."""
+    table, bounds = {name: [0.0] * rows for name in "yab"}, dict.fromkeys("yab", (-1, 1))
+    made = ib.moments(table, bounds=bounds, epsilon=epsilon)
+    fitted = ib.regression(table, "y", bounds=bounds, epsilon=epsilon)
+    assert (made.units, made.parts[0].spread) == (fitted.units, fitted.parts[0].spread)
     part, units = made.parts[0], np.array([float(unit) for unit in made.units])
     noise = vector_noise(part.dimension, norm_parts(part), rng, (len(sums),), range(9)) * float(part.spread)
     worth = sums.copy()
     # Squares are drawn as 2u² - 1.
     worth[:, [3, 6, 8]] = 2 * worth[:, [3, 6, 8]] - rows
-    found, width, identified = np.zeros((2, 2)), np.zeros((2, 2)), 0
+    found, width, identified = np.zeros((2, 3)), np.zeros((2, 3)), 0
     for numbers in (worth / units + noise).tolist():
-        record = replace(made, noisy=tuple(map(Fraction, numbers)))
-        fits = [regression(record, "y", ["a", "b"], method=method) for method in METHODS]
+        noisy = tuple(map(Fraction, numbers))
+        fits = [regression(replace(made, noisy=noisy), "y", ["a", "b"], method=method) for method in METHODS]
         if not fits[0].identified:
             continue
         identified += 1
-        found += [(one.lower <= SLOPES) & (one.upper >= SLOPES) for one in fits]
-        width += [one.upper - one.lower for one in fits]
+        found[:, :2] += [(one.lower <= SLOPES) & (one.upper >= SLOPES) for one in fits]
+        width[:, :2] += [one.upper - one.lower for one in fits]
+        whole = replace(fitted, noisy=noisy).interval()
+        found[0, 2] += whole.lower[0] <= 0 <= whole.upper[0]
     return found / max(identified, 1), width / max(identified, 1), identified
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--law", nargs="*", choices=list(LAWS), default=list(LAWS))
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     heads = [f"{method}, n = {rows:,}" for method in METHODS for rows in ROWS]
-    lines = [f"| law | slope | {' | '.join(heads)} | width, bound / equal-variance |", "|---" * (3 + len(heads)) + "|"]
+    lines = [f"| law | of | {' | '.join(heads)} | width, bound / equal-variance |", "|---" * (3 + len(heads)) + "|"]
     print("\n".join(lines))
     for law in arguments.law:
-        cells, widths = [[], []], [[], []]
+        cells, widths = [[], [], []], [[], [], []]
         for rows in ROWS:
             rng = np.random.default_rng([rows, *law.encode()])
             sums = np.array([sums_of(law, rows, rng) for _ in range(arguments.runs)])
             both = [cover(rows, epsilon, sums, rng) for epsilon in EPSILONS]
-            for slope in range(2):
-                cells[slope].append([show(rates[:, slope], seen, arguments.runs) for rates, _, seen in both])
+            for slope in range(3):
+                shown = [show(rates[:, slope], seen, arguments.runs) for rates, _, seen in both]
+                # The intercept has one method.
+                cells[slope].append(shown if slope < 2 else [[one[0], "-"] for one in shown])
                 widths[slope].append(both[-1][1][0, slope] / max(both[-1][1][1, slope], 1e-300))
-        for slope, name in enumerate("ab"):
-            said = [" / ".join(one[method] for one in cell) for method in range(2) for cell in cells[slope]]
-            wide = " / ".join(f"{x:.1f}" if x > 0 else "-" for x in widths[slope])
+        for slope, name in enumerate(COEFFICIENTS):
+            said = [" / ".join(one[way] for one in cell) for way in range(2) for cell in cells[slope]]
+            said = ["" if set(one) <= set("- /") and name == "intercept" else one for one in said]
+            wide = " / ".join(f"{x:.1f}" if x > 0 else "-" for x in widths[slope] if slope < 2)
             lines.append(f"| {law} | {name} | {' | '.join(said)} | {wide} |")
             print(lines[-1], flush=True)
     said = f"ε = {' / '.join(f'{epsilon:g}' for epsilon in EPSILONS)}; {arguments.runs:,} runs for each figure"
