@@ -59,6 +59,12 @@ SAME_EVERYWHERE = {
         TABLE,
         "the table has no column 'zzzzz'",
     ),
+    "text in double quotes": (
+        lambda t: ib.mean(t, "age", bounds=(0, 9), where='name = "zoe"', epsilon=1),
+        TABLE,
+        "the table has no column 'zoe'; text of an expression is in single quotes, and what is in double quotes is a "
+        "column",
+    ),
     "text for numbers": (
         lambda t: ib.mean(t, "name", bounds=(0, 9), epsilon=1),
         TABLE,
@@ -67,12 +73,14 @@ SAME_EVERYWHERE = {
     "numbers for text": (
         lambda t: ib.histogram(t, "age", levels=["a", "b"], epsilon=1),
         TABLE,
-        "column 'age' must hold text, as its levels are; convert it, or give other levels",
+        "column 'age' must hold text, as its levels are; write the levels without quotes if it holds numbers, "
+        "or convert it",
     ),
     "text for integers": (
         lambda t: ib.histogram(t, "name", levels=[1, 2], epsilon=1),
         TABLE,
-        "column 'name' must hold integers, as its levels are; convert it, or give other levels",
+        "column 'name' must hold integers, as its levels are; write the levels in quotes if it holds text, or "
+        "convert it",
     ),
     "other levels": (
         lambda t: ib.histogram(t, "name", levels=["ann", "bob"], epsilon=1),

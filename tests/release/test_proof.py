@@ -231,7 +231,7 @@ def test_what_could_not_have_been_released():
     made = body_of(ib.mean(T, "income", bounds=(0, 200), epsilon=1, method="direct"))
     for edit, said in (
         ({"missing": "300"}, "must lie within the bounds"),
-        ({"missing": "x"}, "must be a finite number"),
+        ({"missing": "x"}, "must be a number, or 'skip'"),
         ({"column": "*"}, "is a pattern to some engines"),
         ({"name": "mode"}, "statistic must be one of"),
         ({"colour": "red"}, "colour"),

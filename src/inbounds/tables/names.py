@@ -4,9 +4,9 @@ The first line of a file may be a record, where somebody forgot the header. So o
 than a name that is the same but for case and spaces.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from inbounds.tables.schema import Column, DataError
+from inbounds.tables.schema import IN_QUOTES, Column, DataError, is_written
 
 _SEPARATORS = (";", "\t", "|", ",")
 
@@ -36,7 +36,8 @@ def require_names(names: Sequence[str], columns: Sequence[Column], *, separator:
             f"{_in_toml(declared)} under [data]"
         )
     what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
-    raise DataError(f"the table has no {what}{_hint(missing, names)}")
+    written = all(is_written(column) for column in columns if column.name in missing)
+    raise DataError(f"the table has no {what}{_hint(missing, names, written=written)}")
 
 
 def find_separator(names: Sequence[str], separator: str) -> str:
@@ -45,12 +46,20 @@ def find_separator(names: Sequence[str], separator: str) -> str:
     return max(found, key=names[0].count, default="")
 
 
-def _hint(missing: Sequence[str], names: Collection[str]) -> str:
+def find_prefix(names: Iterable[str]) -> str:
+    """A beginning that no name of a table has, in whatever case: for columns that are put beside its own."""
+    start = "inbounds_"
+    while any(name.lower().startswith(start) for name in names):
+        start += "_"
+    return start
+
+
+def _hint(missing: Sequence[str], names: Collection[str], *, written: bool) -> str:
     alike = {name.strip().casefold(): name for name in names}
     meant = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
     if meant:
         return f"; it has {', '.join(map(repr, meant))}: names differ by case and spaces"
-    return "; the first line of a CSV file must be its header"
+    return IN_QUOTES if written else "; the first line of a CSV file must be its header"
 
 
 def _in_toml(mark: str) -> str:

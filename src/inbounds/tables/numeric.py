@@ -236,6 +236,8 @@ def find_fill(name: str, missing: Any, *, own: bool, clock: Clock | None) -> Fra
             f"missing = 'level' of {name!r} belongs to levels or edges, where it is one more cell; numbers need a "
             "value to count, or 'skip'"
         )
+    if isinstance(missing, str) and missing.isalpha() and clock is None:
+        raise ValueError(f"missing of {name!r} must be a number, or 'skip', got {_check.shown(missing)}")
     return read_end(missing, clock, f"missing of {name!r}")
 
 

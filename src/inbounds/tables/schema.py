@@ -204,6 +204,11 @@ Ruled: TypeAlias = Numeric | Levels | Edges
 Column: TypeAlias = Ruled | Operand
 
 
+def is_written(column: Column) -> bool:
+    """Whether a column is one that an expression names."""
+    return isinstance(column, Operand) and column.kind not in ("id", "order")
+
+
 def list_read(rules: Iterable[Ruled | Condition | Steps | Operand]) -> tuple[Column, ...]:
     """The columns of a table that some rules read, each once: a formula reads its operands."""
     found: dict[Column, None] = {}
@@ -222,9 +227,16 @@ def list_operands(formula: "Expression") -> list[Operand]:
     return [Operand(name, kind, formula.zone if kind == "time" else None) for name, kind in formula.columns.items()]
 
 
-def unknown_column(name: str, names: Iterable[Any]) -> DataError:
-    """The error for a column that is not there, with the nearest name that is. Names of columns are public."""
+# What somebody may have meant who names a column that there is not, in an expression.
+IN_QUOTES = "; text of an expression is in single quotes, and what is in double quotes is a column"
+
+
+def unknown_column(name: str, names: Iterable[Any], *, written: bool = False) -> DataError:
+    """The error for a column that is not there, with the nearest name that is. Names of columns are public.
+
+    ``written`` says that it is one of an expression, where text may have been meant.
+    """
     known = [one for one in names if isinstance(one, str) and "\0" not in one]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else IN_QUOTES * written
     return DataError(f"the table has no column {name!r}{hint}")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 
 from inbounds.tables.dialects import tells_instants
-from inbounds.tables.schema import Column, DataError, Levels, Operand, unknown_column
+from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
 from inbounds.tables.times import is_instant
 from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
 
@@ -50,7 +50,7 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     if not columns and (isinstance(data, Mapping) or is_column(data)):
         return _rows_only(list(data.values()) if isinstance(data, Mapping) else [data])
     if isinstance(data, Mapping):
-        return _from_parts({column.name: _part(data, column.name) for column in columns}, columns)
+        return _from_parts({column.name: _part(data, column) for column in columns}, columns)
     if is_column(data):
         if len({column.name for column in columns}) != 1:
             raise DataError("data must be a table with named columns, got a single column of values")
@@ -66,7 +66,7 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         raise DataError("the table has two columns of the same name; rename one")
     for column in columns:
         if column.name not in names:
-            raise unknown_column(column.name, names)
+            raise unknown_column(column.name, names, written=is_written(column))
     if not columns:
         return frame
     chosen = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
@@ -114,10 +114,10 @@ def _kind(data: Any) -> str:
     return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
 
 
-def _part(data: Mapping[Any, Any], name: str) -> Any:
-    if name not in data:
-        raise unknown_column(name, data)
-    return data[name]
+def _part(data: Mapping[Any, Any], column: Column) -> Any:
+    if column.name not in data:
+        raise unknown_column(column.name, data, written=is_written(column))
+    return data[column.name]
 
 
 def is_column(data: Any) -> bool:

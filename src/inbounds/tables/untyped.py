@@ -84,8 +84,9 @@ def wrong_type(column: Column) -> DataError:
     """The error for a column whose declared type does not fit its rule. The same for every record and engine."""
     if isinstance(column, Levels):
         kind = {"text": "text", "integer": "integers", "boolean": "booleans"}[kind_of(column)]
+        quotes = "in quotes if it holds text" if kind != "text" else "without quotes if it holds numbers"
         return DataError(
-            f"column {column.name!r} must hold {kind}, as its levels are; convert it, or give other levels"
+            f"column {column.name!r} must hold {kind}, as its levels are; write the levels {quotes}, or convert it"
         )
     if isinstance(column, Operand):
         if column.kind == "id":
