@@ -305,6 +305,32 @@ def test_the_same_selections_on_every_engine(engine):
     assert [float(x) for x in mean[0][:2]] == pytest.approx([len(values), sum(x / 5 - 1 for x in values) / 2], abs=1e-6)
 
 
+@pytest.mark.claim("selection")
+@pytest.mark.parametrize("engine", ["Polars", "DuckDB", "PyArrow"])
+def test_columns_may_have_any_names(engine):
+    """Those that were given to what is prepared for expressions, and those that are given now."""
+    names = ["o0", "O1", "w0", "g0", "c0", "k0", "u0", "one", "inbounds_o0", "Inbounds__w0", "inbounds_t0"]
+    table = pl.DataFrame({name: [float(i), 90.0, None] * 40 for i, name in enumerate(names)})
+    wheres = [f'"{name}" > 1 and "{other}" < 80' for name, other in zip(names, [*names[1:], names[0]], strict=True)]
+    asked = [select(ib.Mean(name, (0, 100), missing="skip"), where) for name, where in zip(names, wheres, strict=True)]
+    asked += [
+        select(ib.Mean("twice", (0, 300), missing="skip"), "o0 < 80", {"twice": f'2 * "{name}"'}) for name in names
+    ]
+    asked += [select(ib.Mean("sum", (0, 300), missing="skip"), "o0 < 80", {"sum": f'"{name}" + o0'}) for name in names]
+    drafts = [draft_statistic(one, Terms.of(1, rows=len(table))) for one in asked]
+    columns = list(dict.fromkeys(column for draft in drafts for column in draft.columns))
+    requests = [request for draft in drafts for request in draft.requests]
+    found = tally(read(made(engine, table, 2), columns), requests)
+    sums = [cells.get((0,), (0, (0,))) for cells in found]
+    means = [cell[1][0] * float(request.sums[0].step) for cell, request in zip(sums, requests, strict=True)]
+    size = len(names)
+    inside = [i > 1 and (i + 1) % size < 80 for i in range(size)]
+    assert [cell[0] for cell in sums[:size]] == [40 * held for held in inside]
+    assert means[:size] == pytest.approx([40.0 * i * held for i, held in enumerate(inside)])
+    assert means[size : 2 * size] == pytest.approx([40 * 2.0 * i for i in range(size)])
+    assert means[2 * size :] == pytest.approx([40 * float(i) for i in range(size)])
+
+
 @pytest.mark.claim("tally")
 @pytest.mark.parametrize("engine", ["Polars, streaming from files", "DuckDB"])
 def test_more_texts_than_are_compared_one_by_one(engine):

@@ -24,10 +24,14 @@ from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, mak
 from inbounds.tables.arithmetic import floor
 from inbounds.tables.dask_parts import count_parts
 from inbounds.tables.dialects import prepare, write_groups, write_ids
+from inbounds.tables.doubles import integers, integers_of_scaled
+from inbounds.tables.expressions.pairs import tame_column
 from inbounds.tables.kept import query_kept
+from inbounds.tables.names import find_prefix
 from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
 from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
+from inbounds.tables.selected import decide, is_presence, number_groups
 from inbounds.tables.sources import Frame, check_types, guard, is_told
 from inbounds.tables.untyped import kind_of, source_name
 
@@ -146,39 +150,69 @@ class Plan:
         flat = frame.implementation.is_polars() or frame.implementation.is_duckdb()
         sums, keys = list(enumerate(request.sums)), list(enumerate(request.by))
         frame, types, text = self._prepare(frame, others)
-        tamed = frame.implementation.is_duckdb()
-        values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str, tamed=tamed)
-        # An expression reads its columns many times: they are prepared once.
-        operands = {column: f"o{i}" for i, column in enumerate(request.columns) if isinstance(column, Operand)}
-        if operands:
-            frame = frame.with_columns(**{name: values.operand(column) for column, name in operands.items()})
-            values = replace(values, operands=operands)
-        wheres = dict.fromkeys(key.where for _, key in keys if isinstance(key, Condition) and key.where is not None)
-        if wheres:
-            conditions = {where: f"w{i}" for i, where in enumerate(wheres)}
-            frame = frame.with_columns(**{name: values.select(where) for where, name in conditions.items()})
-            values = replace(values, conditions=conditions)
+        values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
+        frame, values = self._read_operands(frame, values)
+        # In DuckDB null costs as much as a few steps of arithmetic.
+        duckdb = frame.implementation.is_duckdb()
+        scaled = {i for i, one in sums if duckdb and one.column.skips}
         frame = frame.select(
-            **{f"c{i}": values.numbers(one.column) for i, one in sums},
-            **{f"g{i}": values.keys(key) for i, key in keys if not _is_presence(key)},
+            **{f"c{i}": values.scaled(one) if i in scaled else values.numbers(one.column) for i, one in sums},
+            **{f"g{i}": values.keys(key) for i, key in keys if not is_presence(key)},
             **{name: values.operand(one) for name, one in zip((persons.ID, persons.AT), others, strict=False)},
         )
         levels = [(f"g{i}", key, values.type_of(key)) for i, key in keys if isinstance(key, Levels)]
+        numbers = {one.column: f"c{i}" for i, one in sums}
         made = {
-            **{f"k{i}": rules.integers(nw.col(f"c{i}"), one, flat=flat) for i, one in sums},
+            **{
+                f"k{i}": integers_of_scaled(nw.col(f"c{i}"), one)
+                if i in scaled
+                else integers(nw.col(f"c{i}"), one, flat=flat)
+                for i, one in sums
+            },
             **{f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}")) for i, key in keys if isinstance(key, Edges)},
             **{
                 f"g{i}": rules.step_numbers(key, nw.col(f"g{i}"), flat=flat)
                 for i, key in keys
                 if isinstance(key, Steps)
             },
-            **{f"g{i}": self._selected(key, f"g{i}") for i, key in keys if isinstance(key, Condition)},
+            **{
+                f"g{i}": decide(key, f"g{i}", numbers, duckdb, kept=bool(others))
+                for i, key in keys
+                if isinstance(key, Condition)
+            },
         }
         if text == "collated":
             told = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
             made |= told
             levels = [one for one in levels if one[0] not in told]
         return frame.with_columns(**made) if made else frame, levels, text
+
+    def _read_operands(self, frame: Frame, values: rules.Values) -> tuple[Frame, rules.Values]:
+        """The frame with what expressions read, and with conditions: each is prepared once, as it is read many times.
+
+        Their names begin as no column of the table does.
+        """
+        import narwhals as nw
+
+        columns = [column for column in self.request.columns if isinstance(column, Operand)]
+        if not columns:
+            return frame, values
+        start = find_prefix(values.types)
+        operands = {column: f"{start}o{i}" for i, column in enumerate(columns)}
+        frame = frame.with_columns(**{name: values.operand(column) for column, name in operands.items()})
+        values = replace(values, operands=operands)
+        if frame.implementation.is_duckdb():
+            # What is not read is left out by the database.
+            numbers = [column for column in columns if column.kind == "number"]
+            tamed = {column: f"{start}t{i}" for i, column in enumerate(numbers)}
+            doubles = {name: values.operand_or_nan(column) for column, name in tamed.items()}
+            frame = frame.with_columns(**doubles)
+            frame = frame.with_columns(**{name: tame_column(nw.col(name)) for name in doubles})
+            values = replace(values, tamed=tamed)
+        wheres = dict.fromkeys(key.where for key in self.request.by if isinstance(key, Condition) and key.where)
+        conditions = {where: f"{start}w{i}" for i, where in enumerate(wheres)}
+        made = {name: values.select(where) for where, name in conditions.items()}
+        return frame.with_columns(**made) if made else frame, replace(values, conditions=conditions)
 
     def count(self, frame: Frame, levels: Sequence[tuple[str, Levels, Any]], text: str) -> Frame:
         """Records reduced to one row for each cell."""
@@ -195,6 +229,7 @@ class Plan:
         # Grouped by raw values first: labels are then made for the few groups, not for every record.
         groups = [f"g{i}" for i, _ in keys]
         frame = frame.group_by(*groups).agg(*counts, *(nw.col(name).sum() for name in terms))
+        frame = number_groups(frame, self.request.by) if frame.implementation.is_duckdb() else frame
         if not levels:
             return frame
         joins = polars or frame.implementation.is_duckdb()
@@ -233,19 +268,6 @@ class Plan:
         if ids and made.text == "collated" and text.count(ids[0]) > 1:
             raise DataError("ids of text cannot be counted as levels as well on this engine; use another one")
         return write_ids(made, ids[0]) if ids else made.frame, types, made.text
-
-    def _selected(self, key: Condition, name: str) -> Any:
-        """The cell of each record under a condition, given that of its expression: 1 where a number is missing."""
-        import narwhals as nw
-
-        columns = [one.column for one in self.request.sums]
-        # A literal double would be a decimal in PostgreSQL.
-        made = nw.lit(0).cast(nw.Float64) if _is_presence(key) else nw.col(name)
-        for column in key.present:
-            made = (
-                nw.when(nw.col(f"c{columns.index(column)}").is_null()).then(nw.lit(1).cast(nw.Float64)).otherwise(made)
-            )
-        return made
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
@@ -311,11 +333,6 @@ def _is_text(dtype: Any) -> bool:
     import narwhals as nw
 
     return dtype in (nw.String, nw.Categorical, nw.Enum)
-
-
-def _is_presence(key: Any) -> bool:
-    """Whether a key only asks for numbers that are there."""
-    return isinstance(key, Condition) and key.where is None
 
 
 def _holds_text(column: Column) -> bool:

@@ -20,9 +20,10 @@ from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import floor, zero_one
 from inbounds.tables.dialects import prepare, write_ids
+from inbounds.tables.doubles import number
 from inbounds.tables.persons import ID, list_columns, number_levels
 from inbounds.tables.request import Request
-from inbounds.tables.rules import Values, number
+from inbounds.tables.rules import Values
 from inbounds.tables.schema import Column, Edges, Levels, Numeric, to_hexadecimal
 from inbounds.tables.sources import Frame, check_types, guard
 from inbounds.tables.untyped import kind_of, source_name

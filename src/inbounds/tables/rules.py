@@ -6,6 +6,7 @@ floor(x + ½), since `round` has two meanings; nothing is cast from a double to 
 numbers by when/then.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds.tables.arithmetic import floor, zero_one
+from inbounds.tables.doubles import integers, number, number_or_nan, scale
 from inbounds.tables.expressions import Expression
-from inbounds.tables.expressions.compiler import is_false, is_true, to_narwhals
+from inbounds.tables.expressions.compiler import add_plainly, is_false, is_true, to_narwhals
 from inbounds.tables.expressions.dates import END_SECOND, FIRST_SECOND, seconds_of
-from inbounds.tables.expressions.pairs import tame_column
 from inbounds.tables.schema import (
     MISSING,
     OTHER,
@@ -40,41 +41,6 @@ from inbounds.tables.zones import find_offsets
 
 if TYPE_CHECKING:
     import narwhals as nw
-
-
-def number(name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
-    """A column of numbers in double precision, with null for what is missing."""
-    import narwhals as nw
-
-    column = nw.col(name)
-    return _as_number(column) if dtype == nw.Boolean else column.cast(nw.Float64).fill_nan(None)
-
-
-def _as_number(condition: "nw.Expr") -> "nw.Expr":
-    """1 and 0 for true and false, with null for what is missing, which is no condition to all engines."""
-    import narwhals as nw
-
-    known = zero_one(condition.fill_null(False))
-    return nw.when(condition.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(known)
-
-
-def integers(value: "nw.Expr", quantised: Quantised, *, flat: bool) -> "nw.Expr":
-    """claim:records. Records as integers 0..count, held in doubles: ⌊(x - lower)/step + ½⌋, clipped.
-
-    Clipping comes last but for the floor: whatever arithmetic does to 1e300 or infinity, the result is in range.
-
-    Every number is a double first, an integer beyond 2^53 included: where types are made from values, one record more
-    turns integers to doubles, and exact ones would be moved by it.
-    """
-    import narwhals as nw
-
-    column = quantised.column
-    scaled = (value.fill_null(float(column.fill)) - float(column.lower)) * float(1 / quantised.step) + 0.5
-    top = quantised.count + 0.5
-    if not flat:
-        return floor(scaled.clip(0.0, top))
-    # The same, at less than half of the cost in Polars and DuckDB.
-    return nw.min_horizontal(nw.max_horizontal(scaled, nw.lit(0.0)), nw.lit(top)).floor()
 
 
 def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
@@ -110,24 +76,34 @@ class Values:
     operands: Mapping[Operand, str] = field(default_factory=dict)
     # Conditions that were decided for every record, and where.
     conditions: Mapping[Expression, str] = field(default_factory=dict)
-    # Whether the engine computes only the arm of a condition that is taken: then numbers are tamed when they are read.
-    tamed: bool = False
+    # Columns of numbers once more, within ±1e100, with NaN for what is missing: in DuckDB.
+    tamed: Mapping[Operand, str] | None = None
 
     def numbers(self, column: Numeric | Edges) -> "nw.Expr":
         """A column of numbers in double precision, with null for what is missing."""
         if column.formula is not None:
             if column.formula.kind == "boolean":
                 return self._choose(column.formula, 1.0, 0.0)
-            # What is rounded to steps within bounds is the same, tamed or not.
-            rough = self.tamed and isinstance(column, Numeric)
-            given = self._operands(column.formula)
-            return to_narwhals(column.formula, given, self.write, tamed=self.tamed, rough=rough)
+            return self._compile(to_narwhals, column.formula)
         name = source_name(column, self.types)
         if column.clock is None:
             return number(name, self.types[name])
         seconds = _as_seconds(name, self.types[name], column.zone)
         # Half a second keeps midnight from being rounded to the day before.
         return seconds if column.clock == "datetime" else floor((seconds + 0.5) * (1 / 86_400))
+
+    def scaled(self, quantised: Quantised) -> "nw.Expr":
+        """A column of numbers in DuckDB as `integers_of_scaled` takes it, of which records without one are left out."""
+        import narwhals as nw
+
+        # What is rounded to steps within bounds is the same, tamed or not.
+        column, value = quantised.column, None
+        if column.formula is not None:
+            value = add_plainly(column.formula, self._name_tamed(column.formula))
+        elif column.clock is None:
+            name, tamed = source_name(column, self.types), (self.tamed or {}).get(Operand(column.name, "number"))
+            value = number_or_nan(name, self.types[name]) if tamed is None else nw.col(tamed)
+        return scale(self.numbers(column).fill_null(math.nan) if value is None else value, quantised)
 
     def keys(self, key: AnyKey) -> "nw.Expr":
         """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
@@ -142,17 +118,14 @@ class Values:
             return self.numbers(key.column)
         if key.formula is not None:
             if key.formula.kind == "number":
-                return to_narwhals(key.formula, self._operands(key.formula), self.write, tamed=self.tamed)
+                return self._compile(to_narwhals, key.formula)
             return self._choose(key.formula, *(("true", "false") if isinstance(key.levels[0], bool) else ("1", "0")))
         name = source_name(key, self.types)
         return key_values(key, name, self.types[name])
 
     def select(self, where: Expression) -> "nw.Expr":
-        """0 where a condition holds and 1 elsewhere."""
-        import narwhals as nw
-
-        held = is_true(where, self._operands(where), self.write, tamed=self.tamed)
-        return nw.when(held).then(0).otherwise(1).cast(nw.Float64)
+        """Whether a condition holds; with ``tamed`` it may be null where it does not."""
+        return self._compile(is_true, where)
 
     def type_of(self, key: Levels) -> Any:
         """The type in which a key is compared with its levels."""
@@ -167,19 +140,30 @@ class Values:
         """One value where a condition is true, another where it is false, and null where it is missing."""
         import narwhals as nw
 
-        given, kind = self._operands(condition), nw.String() if isinstance(true, str) else nw.Float64()
-        other = nw.when(is_false(condition, given, self.write, tamed=self.tamed)).then(nw.lit(false, dtype=kind))
+        kind = nw.String() if isinstance(true, str) else nw.Float64()
+        other = nw.when(self._compile(is_false, condition)).then(nw.lit(false, dtype=kind))
         rest = other.otherwise(nw.lit(None, dtype=kind))
-        return (
-            nw.when(is_true(condition, given, self.write, tamed=self.tamed))
-            .then(nw.lit(true, dtype=kind))
-            .otherwise(rest)
-        )
+        return nw.when(self._compile(is_true, condition)).then(nw.lit(true, dtype=kind)).otherwise(rest)
 
-    def _operands(self, formula: Expression) -> "dict[str, nw.Expr]":
+    def _compile(self, how: "Callable[..., nw.Expr]", formula: Expression) -> "nw.Expr":
+        """An expression of the columns that were prepared for it."""
         import narwhals as nw
 
-        return {column.name: nw.col(self.operands[column]) for column in list_operands(formula)}
+        given = {column.name: nw.col(self.operands[column]) for column in list_operands(formula)}
+        if self.tamed is None:
+            return how(formula, given, self.write)
+        return how(formula, given, self.write, tamed=self._name_tamed(formula))
+
+    def _name_tamed(self, formula: Expression) -> "dict[str, nw.Expr]":
+        import narwhals as nw
+
+        tamed = self.tamed or {}
+        return {column.name: nw.col(tamed[column]) for column in list_operands(formula) if column in tamed}
+
+    def operand_or_nan(self, column: Operand) -> "nw.Expr":
+        """A column of numbers in DuckDB, with NaN for what is missing."""
+        name = source_name(column, self.types)
+        return number_or_nan(name, self.types[name])
 
     def operand(self, column: Operand) -> "nw.Expr":
         """A column as an expression takes it: doubles, text, truth values or seconds, with null for what is missing."""
@@ -188,7 +172,7 @@ class Values:
         name = source_name(column, self.types)
         dtype, value = self.types[name], nw.col(name)
         if column.kind == "number":
-            return tame_column(number(name, dtype)) if self.tamed else number(name, dtype)
+            return number(name, dtype)
         if column.kind == "time":
             return _as_seconds(name, dtype, column.zone)
         if column.kind == "text":
@@ -311,8 +295,8 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
             "another engine"
         )
     made = nw.lit(OTHER)
-    for number, text in reversed(list(enumerate(key.texts))):
-        made = nw.when(value == nw.lit(text)).then(nw.lit(number)).otherwise(made)
+    for place, text in reversed(list(enumerate(key.texts))):
+        made = nw.when(value == nw.lit(text)).then(nw.lit(place)).otherwise(made)
     return nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(made)
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from inbounds.errors import ExpressionError
 from inbounds.tables.expressions import parse
 from inbounds.tables.expressions.compiler import is_false, is_true, to_narwhals
+from inbounds.tables.expressions.pairs import tame_column
 from tests.tables.expressions.reference import evaluate
 
 KINDS = {
@@ -198,10 +199,11 @@ def make_expressions(rng, count, most=600):
 
 def rename(table):
     """The table with plain names, as an engine is handed it: not every one takes every name."""
-    return table.rename({name: f"v{i}" for i, name in enumerate(KINDS)})
+    return table.rename(COLUMN_NAMES)
 
 
-VALUES = {name: nw.col(f"v{i}") for i, name in enumerate(KINDS)}
+COLUMN_NAMES = {name: f"v{i}" for i, name in enumerate(KINDS)}
+VALUES = {name: nw.col(column) for name, column in COLUMN_NAMES.items()}
 
 
 def prepare(name):
@@ -217,16 +219,26 @@ def show(found):
     return float(found).hex() if isinstance(found, float) else bool(found)
 
 
-def check(native, expressions, table):
-    """An engine's answers, for all expressions at once, next to the reference's. ``native`` is a renamed table."""
+def check(native, expressions, table, *, tamed=False):
+    """An engine's answers, for all expressions at once, next to the reference's. ``native`` is a renamed table.
+
+    With ``tamed`` columns of numbers are there once more, as tables are read in DuckDB.
+    """
     frame = nw.from_native(native).with_columns(*(prepare(name) for name in KINDS if KINDS[name] in ("number", "time")))
-    values = VALUES
+    values, more = VALUES, {}
+    if tamed:
+        names = {name: f"{column}_tamed" for name, column in COLUMN_NAMES.items() if KINDS[name] == "number"}
+        doubles = {made: VALUES[name].fill_null(math.nan) for name, made in names.items()}
+        frame = frame.with_columns(**doubles).with_columns(**{made: tame_column(nw.col(made)) for made in doubles})
+        more = {"tamed": {name: nw.col(made) for name, made in names.items()}}
     columns = {}
     for i, one in enumerate(expressions):
         if one.kind == "boolean" and i % 2:
-            columns[f"t{i}"], columns[f"f{i}"] = is_true(one, values), is_false(one, values)
+            conditions = is_true(one, values, **more), is_false(one, values, **more)
+            # What is null is false there.
+            columns[f"t{i}"], columns[f"f{i}"] = (one.fill_null(False) for one in conditions)
         else:
-            columns[f"r{i}"] = to_narwhals(one, values)
+            columns[f"r{i}"] = to_narwhals(one, values, **more)
     frame = frame.with_columns(**columns).select("row", *columns)
     found = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     answers = {int(row["row"]): row for row in found.iter_rows(named=True)}

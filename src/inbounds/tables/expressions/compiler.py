@@ -64,8 +64,7 @@ def to_narwhals(
     values: "Mapping[str, nw.Expr]",
     write: Callable[[str], str] = str,
     *,
-    tamed: bool = False,
-    rough: bool = False,
+    tamed: "Mapping[str, nw.Expr] | None" = None,
 ) -> "nw.Expr":
     """claim:expressions. An expression as one of Narwhals.
 
@@ -80,10 +79,8 @@ def to_narwhals(
     write
         What becomes of literal texts, where columns hold text in another form, such as hexadecimal digits.
     tamed
-        Columns of numbers are tamed already (`pairs.tame_column`), and on this engine what is compared with null is
-        null, without exception.
-    rough
-        The number that is returned need not be tamed.
+        Columns of numbers once more, without null and within ±1e100 (`pairs.tame_column`). To be given on engines alone
+        where what is computed from null or compared with it is null, without exception.
 
     Returns
     -------
@@ -105,34 +102,66 @@ def to_narwhals(
 
     made = _Compiler(values, expression.columns, write, tamed)
     if expression.kind == "number":
-        value, missing = made.number(expression.tree) if rough else made.tamed(expression.tree)
-        if missing is None:
-            return value
-        return nw.when(~missing).then(value)
+        value, missing = made.tamed(expression.tree)
+        return value if missing is None else nw.when(~missing).then(value)
     holds, fails = _compile_condition(expression, values, write, tamed)
     # Without an otherwise: of a null that is cast to Boolean classic pandas makes False.
-    return nw.when(holds | fails).then(holds)
+    return nw.when(holds | fails).then(holds if tamed is None else holds.fill_null(False))
+
+
+def add_plainly(expression: Expression, tamed: "Mapping[str, nw.Expr]") -> "nw.Expr | None":
+    """A sum of columns and numbers, NaN where one of them is missing, and not tamed; None for other expressions.
+
+    ``tamed`` are columns as `to_narwhals` may have them. What is rounded to steps within bounds is the same, tamed or
+    not.
+    """
+    node = expression.tree
+    parts, signs = (node.operands, node.signs) if isinstance(node, Chain) and node.is_sum else ((node,), ())
+    terms = []
+    for part in parts:
+        if isinstance(part, Number):
+            terms.append(make_double(part.value))
+        elif isinstance(part, Column) and part.name in tamed:
+            terms.append(tamed[part.name])
+        else:
+            return None
+    value = terms[0]
+    for sign, term in zip(signs, terms[1:], strict=True):
+        value = value + term if sign == "+" else value - term
+    return value
 
 
 def is_true(
-    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str, *, tamed: bool = False
+    expression: Expression,
+    values: "Mapping[str, nw.Expr]",
+    write: Callable[[str], str] = str,
+    *,
+    tamed: "Mapping[str, nw.Expr] | None" = None,
 ) -> "nw.Expr":
     """claim:expressions. Whether a condition is true of a record: what `where` keeps.
 
-    Parameters are those of `to_narwhals`. The result is a Boolean without null: false where the condition is unknown.
+    Parameters are those of `to_narwhals`. The result is a Boolean that is false where the condition is unknown; with
+    ``tamed`` it may be null there, which no arm of a condition takes for true.
     """
     return _compile_condition(expression, values, write, tamed).holds
 
 
 def is_false(
-    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str] = str, *, tamed: bool = False
+    expression: Expression,
+    values: "Mapping[str, nw.Expr]",
+    write: Callable[[str], str] = str,
+    *,
+    tamed: "Mapping[str, nw.Expr] | None" = None,
 ) -> "nw.Expr":
     """Whether a condition is false of a record, as in `is_true`; where neither holds it is unknown."""
     return _compile_condition(expression, values, write, tamed).fails
 
 
 def _compile_condition(
-    expression: Expression, values: "Mapping[str, nw.Expr]", write: Callable[[str], str], tamed: bool
+    expression: Expression,
+    values: "Mapping[str, nw.Expr]",
+    write: Callable[[str], str],
+    tamed: "Mapping[str, nw.Expr] | None",
 ) -> Condition:
     if expression.kind != "boolean":
         raise ExpressionError("a condition is needed here, and this is a number; compare it, as in x > 0")
@@ -144,8 +173,8 @@ class _Compiler:
     values: "Mapping[str, nw.Expr]"
     kinds: Mapping[str, Kind]
     write: Callable[[str], str]
-    # Whether columns of numbers are tamed already, and comparisons with null are null.
-    ready: bool
+    # Columns of numbers without null and within ±1e100, where comparisons with null are null.
+    ready: "Mapping[str, nw.Expr] | None"
 
     def raw(self, node: Node) -> Value:
         """A number or a time as it is: a column that is not tamed, or what arithmetic gives."""
@@ -182,9 +211,14 @@ class _Compiler:
 
     def tamed(self, node: Node) -> Value:
         """A number within ±1e100 that is 0 or at least 1e-100 in size."""
+        import narwhals as nw
+
+        if isinstance(node, Column) and self.ready is not None and node.name in self.ready:
+            column = self.ready[node.name]
+            gone = column.is_nan()
+            return Value(nw.when(gone | (column.abs() < TINY)).then(nw.lit(0.0)).otherwise(column), gone)
         value, missing = self.raw(node)
         small = isinstance(node, Number | Moment) or (isinstance(node, Call) and node.function != "abs")
-        small = small or (self.ready and isinstance(node, Column) and self.kinds[node.name] == "number")
         return Value(value if small else tame(value), missing)
 
     def _add(self, node: Chain) -> Value:
@@ -268,15 +302,19 @@ class _Compiler:
                 return "number"
 
     def _compare(self, operator: Operator, left: Node, right: Node) -> Condition:
+        import narwhals as nw
+
         kind = self._kind(left)
         if kind == "boolean":
             return turn(self._equal_conditions(left, right), operator == "<>")
         if kind == "text":
             return turn(self._equal_texts(left, right), operator == "<>")
-        if self.ready and kind == "number" and isinstance(left, Column) and isinstance(right, Number):
+        if self.ready is not None and kind == "number" and isinstance(left, Column) and isinstance(right, Number):
+            # Null stands for false then, which makes no difference to `and` and `or`.
             column, number = self.values[left.name], make_double(right.value)
-            both = (_OPERATIONS[one](column, number) for one in (operator, _OPPOSITE[operator]))
-            return Condition(*(held.fill_null(False) for held in both))
+            if not _is_plain(right):
+                column = nw.when(column.abs() < TINY).then(number).otherwise(column)
+            return Condition(_OPERATIONS[operator](column, number), _OPERATIONS[_OPPOSITE[operator]](column, number))
         # Whether it is tamed makes no difference where a column is compared with a number other than 0.
         plain = [isinstance(one, Number | Moment) and _is_plain(one) for one in (left, right)]
         read = self.raw if any(plain) and all(map(_is_simple, (left, right))) else self.tamed
