@@ -90,7 +90,7 @@ class Situation:
         if self.size is None:
             raise TypeError(
                 f"where the number of rows is protected, the error of a {self.name} depends on it: say about how "
-                "many there are, as in expected_rows=1000"
+                "many there are, as in expected_rows=1000 (under [data] of a plan)"
             )
         return self.size
 
