@@ -166,10 +166,8 @@ def test_what_holds_for_no_law_is_not_available():
     table = {"x": rng.normal(50, 10, 500), "y": rng.normal(50, 10, 500), "g": ["a"] * 500}
     bounds = {"x": (0, 100), "y": (0, 100)}
     for made in (
-        ib.correlation(table, bounds=bounds, epsilon=1),
         ib.correlation(table, bounds=bounds, epsilon=1, method="split"),
         ib.pooled_variance(table, "x", bounds=(0, 100), by="g", levels=["a"], epsilon=1),
-        ib.variance(table, "x", bounds=(0, 100), epsilon=1, neighbours="add-remove"),
     ):
         with pytest.raises(ValueError, match="has no interval for the population without an assumption"):
             made.interval()

@@ -194,6 +194,25 @@ def test_intervals_of_the_population_hold_those_of_the_table():
         assert "around a noisy centre" in made.method
 
 
+@pytest.mark.claim("centred-bound")
+def test_rare_values_are_covered():
+    """New samples of 0 and 1 with few 1; intervals of normal records are much too short."""
+    n, share, runs, rng = 1000, 0.03, 120, np.random.default_rng(7)
+    draft = ib.Variance("x", (0, 1), method="centred").draft(terms(n, 4))
+    inside, normal = 0, 0
+    for _ in range(runs):
+        x = (rng.random(n) < share).astype(float)
+        (cells,) = tally(read({"x": x}, draft.columns), list(draft.requests))
+        made = draw.draw(draft, [cells])
+        for method, held in ((None, True), ("normal", False)):
+            lower, upper = made.interval(0.95, method=method) if method else made.interval(0.95)
+            covers = lower <= share * (1 - share) <= upper
+            inside, normal = inside + (covers and held), normal + (covers and not held)
+    # Six standard errors.
+    assert inside / runs > 0.95 - 6 * (0.0475 / runs) ** 0.5
+    assert normal / runs < 0.95 - 6 * (0.0475 / runs) ** 0.5
+
+
 def test_what_is_taken_by_default():
     """By public numbers alone: many records for their ε, a public number of them, and no truncation."""
     for rows, epsilon, better in ((499, 1, False), (500, 1, True), (4999, "0.1", False), (5000, "0.1", True)):

@@ -17,19 +17,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Matrix, MatrixOfMoments, SpreadOfMoments, TableOfMoments
-from inbounds.expected import norm_parts
-from inbounds.inference import score, spreads
+from inbounds.derivations import CentredSpread, Matrix
+from inbounds.inference import products, score, spreads
 from inbounds.inference.centred import centred_limits, robust_limits
 from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
 from inbounds.inference.intervals import interval_by
 from inbounds.inference.inversion import interval as inverted
-from inbounds.inference.laws import InNorm, Law, Noise, noise_of
+from inbounds.inference.laws import Law, Noise, noise_of
 from inbounds.inference.result import Interval
 from inbounds.inference.spreads import Made
 from inbounds.record.release import Release
-from inbounds.repairs.moments import scatter, symmetric, triangle_size
+from inbounds.repairs.moments import symmetric
 
 METHOD = "pairs of records as if all were at the ends of the bounds, and the law of the noise"
 ROBUST = "score interval from the noisy squares and fourth powers"
@@ -43,7 +41,6 @@ TRIED = "that it covers was tried on some laws of the records, and is not proved
 METHODS = ("bound", "normal")
 SPREAD_METHODS = (*METHODS, "robust")
 ABOUT = "the mean is about the released centre"
-_OF_MOMENTS = SpreadOfMoments | MatrixOfMoments | TableOfMoments
 
 
 def spread_limits(release: Release, alpha: float, population: bool) -> Made:
@@ -53,13 +50,28 @@ def spread_limits(release: Release, alpha: float, population: bool) -> Made:
         return normal_limits(release, alpha, population)
     if isinstance(way, CentredSpread):
         return *centred_limits(release, alpha, population, normal=False), METHOD, (TRIED,)
+    if way.of_sums and not getattr(way, "pooled", False):
+        return product_limits(release, alpha)
     if not _has_bound(release):
         raise ValueError(UNAVAILABLE.format(release.statistic.name.replace("_", " ")))
-    root = getattr(way, "root", False)
     ends = np.array(element_limits(release, alpha)).T
-    made = symmetric(ends) if release.axes else ends
-    lower, upper = np.sqrt(np.maximum(made, 0.0)) if root else made
+    lower, upper = symmetric(ends) if release.axes else ends
+    if getattr(way, "root", False):
+        lower, upper = np.sqrt(np.maximum((lower, upper), 0.0))
     return lower, upper, METHOD, (TRIED,)
+
+
+def product_limits(release: Release, alpha: float) -> Made:
+    """Limits of variances, covariances and correlations that are made of noisy sums, also of groups."""
+    columns, root = release.numeric_ends(), getattr(release.derivation, "root", False)
+    halves = (columns[:, 1] - columns[:, 0]) / 2
+    unit = release.statistic.traits.unit_diagonal
+    worth = 1.0 if unit else np.outer(halves, halves)
+    made = [products.matrix_limits(one, alpha, correlation=unit) for one in products.list_sums(release)]
+    lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in made]) for side in (0, 1))
+    if root:
+        lower, upper = np.sqrt(lower), np.sqrt(upper)
+    return lower, upper, products.METHOD, (score.ASSUMPTION,)
 
 
 def interval_of_spread(
@@ -88,7 +100,7 @@ def robust_spread(release: Release, alpha: float, population: bool) -> Made:
 
 
 def _has_bound(release: Release) -> bool:
-    """Whether a release is a mean over all pairs of a public number of records, with noise that does not depend on it.
+    """Whether noise was added to a mean over all pairs of a public number of records.
 
     Not so are a scatter within groups, a correlation, and a standard deviation that noise was added to.
     """
@@ -97,9 +109,7 @@ def _has_bound(release: Release) -> bool:
         return False
     if traits.unit_diagonal:
         return False
-    return isinstance(way, _OF_MOMENTS | Matrix) or (
-        way.single and (not way.plain or traits.meaning == "squared spread")
-    )
+    return isinstance(way, Matrix) or (way.single and (not way.plain or traits.meaning == "squared spread"))
 
 
 def normal_limits(release: Release, alpha: float, population: bool) -> Made:
@@ -122,16 +132,11 @@ def element_limits(release: Release, alpha: float) -> list[tuple[float, float]]:
     assert release.rows is not None
     columns = release.numeric_ends()
     widths = columns[:, 1] - columns[:, 0]
-    size, moments = len(widths), isinstance(release.derivation, _OF_MOMENTS)
-    worth = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)])
-    values = worth if not moments else scatter(np.concatenate([[float(release.rows)], worth]), widths / 2)[1]
-    values = values / (release.rows - 1) if moments else values
-    assert moments or triangle_size(len(worth)) == size
+    values = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
     found = []
-    for place, (i, j) in enumerate(zip(*np.triu_indices(size), strict=True)):
-        noise = _noise_of_moment(release, worth, int(i), int(j)) if moments else _noise_of_element(release, place)
-        high = float(widths[i] * widths[j]) / 2
-        found.append(_limits(float(values[place]), noise, 0.0 if i == j else -high, high, release.rows // 2, alpha))
+    for place, (i, j) in enumerate(zip(*np.triu_indices(len(widths)), strict=True)):
+        noise, high = _noise_of_element(release, place), float(widths[i] * widths[j]) / 2
+        found.append(_limits(values[place], noise, 0.0 if i == j else -high, high, release.rows // 2, alpha))
     return found
 
 
@@ -147,21 +152,3 @@ def _limits(value: float, noise: _Scaled, low: float, high: float, pairs: int, a
 def _noise_of_element(release: Release, place: int) -> _Scaled:
     part, worth = release.parts[place], float(release.units[place])
     return lambda unit: noise_of(part, worth * unit)
-
-
-def _noise_of_moment(release: Release, worth: Array, i: int, j: int) -> _Scaled:
-    """The noise of h_i h_j (z_ij - m_i z_j - m_j z_i)/(n - 1), or half of z_ii on the diagonal."""
-    assert release.rows is not None
-    part, columns = release.parts[0], release.numeric_ends()
-    size, halves = len(columns), (columns[:, 1] - columns[:, 0]) / 2
-    places = release.places or tuple(range(len(release.noisy)))
-    means = np.clip(worth[:size] / release.rows, -1.0, 1.0)
-    place = size + i * size - i * (i - 1) // 2 + j - i
-    weights: tuple[tuple[int, float], ...]
-    if i == j:
-        weights = ((places[i], -2 * float(means[i])), (places[place], 0.5))
-    else:
-        weights = ((places[i], -float(means[j])), (places[j], -float(means[i])), (places[place], 1.0))
-    scale = float(part.spread * release.units[0]) * float(halves[i] * halves[j]) / (release.rows - 1)
-    parts = norm_parts(part)
-    return lambda unit: InNorm(scale * unit, part.dimension, parts, weights)

@@ -11,8 +11,6 @@ least that less (m - c)², which is bounded by a quantile of what sampling and t
 """
 
 import math
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy
@@ -35,6 +33,8 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
     """claim:centred-interval. Limits of a variance around a noisy centre, or of the root of one."""
     way, (worth,) = release.derivation, release.numeric_ends()
     assert isinstance(way, CentredSpread)
+    if population and not normal:
+        return _bound(release, alpha)
     width, rows = float(worth[1] - worth[0]), way.rows
     squares, weight = (float(x) for x in way.squares(release.worth()))
     unit = (width / 2) ** 2 / (rows - 1)
@@ -43,9 +43,38 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
     top = width**2 * (rows * rows // 4) / (rows * (rows - 1))
     ends = []
     for place, y in enumerate((squares * unit - offset, squares * unit)):
-        ends.append(_limits(y, noise, top, width, rows, alpha, population, normal=normal)[place])
+        ends.append(_limits(y, noise, top, rows, alpha, population)[place])
     lower, upper = ends
     return (math.sqrt(max(lower, 0.0)), math.sqrt(upper)) if way.root else (lower, upper)
+
+
+def _bound(release: Release, alpha: float) -> tuple[float, float]:
+    """claim:centred-bound. Limits of a variance as if every (u - c)² were 0 or the largest that it can be.
+
+    That is the law with the largest variance that the mean of (u - c)² allows, of so many records. The mean is
+    σ² + (m - c)², of which the second part is bounded as where fourth powers were drawn.
+    """
+    way, (ends,) = release.derivation, release.numeric_ends()
+    assert isinstance(way, CentredSpread)
+    rows, half = way.rows, float(ends[1] - ends[0]) / 2
+    squares, weight = (float(x) for x in way.squares(release.worth()))
+    noise, sampling = noise_of(release.parts[1], way.worth_of_squares(float(release.units[1]))), Binomial(rows)
+    y = min(max(squares / weight, 0.0), float(rows))
+    law = without_cut(Law(noise, 0.0, float(rows)), y, 10 * sampling.deviation(y))
+    low, high = (weight * end for end in inverted(Averaged(Sampled(sampling, law, step=0)), y, alpha))
+    return _from_centre(release, low, high, alpha, half)
+
+
+def _from_centre(release: Release, low: float, high: float, alpha: float, half: float) -> tuple[float, float]:
+    """Limits of the variance, or its root, from those of E(u - c)²."""
+    way = release.derivation
+    assert isinstance(way, CentredSpread)
+    rows = way.rows
+    first = float(release.parts[0].spread * release.units[0]) / rows
+    off = _error_of_centre(math.sqrt(high / rows), first, alpha)
+    # No variance of values within the bounds is more than 1.
+    lower, upper = half**2 * max(low - off**2, 0.0), half**2 * min(high * rows / (rows - 1), 1.0)
+    return (math.sqrt(lower), math.sqrt(upper)) if way.root else (lower, upper)
 
 
 def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
@@ -57,11 +86,7 @@ def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
     units = np.array([float(unit) for unit in release.units[1:]])
     given = of_public_number(release.parts[1], rows, (float(worth[1]), float(worth[2])), units, (0, 1))
     low, high = ((1 + end) / 2 * weight for end in score.limits(given, alpha))
-    first = float(release.parts[0].spread * release.units[0]) / rows
-    off = _error_of_centre(math.sqrt(high / rows), first, alpha)
-    # No variance of values within the bounds is more than 1.
-    lower, upper = half**2 * max(low - off**2, 0.0), half**2 * min(high * rows / (rows - 1), 1.0)
-    return (math.sqrt(lower), math.sqrt(upper)) if way.root else (lower, upper)
+    return _from_centre(release, low, high, alpha, half)
 
 
 def _error_of_centre(deviation: float, scale: float, alpha: float) -> float:
@@ -74,19 +99,8 @@ def _error_of_centre(deviation: float, scale: float, alpha: float) -> float:
     return float(scipy.optimize.brentq(beyond, 0.0, most))
 
 
-def _limits(
-    y: float, noise: Noise, top: float, width: float, rows: int, alpha: float, population: bool, *, normal: bool
-) -> tuple[float, float]:
-    """Limits of a variance with some noise."""
-    if population and not normal:
-        # See `inbounds.inference.bounded`: a mean over pairs, of values from 0 to W²/2.
-        pairs = rows // 2
-        one, sampling = width**2 / 2 / pairs, Binomial(pairs)
-        scaled: Any = replace(noise, scale=noise.scale / one)  # type: ignore[type-var]
-        at = min(max(y / one, 0.0), float(pairs))
-        law = without_cut(Law(scaled, 0.0, float(pairs)), at, 10 * sampling.deviation(at))
-        lower, upper = inverted(Averaged(Sampled(sampling, law, step=0)), at, alpha)
-        return lower * one * pairs, upper * one * pairs
+def _limits(y: float, noise: Noise, top: float, rows: int, alpha: float, population: bool) -> tuple[float, float]:
+    """Limits of a variance with some noise, of normal records or of the table itself."""
     law, at = Law(noise, 0.0, top), min(max(y, 0.0), top)
     family: Family = Integrated(ChiSquare(rows - 1), law, 0.0, top) if population else noise_only(law, at, 0.0, top)
     return inverted(family, at, alpha)

@@ -65,9 +65,14 @@ def rare(alpha: float) -> float:
 
 def limits(given: Noisy, alpha: float) -> tuple[float, float]:
     """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
-    count, total = given.count, given.total
     if not isinstance(given.noise, Laplace):
         enough_draws(alpha, _DRAWS)
+    return limits_of_draws(given, alpha)
+
+
+def limits_of_draws(given: Noisy, alpha: float) -> tuple[float, float]:
+    """The same for tails of any size, also of fewer draws than would tell it exactly."""
+    count, total = given.count, given.total
     centre = float(np.clip(total / count, -1.0, 1.0)) if count > 0 else 0.0
 
     # No draw of the noise is farther out than this.
@@ -146,7 +151,12 @@ def draw_joint(part: Certificate, places: tuple[int, ...]) -> Array:
     Radii are quantiles of their law, in random order, so that tails have as many draws as they should.
     """
     rng = np.random.default_rng(6)
-    levels = (rng.permutation(_DRAWS) + 0.5) / _DRAWS
-    radii = scipy.special.gammaincinv(part.dimension + 1, levels)
+    radii = _radii(part.dimension)[rng.permutation(_DRAWS)]
     drawn = vector_noise(part.dimension, norm_parts(part), rng, (_DRAWS,), places, radii)
     return np.asarray(drawn * float(part.spread))
+
+
+@lru_cache(maxsize=8)
+def _radii(dimension: int) -> Array:
+    """Quantiles of the radius of a vector of so many coordinates."""
+    return np.asarray(scipy.special.gammaincinv(dimension + 1, (np.arange(_DRAWS) + 0.5) / _DRAWS))

@@ -154,7 +154,7 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
     traits = release.statistic.traits
     way = release.derivation
     pooled, root = getattr(way, "pooled", False), getattr(way, "root", False)
-    cells, noise = _noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
+    cells, noise = noisy_cells(release, size), noise_of(release.parts[0], float(release.units[0]))
     public = getattr(way, "rows", None) is not None
     places = release.places or tuple(range(len(release.noisy)))
     worth = np.array([float(unit / release.units[0]) for unit in release.units[: cells.shape[1] - public]])
@@ -183,7 +183,7 @@ def _limits_of(model: "_SumsModel", size: int, alpha: float) -> Array:
     return limits.reshape(2, -1)
 
 
-def _noisy_cells(release: Release, columns: int) -> Array:
+def noisy_cells(release: Release, columns: int) -> Array:
     """Counts, sums and sums of products of each group. A public count is put first."""
     worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
     rows = getattr(release.derivation, "rows", None)

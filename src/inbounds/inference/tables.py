@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from inbounds._check import Array
 from inbounds.inference import bounded, score, simulated, spreads
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, noise_of
@@ -11,20 +10,16 @@ from inbounds.inference.numbers import noise_only
 from inbounds.inference.score import Noisy
 from inbounds.inference.spreads import SIMULATED, Made
 from inbounds.record.release import Release
-from inbounds.repairs.moments import symmetric
-
-_ANYTHING = "without a public number of records, those of covariances are anything that is possible"
 
 
 def moments_table(release: Release, alpha: float, population: bool) -> Made:
-    """Limits of means by their scores, and of covariances by pairs of records; of the table itself by the noise."""
+    """Limits of means by their scores, and of covariances by theirs; of the table itself by the noise."""
     columns = range(len(release.axes[1]))
     clauses: tuple[str, ...]
     if population:
         means = np.array([_scored(release, column, alpha) for column in columns]).T
-        lower, upper = _of_covariances(release, alpha)
-        rest = bounded.METHOD if release.rows is not None else _ANYTHING
-        method, clauses = f"of means {score.METHOD}; of covariances {rest}", (score.ASSUMPTION,)
+        lower, upper, rest, clauses = bounded.product_limits(release, alpha)
+        method = f"of means {score.METHOD}; of covariances {rest}"
     else:
         lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
         find = _mean_over_count if release.rows is None else _mean
@@ -64,15 +59,6 @@ def _scored(release: Release, column: int, alpha: float) -> tuple[float, float]:
     low, high = release.numeric_ends()[column]
     ends = score.limits(noisy_column(release, column), alpha)
     return (low + high) / 2 + (high - low) / 2 * ends[0], (low + high) / 2 + (high - low) / 2 * ends[1]
-
-
-def _of_covariances(release: Release, alpha: float) -> tuple[Array, Array]:
-    if release.rows is None:
-        limits = release.limits()
-        size = len(release.axes[1])
-        return limits.lower[size:], limits.upper[size:]
-    lower, upper = symmetric(np.array(bounded.element_limits(release, alpha)).T)
-    return lower, upper
 
 
 def _mean(release: Release, column: int, alpha: float) -> tuple[float, float]:

@@ -1,0 +1,286 @@
+"""Intervals of variances, covariances and correlations from noisy sums, whatever the law of the records.
+
+Values are u in [-1, 1]. C is the number of records, public or noisy, and A_i and P_ij are the noisy Σu_i and Σu_i u_j.
+With the means m of the population, the score of a covariance γ
+
+    S = P_ij - m_i A_j - m_j A_i + (m_i m_j - γ) C
+
+has mean 0, and its noise is the same sum of certified noise. Its sampling variance is that of
+w = (u_i - m_i)(u_j - m_j) in all records, which the record does not have: that would be a fourth moment. What it has
+are bounds of it, with R = 1 + |m| the farthest that a value can be from its mean and v its variance:
+
+- of a variance γ(R² - γ), the largest that a value in [0, R²] with that mean can have (Bhatia and Davis 2000);
+- of a covariance the smaller of R_i² v_j and R_j² v_i;
+- of a correlation ρ, whose w is xy - ρ(x² + y²)/2 in standard units, (1 - ρ²)(R_i/√v_i + R_j/√v_j)²/4, since
+  w is ((1 - ρ)(x + y)² - (1 + ρ)(x - y)²)/4 and |x ± y| is at most the sum of the R/√v.
+
+Where γ or ρ is tried, the larger of it and what was seen counts, since rare records that were seen are in one of them
+and rare ones that were not in the other. To the bound of a covariance, whose v are seen ones, those are added as for
+means (`inbounds.inference.score`). Means, and for correlations variances, are tried at the ends of intervals of their
+own, for each of which a twentieth of α is set aside.
+
+That this covers is shown, not proved: `bench/products.py` has the laws that it was tried on.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import scipy
+
+from inbounds._check import Array
+from inbounds.inference import score
+from inbounds.inference.roots import bracket_root
+from inbounds.inference.simulated import enough_draws
+from inbounds.inference.spreads import noisy_cells
+from inbounds.record.release import Release
+
+METHOD = "score interval from noisy sums of products, with the largest sampling error that means and variances allow"
+# Limits are looked for between so many parameters first; the width of a bracket, as a part of the distance between two.
+_GRID, _WIDTH = 8, 2**-16
+# Of many pairs of columns, this many numbers of noise are looked at for each.
+_DRAWS = ((6, 16_384), (20, 8192), (10**9, 4096))
+_TINY = 1e-12
+# What is set aside for each mean and variance, as a part of α.
+_APART = 1 / 20
+
+Ends = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Noisy sums of one group: its number of records, Σu of each column, and Σu_i u_j of each pair.
+
+    ``draw`` has draws of the noise of some of these: of the number, of the sums of two columns, of their squares and
+    of their product.
+    """
+
+    count: float
+    totals: Array
+    products: Array
+    draw: Callable[[int, int], Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scores:
+    """Scores ``start`` - θ ``slope`` of all θ at some means, their noise, and a bound of their sampling variance."""
+
+    start: float
+    slope: float
+    noise: Array
+    noise_of_slope: Array
+    spread: Callable[[float], float]
+
+    def tail(self, theta: float, side: int) -> float:
+        """P(noise + normal error is as far on a side as the score of θ is, or farther)."""
+        distance = self.noise - theta * self.noise_of_slope - (self.start - theta * self.slope)
+        deviation = math.sqrt(max(self.spread(theta), _TINY))
+        return float(scipy.special.ndtr(side * distance / deviation).mean())
+
+
+def list_sums(release: Release) -> list[Sums]:
+    """The noisy sums of each group of a release that is made of them; of all records one."""
+    part = release.parts[0]
+    size = len(release.numeric_ends())
+    public = getattr(release.derivation, "rows", None) is not None
+    cells = noisy_cells(release, size)
+    counted = 0 if public else 1
+    length = cells.shape[1] - public
+    units = np.array([float(unit) for unit in release.units[:length]])
+    places = release.places or tuple(range(length))
+    place = np.zeros((size, size), dtype=int)
+    place[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
+    place = np.maximum(place, place.T) + counted + size
+    draws = next(draws for most, draws in _DRAWS if size <= most)
+
+    def draw(i: int, j: int) -> Array:
+        """Noise of the number, of Σu_i and Σu_j, of Σu_i² and Σu_j², and of Σu_i u_j."""
+        own = [counted + i, counted + j, int(place[i, i]), int(place[j, j]), int(place[i, j])]
+        own = own if public else [0, *own]
+        made = score.draw_joint(part, tuple(places[k] for k in own))[:draws] * units[own]
+        made = made if not public else np.concatenate([np.zeros((len(made), 1)), made], axis=1)
+        for column in (3, 4, *((5,) if i == j else ())):
+            made[:, column] = (made[:, column] + made[:, 0]) / 2
+        return made
+
+    found = []
+    rows, columns = np.triu_indices(size)
+    for cell in cells:
+        count, totals = float(cell[0]), cell[1 : 1 + size]
+        squares = np.where(rows == columns, (cell[1 + size :] + count) / 2, cell[1 + size :])
+        matrix = np.zeros((size, size))
+        matrix[rows, columns] = matrix[columns, rows] = squares
+        found.append(Sums(count, totals, matrix, lru_cache(maxsize=2)(draw)))
+    return found
+
+
+def matrix_limits(given: Sums, alpha: float, *, correlation: bool) -> tuple[Array, Array]:
+    """claim:products-interval. Limits of a whole matrix of covariances of u, or of correlations."""
+    size, apart = len(given.totals), _APART * alpha
+    enough_draws(alpha, len(given.draw(0, 0)))
+    lower, upper = np.ones((size, size)), np.ones((size, size))
+    means = [limits_of_mean(given, i, apart) for i in range(size)]
+    spans = [limits_of_variance(given, i, means[i], apart) for i in range(size)] if correlation else []
+    for i in range(size):
+        for j in range(i, size):
+            if i == j and correlation:
+                continue
+            if i == j:
+                ends = limits_of_variance(given, i, means[i], alpha - apart)
+            elif correlation:
+                ends = limits_of_correlation(
+                    given, (i, j), (means[i], means[j]), (spans[i], spans[j]), alpha - 4 * apart
+                )
+            else:
+                ends = limits_of_covariance(given, (i, j), (means[i], means[j]), alpha - 2 * apart)
+            (lower[i, j], upper[i, j]) = (lower[j, i], upper[j, i]) = ends
+    return lower, upper
+
+
+def limits_of_mean(given: Sums, column: int, alpha: float) -> Ends:
+    """The interval of a mean by its score, for which draws are never too few: it is one of several."""
+    noise = given.draw(column, column)
+    off = float(noise[:, 3].std())
+    cell = score.Noisy(given.count, float(given.totals[column]), float(given.products[column, column]), noise, off)
+    return score.limits_of_draws(cell, alpha)
+
+
+def limits_of_variance(given: Sums, column: int, means: Ends, alpha: float) -> Ends:
+    """Limits of a variance, whose mean is within ``means``."""
+    total, squares = float(given.totals[column]), float(given.products[column, column])
+    noise, count = given.draw(column, column), given.count
+    if count <= 1:
+        return 0.0, 1.0
+
+    def scores(mean: float) -> _Scores:
+        start = squares - 2 * mean * total + mean**2 * count
+        seen, reach = max(start / count, 0.0), (1 + abs(mean)) ** 2
+
+        def spread(variance: float) -> float:
+            most = max(variance, seen)
+            return count * (most * (reach - most) if most < reach / 2 else reach**2 / 4)
+
+        off = noise[:, 3] - 2 * mean * noise[:, 1] + mean**2 * noise[:, 0]
+        return _Scores(start, count, off, noise[:, 0], spread)
+
+    return _find_limits([scores(mean) for mean in _among(means, total / count)], 0.0, 1.0, alpha)
+
+
+def limits_of_covariance(given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
+    """Limits of a covariance between two columns, whose means are within ``means``."""
+    noise, count = given.draw(*columns), given.count
+    if count <= 1:
+        return -1.0, 1.0
+    rare = score.rare(alpha)
+    # The variances that were seen are noisy, and the bound is concave in them.
+    off = noise[:, 3:5].std(axis=0) / 3 / count
+
+    def scores(pair: Ends) -> _Scores:
+        first, second = 1 + abs(pair[0]), 1 + abs(pair[1])
+        start, errors = _centre(given, noise, columns, pair)
+        seen = [_see_variance(given, columns[k], pair[k]) + float(off[k]) for k in (0, 1)]
+        most = min(first**2 * seen[1], second**2 * seen[0])
+
+        def spread(covariance: float) -> float:
+            unseen = rare * (first * second + abs(covariance)) ** 2
+            return count * max(most, covariance**2) + unseen
+
+        return _Scores(start, count, errors, noise[:, 0], spread)
+
+    return _find_limits([scores(pair) for pair in _among_pairs(given, columns, means)], -1.0, 1.0, alpha)
+
+
+def limits_of_correlation(
+    given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], variances: tuple[Ends, Ends], alpha: float
+) -> Ends:
+    """Limits of a correlation, with means and variances within intervals of their own."""
+    noise, count = given.draw(*columns), given.count
+    if count <= 1 or min(variances[0][0], variances[1][0]) <= 0:
+        return -1.0, 1.0
+    pairs = _among_pairs(given, columns, means)
+    centre = (_see_variance(given, columns[0], pairs[0][0]), _see_variance(given, columns[1], pairs[0][1]))
+    middle = tuple(min(max(x, low), high) for x, (low, high) in zip(centre, variances, strict=True))
+
+    def scores(pair: Ends, spans: Ends) -> _Scores:
+        deviations = math.sqrt(spans[0]), math.sqrt(spans[1])
+        area = deviations[0] * deviations[1]
+        start, errors = _centre(given, noise, columns, pair)
+        slope, slopes = 0.0, np.zeros(len(noise))
+        for k in (0, 1):
+            slope += count * _see_variance(given, columns[k], pair[k], least=-math.inf) / spans[k] / 2
+            squares = noise[:, 3 + k] - 2 * pair[k] * noise[:, 1 + k] + pair[k] ** 2 * noise[:, 0]
+            slopes = slopes + squares / spans[k] / 2
+        reach = sum((1 + abs(mean)) / deviation for mean, deviation in zip(pair, deviations, strict=True))
+        seen = max(min(start / area / slope, 1.0), -1.0) if slope > 0 else 0.0
+
+        def spread(rho: float) -> float:
+            return count * (1 - min(rho**2, seen**2)) * reach**2 / 4
+
+        return _Scores(start / area, slope, errors / area, slopes, spread)
+
+    first = scores(pairs[0], (middle[0], middle[1]))
+    others = [scores(pair, (x, y)) for pair in pairs for x, y in product(*variances)]
+    return _find_limits([first, *others], -1.0, 1.0, alpha)
+
+
+def _see_variance(given: Sums, column: int, mean: float, least: float = 0.0) -> float:
+    """The noisy mean square about a mean."""
+    total, squares = float(given.totals[column]), float(given.products[column, column])
+    return max((squares - 2 * mean * total) / given.count + mean**2, least)
+
+
+def _centre(given: Sums, noise: Array, columns: tuple[int, int], means: Ends) -> tuple[float, Array]:
+    """The noisy sum of products about means, and its noise without what γ adds."""
+    (i, j), (x, y) = columns, means
+    start = given.products[i, j] - x * given.totals[j] - y * given.totals[i] + x * y * given.count
+    return float(start), noise[:, 5] - x * noise[:, 2] - y * noise[:, 1] + x * y * noise[:, 0]
+
+
+def _among(ends: Ends, centre: float) -> list[float]:
+    """The middle, where scores are nearest to 0, and the ends."""
+    return [min(max(centre, ends[0]), ends[1]), *ends]
+
+
+def _among_pairs(given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends]) -> list[Ends]:
+    """Pairs of means: the middle, and the corners."""
+    middle = [_among(ends, float(given.totals[k]) / given.count)[0] for k, ends in zip(columns, means, strict=True)]
+    return [(middle[0], middle[1]), *product(*means)]
+
+
+def _find_limits(scores: Sequence[_Scores], lowest: float, highest: float, alpha: float) -> Ends:
+    """The smallest and the largest θ that one of the scores keeps."""
+    first = scores[0]
+    centre = min(max(first.start / first.slope, lowest), highest) if first.slope > 0 else (lowest + highest) / 2
+    return _find_limit(scores, centre, lowest, 1, alpha), _find_limit(scores, centre, highest, -1, alpha)
+
+
+def _find_limit(scores: Sequence[_Scores], centre: float, end: float, side: int, alpha: float) -> float:
+    """The limit towards an end: each score is asked whether it keeps more than those before it."""
+    limit = centre
+    for one in scores:
+        if limit == end:
+            break
+
+        def excess(theta: float, one: _Scores = one) -> float:
+            return one.tail(theta, side) - alpha / 2
+
+        if excess(limit) < 0 and limit != centre:
+            continue
+        limit = _outermost(excess, end, limit)
+    return limit
+
+
+def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:
+    """The parameter nearest to an end that has an excess of 0 or more, rounded outwards."""
+    points = [float(x) for x in np.linspace(end, centre, _GRID)]
+    first = next(i for i, x in enumerate(points) if x == centre or excess(x) >= 0)
+    if first == 0:
+        return end
+    if excess(points[first]) < 0:
+        return centre
+    low, high = sorted(points[first - 1 : first + 1])
+    below, above = bracket_root(excess, low, high, _WIDTH * (high - low))
+    return below if end < centre else above

@@ -1,0 +1,145 @@
+"""Intervals of variances, covariances and correlations from noisy sums of products."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy
+
+import inbounds as ib
+from inbounds.inference import products
+from inbounds.inference.products import Sums
+
+
+def exact_sums(columns, noise=0.0):
+    """Sums of columns of values in [-1, 1] of a public number of records, with Laplace noise that is known."""
+    values = np.stack(columns, axis=1)
+    rng = np.random.default_rng(3)
+    drawn = rng.laplace(0.0, max(noise, 1e-12), (4096, 6))
+    drawn[:, 0] = 0.0
+    return Sums(float(len(values)), values.sum(axis=0), values.T @ values, lambda *_: drawn)
+
+
+def random_laws(seed, size=400):
+    """Laws of pairs of values in [-1, 1]: a few points each, some of them rare, some at corners."""
+    rng = np.random.default_rng(seed)
+    for _ in range(size):
+        points = rng.uniform(-1, 1, (rng.integers(2, 6), 2))
+        points = np.where(rng.random(points.shape) < 0.4, np.sign(points), points)
+        chances = rng.dirichlet(np.full(len(points), rng.choice([0.05, 0.5, 3.0])))
+        off = points - chances @ points
+        variances = chances @ off**2
+        if variances.min() > 1e-6:
+            yield off, chances, variances, 1 + np.abs(chances @ points)
+
+
+def variance_of(values, chances):
+    return float(chances @ (values - chances @ values) ** 2)
+
+
+def ratios_to_bounds(laws):
+    """The sampling variance of each figure over what its interval takes for the largest one."""
+    of_variance, of_covariance, of_correlation = [], [], []
+    for off, chances, (v, w), (reach, other) in laws:
+        first, second = off[:, 0], off[:, 1]
+        of_variance.append(variance_of(first**2, chances) / (v * (reach**2 - v)))
+        of_covariance.append(variance_of(first * second, chances) / min(reach**2 * w, other**2 * v))
+        rho = float(chances @ (first * second)) / math.sqrt(v * w)
+        x, y = first / math.sqrt(v), second / math.sqrt(w)
+        most = (1 - rho**2) * (reach / math.sqrt(v) + other / math.sqrt(w)) ** 2 / 4
+        if rho**2 < 1 - 1e-6:
+            of_correlation.append(variance_of(x * y - rho * (x**2 + y**2) / 2, chances) / most)
+    return max(of_variance), max(of_covariance), max(of_correlation, default=0.0)
+
+
+@pytest.mark.claim("products-interval")
+def test_no_law_varies_more_than_the_bounds_allow():
+    ratios = ratios_to_bounds(random_laws(0))
+    assert max(ratios) <= 1 + 1e-9
+    # The bounds are near to what is attained, so that half of them would be broken.
+    corner = np.array([[-1.0, -1.0], [1.0, 1.0]]), np.array([0.999, 0.001])
+    off = corner[0] - corner[1] @ corner[0]
+    attained = ratios_to_bounds([(off, corner[1], corner[1] @ off**2, 1 + np.abs(corner[1] @ corner[0]))])[:1]
+    assert min(attained) > 0.99
+    opposed = np.array([[-1.0, -1.0], [1.0, 1.0], [1.0, -1.0]]), np.array([0.499, 0.499, 0.002])
+    off = opposed[0] - opposed[1] @ opposed[0]
+    assert ratios_to_bounds([(off, opposed[1], opposed[1] @ off**2, 1 + np.abs(opposed[1] @ opposed[0]))])[2] > 0.9
+
+
+def test_limits_without_noise_follow_from_the_bounds():
+    rng = np.random.default_rng(1)
+    alpha = 0.05
+    y = np.clip(rng.normal(0, 0.1, 20_000), -1, 1)
+    given = exact_sums([y])
+    mean = float(y.mean())
+    lower, upper = products.limits_of_variance(given, 0, (mean, mean), alpha)
+    z, reach, seen = scipy.stats.norm.ppf(1 - alpha / 2), (1 + abs(mean)) ** 2, y.var()
+    expected = scipy.optimize.brentq(
+        lambda v: (v - seen) - z * math.sqrt(v * (reach - v) / len(y)), seen, reach / 2, xtol=1e-12
+    )
+    assert upper == pytest.approx(expected, rel=1e-4)
+    assert seen - lower == pytest.approx(z * math.sqrt(seen * (reach - seen) / len(y)), rel=1e-3)
+
+
+def simulate_coverage(runs=200):
+    """How often the variance of rare values at the other bound is in its interval, and in one half as wide."""
+    rng, rows, share, scale = np.random.default_rng(5), 2000, 0.01, 2.0
+    truth, held = 4 * share * (1 - share), np.zeros(2)
+    drawn = np.zeros((2048, 6))
+    drawn[:, [1, 3]] = np.random.default_rng(6).laplace(0, scale, (2048, 2))
+    for having in rng.binomial(rows, share, runs):
+        noise = rng.laplace(0, scale, 2)
+        total, squares = 2.0 * having - rows + noise[0], rows + noise[1]
+        given = Sums(float(rows), np.array([total]), np.array([[squares]]), lambda *_: drawn)
+        means = products.limits_of_mean(given, 0, 0.0025)
+        lower, upper = products.limits_of_variance(given, 0, means, 0.0475)
+        middle = squares / rows - (total / rows) ** 2
+        held += lower <= truth <= upper, (lower + middle) / 2 <= truth <= (upper + middle) / 2
+    return held / runs
+
+
+def test_rare_values_are_covered():
+    whole, half = simulate_coverage()
+    assert whole >= 0.93
+    assert half < 0.9
+
+
+TABLE = {
+    "x": [float(x) for x in np.random.default_rng(8).normal(50, 12, 6000).clip(0, 100)],
+    "g": ["a", "b"] * 3000,
+}
+TABLE["y"] = [(0.6 * x + y) for x, y in zip(TABLE["x"], np.random.default_rng(9).normal(20, 8, 6000), strict=True)]
+BOUNDS = {"x": (0, 100), "y": (0, 100)}
+
+
+@pytest.mark.parametrize("terms", [{}, {"where": "x > 20"}, {"neighbours": "add-remove"}])
+def test_every_matrix_has_an_interval(terms):
+    release = ib.correlation(TABLE, bounds=BOUNDS, epsilon=2, **terms)
+    limits = release.interval()
+    assert limits.method == products.METHOD
+    assert limits.lower[0, 0] == limits.upper[0, 0] == 1
+    assert -1 < limits.lower[0, 1] < release.value[0, 1] < limits.upper[0, 1] < 1
+    assert limits.upper[0, 1] - limits.lower[0, 1] < 0.5
+    assert (limits.lower == limits.lower.T).all()
+    wide = ib.covariance(TABLE, bounds=BOUNDS, epsilon=2, **terms).interval()
+    assert wide.lower[0, 1] > 20
+    assert wide.upper[0, 1] < 180
+
+
+def test_groups_and_moments_have_one():
+    limits = ib.variance(TABLE, "x", bounds=(0, 100), by="g", levels=["a", "b"], epsilon=2).interval()
+    assert limits.lower.shape == (2,)
+    assert (limits.lower > 90).all()
+    assert (limits.upper < 210).all()
+    record = ib.moments(TABLE, bounds=BOUNDS, epsilon=2)
+    both = record.interval()
+    assert both.lower.shape == (3, 2)
+    assert both.lower[2, 0] > 20
+    # The narrower one takes records for normal, which these are.
+    normal = record.interval(method="normal")
+    assert normal.upper[1, 0] - normal.lower[1, 0] < both.upper[1, 0] - both.lower[1, 0]
+
+
+def test_nothing_is_known_of_hardly_any_records():
+    limits = ib.correlation({"x": [1.0, 2.0, 3.0], "y": [3.0, 1.0, 2.0]}, bounds=BOUNDS, epsilon=0.1).interval()
+    assert (limits.lower[0, 1], limits.upper[0, 1]) == (-1, 1)
