@@ -9,6 +9,7 @@ from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
 from inbounds._text import WIDTH, visible
 from inbounds.inference.result import Interval
+from inbounds.record.selection import plain_statistic
 from inbounds.report.rows import NOT_JUDGED, VERDICTS, Row, Section
 
 # The most numbers of one release that are shown. The others are in values.csv.
@@ -67,7 +68,9 @@ def list_lines(sections: list[Section]) -> list[Line]:
 
 def _lacks_cover(section: Section) -> bool:
     """Whether a number is not judged that could have had an interval."""
-    could = getattr(section.release.statistic, "cover", 1) is None
+    statistic = plain_statistic(section.release.statistic)
+    # Those of several quantiles are made of each other, or not at all.
+    could = getattr(statistic, "cover", 1) is None and len(getattr(statistic, "shares", ())) == 1
     return could and any(row.verdict == NOT_JUDGED for row in section.distinct_rows())
 
 
