@@ -56,8 +56,10 @@ def build_alike(source: Path, out: Path) -> dict[str, str]:
     """Build in both surroundings and from the archive, and copy the files to a folder if they are all the same."""
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
-        for number, (time, umask, surroundings) in enumerate(SURROUNDINGS):
-            copy_tree(source, work / f"tree{number}", time, umask)
+        # The second copy is made of the first: what is saved in the project meanwhile is no difference between builds.
+        for number, (time, umask, _) in enumerate(SURROUNDINGS):
+            copy_tree(work / "tree0" if number else source, work / f"tree{number}", time, umask)
+        for number, (_, umask, surroundings) in enumerate(SURROUNDINGS):
             build(work / f"tree{number}", work / f"made{number}", umask, surroundings)
         first, second = (digests(work / f"made{number}") for number in range(2))
         if differing := compare(first, second):
