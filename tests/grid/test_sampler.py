@@ -514,6 +514,10 @@ def test_a_tie_between_sides_takes_more_bits(more, side):
     floor, plain = int(chances(4, 9, size)[0].lower * (1 << 64)), 1 << 62
     assert np.sign(sides.fold_alike(4, 9, size)(Scripted([floor, plain, more], 0), 1)[0]) == side
     assert np.sign(fold_one(4, 9, size, Scripted([floor, more, plain, plain, plain], 0))) == side
+    # Some at a time: their words, as many for magnitudes, and then more for the one that is open.
+    law = GridMechanism("truncated", size, 0, 13)
+    drawn = law.draw_each(np.full(12, 4), Scripted([floor, *[plain] * 23, more], 0))
+    assert np.sign(drawn[0] - 4) == side
 
 
 def test_doubtful_acceptances_are_settled_exactly():
