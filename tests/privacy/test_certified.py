@@ -130,9 +130,18 @@ def test_vectors():
             make()
 
 
-@pytest.mark.parametrize(("power", "parts"), [(20, 1 << 12), (23, 1 << 11), (24, 1 << 10), (34, 1)])
-def test_steps_of_a_norm_are_small_as_far_as_a_small_epsilon_allows(power, parts):
-    law = norm_law("moments", Terms.of(F(1, 1 << power), rows=9), F(1, 10), ("moments 1",))
+@pytest.mark.parametrize(
+    ("epsilon", "parts"),
+    [
+        (F(1, 1 << 20), 1 << 12),
+        (F(1, 1 << 23), 1 << 11),
+        (F(1, 1 << 24), 1 << 10),
+        (F(5, 1 << 35), 2),
+        (F(1, 1 << 34), 1),
+    ],
+)
+def test_steps_of_a_norm_are_small_as_far_as_a_small_epsilon_allows(epsilon, parts):
+    law = norm_law("moments", Terms.of(epsilon, rows=9), F(1, 10), ("moments 1",))
     assert law.step == F(1, 10) / parts
     assert law.move == math.ceil(parts + norm_rounding(("moments 1",)))
 
