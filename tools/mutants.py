@@ -27,7 +27,7 @@ AIMED = {
     "grid/sides": ["tests/grid/test_sampler.py"],
     "grid/sampler": ["tests/grid/test_sampler.py"],
     "ledger/spending": _LEDGER,
-    "ledger/chain": _LEDGER,
+    "ledger/chain": [*_LEDGER, "tests/ledger/test_hostile_ledger.py"],
     "grid/polyhedral": ["tests/grid/test_polyhedral.py"],
     "grid/staircase": ["tests/grid/test_staircase.py"],
     "grid/interval": ["tests/grid/test_interval.py"],

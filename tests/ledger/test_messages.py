@@ -145,3 +145,14 @@ def test_another_kind_of_guarantee(account, monkeypatch):
         ledger.charge(account, Request("b", Rho(Fraction(1)), "substitute", 1))
     start = "the limit of 'survey' is of the kind 'pure' (epsilon 1), but rho 1 is of the kind 'zcdp'"
     assert str(refused.value) == start + rest
+
+
+def test_an_account_of_persons_stays_one(tmp_path):
+    account = Account(tmp_path / "persons.ledger", "survey", 1)
+    for digest in "ab":
+        ledger.charge(account, request(digest, person="id"))
+    (standing,) = ledger.standings(ledger.verify(account.ledger))
+    assert (standing.person, standing.charges) == ("id", 2)
+    assert str(standing) == "survey: 0.5 of 1 spent, 0.5 left (2 charges; substitute; persons by id)"
+    with pytest.raises(LedgerError, match=r"^'survey' is charged with person id, but this release has person None"):
+        ledger.charge(account, request("c"))
