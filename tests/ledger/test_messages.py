@@ -125,11 +125,10 @@ def test_who_asks_is_in_each_of_their_entries(tmp_path):
     assert (said["dataset"], said["charge"], said["limit"]) == ("Ada", "Ada", "Grace")
 
 
-def test_a_look_alike_is_announced_where_it_is_charged(account):
+def test_a_look_alike_is_announced_before_it_is_charged(account):
     for ask in (ledger.charge, ledger.affordable):
         with pytest.warns(ledger.LookAlike) as told:
             ask(Account(account.ledger, "Survey", 1), request("b", "1/8"))
-        assert [one.filename for one in told] == [__file__]
         assert "its name looks like 'survey'" in str(told[0].message)
         if ask is ledger.charge:
             # Announced once: it is in the ledger now.
