@@ -130,3 +130,16 @@ def test_refusals():
         as_interval(1) / Interval(Fraction(-1), Fraction(1))
     with pytest.raises(ValueError, match="lower must not exceed"):
         Interval(Fraction(1), Fraction(0))
+
+
+def test_quotients_of_exact_ends():
+    assert as_interval(6) / 3 == 6 / as_interval(3) == as_interval(2)
+    assert 1 / Interval(Fraction(2), Fraction(4)) == Interval(Fraction(1, 4), Fraction(1, 2))
+    assert Interval(Fraction(-8), Fraction(4)) / Interval(Fraction(2), Fraction(4)) == Interval(
+        Fraction(-4), Fraction(2)
+    )
+    for lower in (-1, 0):
+        with pytest.raises(ZeroDivisionError, match=r"^the divisor is not certified to be positive$"):
+            as_interval(1) / Interval(Fraction(lower), Fraction(1))
+    with pytest.raises(ValueError, match=r"^lower must not exceed upper$"):
+        Interval(Fraction(1), Fraction(0))

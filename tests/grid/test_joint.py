@@ -184,6 +184,14 @@ def test_wide_noise_adds_up_or_is_refused():
         supnorm(Scale(6, 64), 5, SeededEntropy(1))
 
 
+def test_the_largest_radius(monkeypatch):
+    monkeypatch.setattr(joint, "_radius", lambda *_: (1 << 59) - 1)
+    assert np.abs(supnorm(Scale(20, 1), 9, SeededEntropy(1))).max() > 1 << 57
+    monkeypatch.setattr(joint, "_radius", lambda *_: 1 << 59)
+    with pytest.raises(OverflowError, match=r"^a radius beyond 2\^59 steps; use a coarser step$"):
+        supnorm(Scale(20, 1), 9, SeededEntropy(1))
+
+
 def test_uniform_integers():
     draws = uniform_below(10, 100_000, SeededEntropy(3))
     assert g_test(np.bincount(draws, minlength=10), np.full(10, 0.1)) > 1e-9

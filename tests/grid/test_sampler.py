@@ -674,3 +674,19 @@ def test_a_seed_gives_the_draws_it_has_always_given(bounding, first, last, known
                 seen.update(drawn.astype("<i8").tobytes())
         found.append(seen.hexdigest()[:12])
     assert " ".join(found) == known
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_draws_are_integers_of_64_bits(count):
+    """Also those that a double could not hold."""
+    size, wide = Scale(50, 1), np.full(count, (1 << 58) + 1)
+    entropy = SeededEntropy(1)
+    drawn = [sampler.laplace(size, entropy, count), sampler.geometric(size, entropy, count)]
+    drawn += [sampler.bit(wide, None, 1 << 59, size, entropy), sampler.truncated(wide, 0, None, size, entropy)]
+    drawn += [sampler.truncated_alike((1 << 58) + 1, 0, 1 << 59, size, entropy, count)]
+    for numbers in drawn:
+        assert numbers.dtype == np.int64
+        assert numbers.shape == (count,)
+        assert {int(number) % 2 for number in numbers} == {0, 1}
+    assert (drawn[1] >= 0).all()
+    assert len(set(drawn[1].tolist())) == count
