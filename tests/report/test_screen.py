@@ -96,6 +96,8 @@ def test_the_first_screen_answers_three_questions(chromium, report, width, heigh
     # What is below is not seen, so that the test can fail.
     assert "Every number on this page" not in seen
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    # All columns of the table of releases are seen without scrolling it.
+    assert page.evaluate("(({ scrollWidth: all, clientWidth: seen }) => all <= seen)(document.querySelector('.wide'))")
     assert page.evaluate(CLIPPED) == []
     assert page.evaluate(OVERLAPPING) == []
     for summary in page.query_selector_all("summary"):
