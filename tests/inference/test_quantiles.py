@@ -132,6 +132,7 @@ def test_intervals_of_one_point_are_the_bounds_and_flanks_close_on_it():
     x = np.random.default_rng(0).normal(50, 10, 20_000)
     alone = ib.median(x, bounds=(0, 100), epsilon=1)
     assert tuple(alone.interval()) == (0, 100)
+    assert "no point was drawn that is surely on one side" in alone.interval().method
     with_flanks = ib.median(x, bounds=(0, 100), epsilon=1, cover=0.95)
     plain = 2 * 1.96 * 0.5 / np.sqrt(20_000) / stats.norm(50, 10).pdf(50)
     assert plain < with_flanks.interval().width < 3 * plain
@@ -256,6 +257,7 @@ def test_intervals_of_secret_numbers_cover(case, monkeypatch):
     # One of less confidence holds as well; one of more cannot be had from the same draws.
     assert release.interval(0.9).upper is not None
     assert (np.atleast_1d(release.interval(0.999).width) == 100).all()
+    assert [release.interval(level).method for level in (0.9, 0.999)] == [quantiles.METHOD, quantiles.NONE]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 50, 20_000, 1_000_000])

@@ -35,6 +35,7 @@ from inbounds.record.release import Kind, Release
 
 SECRET = "the bounds, since the number of records is secret and ranks cannot be told from the record"
 METHOD = "points drawn on either side, whose ranks are bounded"
+NONE = "the bounds, since no point was drawn that is surely on one side at this confidence"
 # Places of a point that is cut.
 _PARTS = 256
 # The share of ε of the quantile itself, where points on either side are drawn for its interval.
@@ -123,7 +124,7 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
     _, ranks, rows = _read(release)
     points = way.all_values(release.noisy)
     shares = [float(share) for share in way.shares]
-    lower, upper = [], []
+    lower, upper, sure = [], [], False
     for place in way.shown:
         share = shares[place]
         below = [k for k in range(len(shares)) if _is_below(shares[k], share, ranks, k, rows, alpha / 2, population)]
@@ -133,7 +134,8 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
         ]
         lower.append(max([points[k] for k in below], default=low_end))
         upper.append(min([points[k] for k in above], default=high_end))
-    return np.array(lower), np.array(upper), METHOD, ()
+        sure = sure or bool(below or above)
+    return np.array(lower), np.array(upper), METHOD if sure else NONE, ()
 
 
 def _ranked_of_any(release: Release, way: Chosen, ends: tuple[float, float], alpha: float, population: bool) -> Made:
@@ -148,7 +150,7 @@ def _ranked_of_any(release: Release, way: Chosen, ends: tuple[float, float], alp
     points = np.array(way.all_values(release.noisy)).reshape(way.groups, 3)
     lower = points[:, 0] if below <= alpha / 2 else np.full(way.groups, ends[0])
     upper = points[:, 2] if above <= alpha / 2 else np.full(way.groups, ends[1])
-    return lower, upper, METHOD, ()
+    return lower, upper, METHOD if min(below, above) <= alpha / 2 else NONE, ()
 
 
 def _is_below(drawn: float, asked: float, ranks: _Ranks, place: int, rows: int, alpha: float, population: bool) -> bool:
