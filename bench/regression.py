@@ -1,9 +1,11 @@
-"""Linear regression from one record, beside diffprivlib's: errors of the slopes, and what their intervals cover.
+"""Linear regression from one record, beside those of others: errors of the slopes, and what their intervals cover.
 
     python bench/regression.py --data FOLDER [--runs 40] [--peer PYTHON]
 
 FOLDER has diabetes.csv, flights.csv and visits.csv, each with the outcome in its last column and one line of names.
-PYTHON is that of an environment with diffprivlib, which gets the same bounds. Errors are the root of the mean square of
+PYTHON is that of an environment with diffprivlib, which gets the same bounds. SmartNoise SQL has no regression and sums
+no expressions; with products as columns of the table it has all sums, with Laplace noise at an equal part of ε each,
+which is simulated here by its law. Errors are the root of the mean square of
 all slopes' errors in units of sd(y)/sd(x), about those of least squares of the clipped table. Coverage is of samples of
 the table's records, drawn with replacement, about the same slopes, by both methods: of all slopes, and of the slope
 that is covered least.
@@ -92,6 +94,22 @@ def fit(table, bounds, epsilon):
     return [regression(made, names[-1], names[:-1], method=method) for method in METHODS]
 
 
+def fit_noisy_sums(table, bounds, epsilon, runs, rng):
+    """Least squares from sums of columns and products in half-widths, each with noise of its own."""
+    low, high = np.array(list(bounds.values())).T
+    half, rows, size = (high - low) / 2, len(table), len(low)
+    u = (table - (high + low) / 2) / half
+    i, j = np.triu_indices(size)
+    sums = np.concatenate([u.sum(axis=0), (u[:, i] * u[:, j]).sum(axis=0)])
+    found = []
+    for noisy in sums + rng.laplace(0, len(sums) / epsilon, (runs, len(sums))):
+        matrix = np.zeros((size, size))
+        matrix[i, j] = matrix[j, i] = noisy[size:] - noisy[i] * noisy[j] / rows
+        slopes = np.linalg.lstsq(matrix[:-1, :-1], matrix[:-1, -1], rcond=None)[0]
+        found.append(slopes * half[-1] / half[:-1])
+    return np.array(found)
+
+
 def say_coverage(fits, truth):
     """The share of slopes that are covered, and of the slope that is covered least."""
     covered = np.array([(one.lower <= truth) & (truth <= one.upper) for one in fits if one.identified])
@@ -113,7 +131,17 @@ def main():
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--peer")
     arguments = parser.parse_args()
-    heads = ["table", "n", "ε", "RMSE", "of all slopes 0", "diffprivlib", "noise ratio", *METHODS]
+    heads = [
+        "table",
+        "n",
+        "ε",
+        "RMSE",
+        "of all slopes 0",
+        "diffprivlib",
+        "sums of SmartNoise SQL",
+        "noise ratio",
+        *METHODS,
+    ]
     print(f"| {' | '.join(heads)} |\n" + "|---" * len(heads) + "|")
     for name, (file, bounds) in TABLES.items():
         table = np.clip(read_table(arguments.data / file, list(bounds)), *np.array(list(bounds.values())).T)
@@ -128,13 +156,14 @@ def main():
             ]
             said = [say_coverage([pair[i] for pair in again], truth) for i in range(len(METHODS))]
             errors = {"ours": ours, "zero": np.zeros((1, len(truth)))}
+            errors["sums"] = fit_noisy_sums(table, bounds, epsilon, 10 * arguments.runs, rng)
             if arguments.peer:
                 errors["peer"] = ask_peer(arguments.peer, table, bounds, epsilon, arguments.runs)
             found = {key: np.sqrt((((x - truth) * unit) ** 2).mean()) for key, x in errors.items()}
             ratio = np.median([one.noise_ratio for one in fits])
             print(
                 f"| {name} | {len(table):,} | {epsilon} | {found['ours']:.4f} | {found['zero']:.4f} |"
-                f" {found.get('peer', np.nan):.4f} | {ratio:.2g} | {' | '.join(said)} |",
+                f" {found.get('peer', np.nan):.4g} | {found['sums']:.4g} | {ratio:.2g} | {' | '.join(said)} |",
                 flush=True,
             )
 
