@@ -18,7 +18,7 @@ from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import StaircaseLaw, Stairs
 from tests.grid.exponentials import exp_lower
-from tests.grid.test_sampler import assert_law, coarse, every_path, g_test, wrongly_scaled
+from tests.grid.test_sampler import Numbers, Scripted, assert_law, coarse, every_path, g_test, wrongly_scaled
 
 __all__ = ["coarse"]
 SHAPES = [(1, 1), (2, 1), (3, 3), (5, 2), (7, 4)]
@@ -240,3 +240,20 @@ def test_bad_shapes_are_named():
     assert exp_minus(Fraction(2)).upper < law.probability(0, 0).upper
     with pytest.raises(OverflowError, match="beyond 2\\^60 steps"):
         StaircaseLaw(Stairs(1 << 59, 1), Scale(30, 1)).many(SeededEntropy(1), 40)
+
+
+@pytest.mark.claim("staircase-exact")
+@pytest.mark.parametrize(("more", "drawn"), [(0, -1), ((1 << 64) - 1, 2)])
+def test_a_tie_with_the_chance_of_the_core_takes_more_bits(more, drawn):
+    """One by one and among several: below it is the first place of the core, above the first of the next level."""
+    law = StaircaseLaw(Stairs(5, 2), HALF)
+    floor = int(law.chance_of_core().lower * (1 << 64))
+    assert law.many(Scripted([floor, *[0] * 11, more], 0), 12).tolist() == [drawn, *[-1] * 11]
+    assert law.one(Numbers([floor, more])) == drawn
+
+
+def test_sums_of_powers_are_whole():
+    for m in (0, 1, 7, (1 << 60) + 1):
+        assert staircase._power_sum(1, m) * 2 == m * (m + 1)
+        assert staircase._power_sum(2, m) * 6 == m * (m + 1) * (2 * m + 1)
+        assert type(staircase._power_sum(1, m)) is type(staircase._power_sum(2, m)) is int
