@@ -212,7 +212,8 @@ def test_a_spark_executor_that_is_killed():
         [sys.executable, "-W", "ignore", "-c", SPARK],
         capture_output=True,
         text=True,
-        timeout=240,
+        # Only for what hangs: beside thirty busy processes it took more than four minutes.
+        timeout=1200,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     lines = done.stdout.strip().splitlines()
