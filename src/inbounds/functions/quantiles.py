@@ -61,7 +61,7 @@ def quantile(
     """One or several quantiles: a point of a public grid, chosen by the number of records below and above it.
 
     Records are counted at the nearest of up to 65,536 points between the bounds, and a point is drawn with a
-    probability that falls with the distance of its rank from the one asked for (the exponential mechanism). So it is
+    probability that falls with the distance of its rank from the one asked for (by permute and flip). So it is
     always a possible value, and wide bounds cost little. Several quantiles are drawn in one go by recursive halving,
     the middle one first, and never cross.
 
