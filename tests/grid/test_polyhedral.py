@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from inbounds.grid import polyhedral as module
-from inbounds.grid.entropy import SeededEntropy
+from inbounds.grid.entropy import SeededEntropy, words
+from inbounds.grid.geometric import geometric_many
 from inbounds.grid.polyhedral import Norm, draw_points, draw_radii, polyhedral
 from inbounds.grid.scale import Scale
 from inbounds.privacy.norms import make_norm
@@ -232,3 +233,27 @@ def test_bytes_depend_on_the_seed_alone():
         made.append(([polyhedral(Scale(30, 7), norm, entropy).tolist() for _ in range(5)], entropy.handed_out))
     assert made[0] == made[1]
     assert len({tuple(z) for z in made[0][0]}) == 5
+
+
+@pytest.mark.claim("polyhedral-exact")
+@pytest.mark.parametrize("block", ["moments 1", "moments 3", "counted moments 3"])
+def test_no_row_of_a_norm_is_left_out(block):
+    norm = make_norm((block,))
+    stages, _ = module._make_stages(norm)
+    tried = [one for _, weights, limits in stages for one in zip(weights.T.tolist(), limits.tolist(), strict=True)]
+    rows = [(tuple(weights), limit) for _, rows in norm.parts for weights, limit in rows]
+    assert sorted((tuple(weights), limit) for weights, limit in tried) == sorted(rows)
+    assert len(rows) > 48 or block == "moments 1"
+
+
+@pytest.mark.claim("polyhedral-exact")
+def test_small_radii_are_kept_by_their_share_word_by_word():
+    scale, dimension, count = Scale(6, 8), 3, 60
+    made, entropy = draw_radii(scale, dimension, count, SeededEntropy(1)), SeededEntropy(1)
+    radii = geometric_many(scale, entropy, count * (dimension + 1))[0].reshape(count, -1).sum(axis=1).tolist()
+    kept = []
+    for radius, word in zip(radii, words(entropy, count).tolist(), strict=True):
+        share = math.prod(Fraction(2 * radius + 1, 2 * (radius + k)) for k in range(1, dimension + 1))
+        kept += [radius] * (Fraction(word, 1 << 64) < share)
+    assert made.tolist() == kept
+    assert len(kept) < count
