@@ -51,7 +51,6 @@ AIMED = {
 # Tests in those files that take long, with thousands of draws, whole tables by enumeration, or other processes.
 LONG = [
     "tests/grid/test_exponential.py::test_draws_by_machine_words_follow_it_too",
-    "tests/grid/test_exponential.py::test_the_loss_of_tilted_scores_is_attained_on_a_large_grid",
     "tests/grid/test_exponential.py::test_the_loss_over_all_neighbours_is_within_the_certificate",
     "tests/grid/test_exponential.py::test_shifted_ranks_lose_no_more",
     "tests/grid/test_exponential.py::test_tilted_scores_lose_no_more",

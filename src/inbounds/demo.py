@@ -62,6 +62,7 @@ name = "correlations"
 statistic = "correlation"
 columns = ["age", "bmi", "pressure"]
 share = 2
+interval = "noise"                # of this table; "population" counts sampling, too
 
 [[release]]
 name = "health"

@@ -107,7 +107,7 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     text = out.read_text()
     for column in example.survey().columns:
         assert f"# {column} = " in text
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(len(line) for line in text.splitlines() if str(folder) not in line) <= 80
     # Nothing of the data: no number of rows, no bound, no level.
     assert "20000" not in text
     assert "north" not in text

@@ -323,7 +323,7 @@ TAMPERINGS = {
     "a name": "UPDATE entries SET body = replace(body, 'somebody', 'nobody') WHERE sequence = 2",
     "a date": "UPDATE entries SET body = replace(body, '+00:00', '+01:00') WHERE sequence = 6",
     "a kind": "UPDATE entries SET kind = 'failure' WHERE sequence = 2",
-    "a hash": "UPDATE entries SET hash = replace(hash, 'a', 'b') WHERE sequence = 3",
+    "a hash": "UPDATE entries SET hash = substr(hash, 2) || substr(hash, 1, 1) WHERE sequence = 3",
     "the chain": "UPDATE entries SET previous = hash WHERE sequence = 3",
     "an entry gone": "DELETE FROM entries WHERE sequence = 4",
     "the last gone": "DELETE FROM entries WHERE sequence = (SELECT max(sequence) FROM entries)",

@@ -177,7 +177,7 @@ def regression(
     >>> import inbounds as ib
     >>> table = {"x": [1.0, 2.0, 3.0, 4.0] * 2000, "y": [2.1, 3.9, 6.1, 7.9] * 2000}
     >>> made = ib.moments(table, bounds={"x": (0, 5), "y": (0, 10)}, epsilon=1)
-    >>> fit = regression(made, "y", ["x"])
+    >>> fit = regression(made, "y", ["x"], level=0.999)
     >>> bool(fit.lower[0] < 1.96 < fit.upper[0])
     True
     """

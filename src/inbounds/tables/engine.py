@@ -205,9 +205,9 @@ class Plan:
             # What is not read is left out by the database.
             numbers = [column for column in columns if column.kind == "number"]
             tamed = {column: f"{start}t{i}" for i, column in enumerate(numbers)}
-            doubles = {name: values.operand_or_nan(column) for column, name in tamed.items()}
-            frame = frame.with_columns(**doubles)
-            frame = frame.with_columns(**{name: tame_column(nw.col(name)) for name in doubles})
+            if doubles := {name: values.operand_or_nan(column) for column, name in tamed.items()}:
+                frame = frame.with_columns(**doubles)
+                frame = frame.with_columns(**{name: tame_column(nw.col(name)) for name in doubles})
             values = replace(values, tamed=tamed)
         wheres = dict.fromkeys(key.where for key in self.request.by if isinstance(key, Condition) and key.where)
         conditions = {where: f"{start}w{i}" for i, where in enumerate(wheres)}
