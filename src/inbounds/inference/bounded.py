@@ -67,7 +67,7 @@ def product_limits(release: Release, alpha: float) -> Made:
     halves = (columns[:, 1] - columns[:, 0]) / 2
     unit = release.statistic.traits.unit_diagonal
     worth = 1.0 if unit else np.outer(halves, halves)
-    made = [products.matrix_limits(one, alpha, correlation=unit) for one in products.list_sums(release)]
+    made = [products.matrix_limits(one, alpha, correlation=unit) for one in products.list_sums(release, alpha)]
     lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in made]) for side in (0, 1))
     if root:
         lower, upper = np.sqrt(lower), np.sqrt(upper)

@@ -41,8 +41,8 @@ from inbounds.record.release import Release
 METHOD = "score interval from noisy sums of products, with the largest sampling error that means and variances allow"
 # Limits are looked for between so many parameters first; the width of a bracket, as a part of the distance between two.
 _GRID, _WIDTH = 8, 2**-16
-# Of many pairs of columns, this many numbers of noise are looked at for each.
-_DRAWS = ((6, 16_384), (20, 8192), (10**9, 4096))
+# Numbers of noise that are looked at; more where tails are thin, but not of all pairs of many columns.
+_DRAWS, _MORE_DRAWS, _THIN, _MANY = 4096, 16_384, 0.02, 20
 _TINY = 1e-12
 # What is set aside for each mean and variance, as a part of α.
 _APART = 1 / 20
@@ -81,7 +81,7 @@ class _Scores:
         return float(scipy.special.ndtr(side * distance / deviation).mean())
 
 
-def list_sums(release: Release) -> list[Sums]:
+def list_sums(release: Release, alpha: float) -> list[Sums]:
     """The noisy sums of each group of a release that is made of them; of all records one."""
     part = release.parts[0]
     size = len(release.numeric_ends())
@@ -94,7 +94,7 @@ def list_sums(release: Release) -> list[Sums]:
     place = np.zeros((size, size), dtype=int)
     place[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
     place = np.maximum(place, place.T) + counted + size
-    draws = next(draws for most, draws in _DRAWS if size <= most)
+    draws = _MORE_DRAWS if alpha < _THIN and size <= _MANY else _DRAWS
 
     def draw(i: int, j: int) -> Array:
         """Noise of the number, of Σu_i and Σu_j, of Σu_i² and Σu_j², and of Σu_i u_j."""
