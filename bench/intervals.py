@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).parents[1])
 
 import numpy as np
-from scipy import stats
+from bench.samples import LAWS
 from tests.inference.peers import binomial, released_pmf, seeded, seeded_matrix, tulap_width
 
 import inbounds as ib
@@ -201,24 +201,6 @@ def timed():
                 release.interval()
                 best = min(best, time.perf_counter() - start)
             print(f"  ε = {epsilon:5g} {bounding:10s} {1000 * best:7.2f}", flush=True)
-
-
-# Points in [-1, 1], half-widths from the middle of the bounds, and their probabilities.
-_EVEN = (np.arange(200) + 0.5) / 200
-LAWS = {
-    "two points, .1%": ([-1, 1], [0.999, 0.001]),
-    "two points, 1%": ([-1, 1], [0.99, 0.01]),
-    "two points, 10%": ([-1, 1], [0.9, 0.1]),
-    "two points, 50%": ([-1, 1], [0.5, 0.5]),
-    "middle and end, 2%": ([0, 1], [0.98, 0.02]),
-    "normal, sd .05": (stats.norm.ppf(_EVEN) * 0.05, None),
-    "normal, sd .2": (stats.norm.ppf(_EVEN) * 0.2, None),
-    "even": (2 * _EVEN - 1, None),
-    "U-shaped": (-np.cos(np.pi * _EVEN), None),
-    "lognormal": (np.minimum(-1 + np.exp(stats.norm.ppf(_EVEN)) / 10, 1), None),
-    "exponential": (np.minimum(-1 + stats.expon.ppf(_EVEN) / 5, 1), None),
-    "mixture": (np.concatenate([np.linspace(-0.1, 0.1, 20), [1.0]]), [*[0.995 / 20] * 20, 0.005]),
-}
 
 
 def measure_scores(runs):

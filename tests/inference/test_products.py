@@ -81,6 +81,28 @@ def test_limits_without_noise_follow_from_the_bounds():
     assert seen - lower == pytest.approx(z * math.sqrt(seen * (reach - seen) / len(y)), rel=1e-3)
 
 
+def test_limits_of_pairs_without_noise_follow_from_the_bounds():
+    """Both ends of a covariance and of a correlation lie where the score is z times its largest standard deviation."""
+    rng = np.random.default_rng(2)
+    x = np.clip(rng.normal(0.2, 0.1, 20_000), -1, 1)
+    y = np.clip(0.5 * x + rng.normal(0, 0.1, 20_000), -1, 1)
+    rows, alpha, z = len(x), 0.05, scipy.stats.norm.ppf(0.975)
+    given, means = exact_sums([x, y]), [(float(values.mean()),) * 2 for values in (x, y)]
+    (reach, other), (v, w) = [1 + abs(mean) for mean, _ in means], (float(x.var()), float(y.var()))
+    covariance = float(((x - x.mean()) * (y - y.mean())).mean())
+    rare = (math.log(2 / alpha) / z) ** 2
+    lower, upper = products.limits_of_covariance(given, (0, 1), (means[0], means[1]), alpha)
+    for end in (lower, upper):
+        unseen = rare * (reach * other + abs(end)) ** 2
+        most = min(reach**2 * w, other**2 * v)
+        assert abs(end - covariance) == pytest.approx(z * math.sqrt(rows * most + unseen) / rows, rel=1e-3)
+    seen = covariance / math.sqrt(v * w)
+    lower, upper = products.limits_of_correlation(given, (0, 1), (means[0], means[1]), ((v, v), (w, w)), alpha)
+    for end in (lower, upper):
+        most = (1 - min(end**2, seen**2)) * (reach / math.sqrt(v) + other / math.sqrt(w)) ** 2 / 4
+        assert abs(end - seen) == pytest.approx(z * math.sqrt(most / rows), rel=1e-3)
+
+
 def simulate_coverage(runs=200):
     """How often the variance of rare values at the other bound is in its interval, and in one half as wide."""
     rng, rows, share, scale = np.random.default_rng(5), 2000, 0.01, 2.0
