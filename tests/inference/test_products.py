@@ -165,3 +165,19 @@ def test_groups_and_moments_have_one():
 def test_nothing_is_known_of_hardly_any_records():
     limits = ib.correlation({"x": [1.0, 2.0, 3.0], "y": [3.0, 1.0, 2.0]}, bounds=BOUNDS, epsilon=0.1).interval()
     assert (limits.lower[0, 1], limits.upper[0, 1]) == (-1, 1)
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_noise_is_that_of_releases(neighbours):
+    """Sums of releases of one table vary as the draws that everybody knows; those of another size would not."""
+    table = {"x": [20.0, 70.0, 40.0] * 20, "y": [10.0, 90.0, 50.0] * 20}
+    rows = []
+    for _ in range(300):
+        release = ib.moments(table, bounds=BOUNDS, epsilon=1, neighbours=neighbours)
+        (sums,) = products.list_sums(release, 0.05)
+        squares = sums.products
+        rows.append([sums.count, *sums.totals, squares[0, 0], squares[1, 1], squares[0, 1]])
+    seen, known = np.std(rows, axis=0), sums.draw(0, 1).std(axis=0)
+    # Each is off by about a twentieth of itself.
+    assert seen == pytest.approx(known, rel=0.4)
+    assert seen[1:] != pytest.approx(2 * known[1:], rel=0.4)
