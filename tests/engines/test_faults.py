@@ -27,6 +27,13 @@ def ages(rows=4000):
     return pl.DataFrame({"age": [float(i * 37 % 101) for i in range(rows)]})
 
 
+def wait_until(happened):
+    """The first answer that is not empty. What it waits for comes sooner or later: nothing is killed by the clock."""
+    while not (answer := happened()):
+        time.sleep(0.01)
+    return answer
+
+
 def expected(table):
     return tally(read(table, [AGE]), ASKED)
 
@@ -82,8 +89,9 @@ def test_a_column_whose_type_differs_between_parts(tmp_path, engine):
         tally(read(open_place(tmp_path, [AGE], engine=engine), [AGE]), ASKED)
 
 
-def test_a_dask_worker_that_is_killed():
+def test_a_dask_worker_that_is_killed(tmp_path):
     """In the middle of the pass; the cluster does its part again."""
+    import dask
     import dask.dataframe as dd
     import pandas as pd
 
@@ -91,23 +99,26 @@ def test_a_dask_worker_that_is_killed():
     table = ages(800)
 
     def slowly(part):
-        time.sleep(0.4)
+        (tmp_path / str(os.getpid())).touch()
+        time.sleep(0.2)
         return part
 
     frame = dd.from_pandas(pd.DataFrame({"age": table["age"].to_numpy()}), npartitions=16).map_partitions(slowly)
-    workers = client.cluster.workers
-    pid = next(iter(workers.values())).pid
+    workers, killed = client.cluster.workers, []
 
     def kill():
-        time.sleep(1.5)
-        os.kill(pid, signal.SIGKILL)
+        """Kill the first of the workers that has begun with a part of the frame."""
+        pids = {worker.pid for worker in workers.values()}
+        killed.append(wait_until(lambda: pids & {int(path.name) for path in tmp_path.iterdir()}).pop())
+        os.kill(killed[0], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    found = tally(read(frame, [AGE]), ASKED)
+    with dask.config.set(scheduler=client):
+        found = tally(read(frame, [AGE]), ASKED)
     killer.join()
     assert found == expected(table)
-    assert pid not in [worker.pid for worker in client.cluster.workers.values()]
+    wait_until(lambda: killed[0] not in [worker.pid for worker in workers.values()])
 
 
 def test_a_postgresql_connection_that_is_dropped():
@@ -122,12 +133,13 @@ def test_a_postgresql_connection_that_is_dropped():
         connection.execute("create view slow as select age + 0 * length(pg_sleep(0.2)::text) as age from slow_ages")
 
     def drop():
-        time.sleep(1.5)
+        """End the session that is in the middle of a query of the view."""
         with psycopg.connect(places.postgres(), autocommit=True) as other:
-            other.execute(
-                "select pg_terminate_backend(pid) from pg_stat_activity "
-                "where backend_type = 'client backend' and pid <> pg_backend_pid()"
+            end = (
+                "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' "
+                "and pid <> pg_backend_pid() and wait_event = 'PgSleep'"
             )
+            wait_until(lambda: other.execute(end).fetchall())
 
     frame = open_place(places.postgres(), [AGE], table="slow")
     dropper = threading.Thread(target=drop)
@@ -163,7 +175,7 @@ SPARK = textwrap.dedent(
     from inbounds.tables.engine import tally
     from inbounds.tables.sources import read
     from tests.engines.places import QUICK_JAVA
-    from tests.engines.test_faults import AGE, ASKED
+    from tests.engines.test_faults import AGE, ASKED, wait_until
 
     spark = (
         SparkSession.builder.master("local-cluster[2,1,600]")
@@ -176,8 +188,15 @@ SPARK = textwrap.dedent(
     )
     spark.sparkContext.setLogLevel("OFF")
     spark.range(10, numPartitions=2).count()
+    begun = Path(sys.argv[1])
     slow = spark.range(0, 1600, 1, 16).selectExpr("cast(id * 37 % 101 as double) as age", "id")
-    napping = F.udf(lambda i: time.sleep(0.004) or 0.0, "double")
+
+    def nap(i):
+        begun.touch()
+        time.sleep(0.004)
+        return 0.0
+
+    napping = F.udf(nap, "double")
     slow = slow.select((F.col("age") + napping("id")).alias("age"))
 
     def executors():
@@ -190,7 +209,7 @@ SPARK = textwrap.dedent(
         return found
 
     def kill():
-        time.sleep(2)
+        wait_until(begun.exists)
         victim = executors()[0]
         os.kill(victim, signal.SIGKILL)
         print("killed", flush=True)
@@ -205,11 +224,11 @@ SPARK = textwrap.dedent(
 )
 
 
-def test_a_spark_executor_that_is_killed():
+def test_a_spark_executor_that_is_killed(tmp_path):
     """Two executors, processes of their own; one is killed in the middle, and the other does its part again."""
     places.spark()  # Java, and which Python
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SPARK],
+        [sys.executable, "-W", "ignore", "-c", SPARK, str(tmp_path / "begun")],
         capture_output=True,
         text=True,
         # Only for what hangs: beside thirty busy processes it took more than four minutes.
