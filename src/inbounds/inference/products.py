@@ -25,8 +25,9 @@ That this covers is shown, not proved: `bench/products.py` has the laws that it 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
+from operator import itemgetter
 
 import numpy as np
 import scipy
@@ -73,12 +74,28 @@ class _Scores:
     noise: Array
     noise_of_slope: Array
     spread: Callable[[float], float]
+    farthest: Ends
 
-    def tail(self, theta: float, side: int) -> float:
-        """P(noise + normal error is as far on a side as the score of θ is, or farther)."""
-        distance = self.noise - theta * self.noise_of_slope - (self.start - theta * self.slope)
+    def tail(self, theta: float, side: int, enough: float) -> float:
+        """P(noise + normal error is as far on a side as the score of θ is, or farther).
+
+        Where no draw of the noise makes that as likely as ``enough``, an upper bound that is below it.
+        """
+        score = self.start - theta * self.slope
         deviation = math.sqrt(max(self.spread(theta), _TINY))
+        nearest = self.farthest[0] + abs(theta) * self.farthest[1] - side * score
+        if (most := float(scipy.special.ndtr(nearest / deviation))) < enough:
+            return most
+        distance = self.noise - theta * self.noise_of_slope - score
         return float(scipy.special.ndtr(side * distance / deviation).mean())
+
+
+def _list_scores(
+    start: float, slope: float, noise: Array, noise_of_slope: Array, spread: Callable[[float], float]
+) -> _Scores:
+    """Scores that know how far out their noise is at most, so that most tails need no look at every draw."""
+    farthest = float(np.abs(noise).max()), float(np.abs(noise_of_slope).max())
+    return _Scores(start, slope, noise, noise_of_slope, spread, farthest)
 
 
 def list_sums(release: Release, alpha: float) -> list[Sums]:
@@ -164,7 +181,7 @@ def limits_of_variance(given: Sums, column: int, means: Ends, alpha: float) -> E
             return count * (most * (reach - most) if most < reach / 2 else reach**2 / 4)
 
         off = noise[:, 3] - 2 * mean * noise[:, 1] + mean**2 * noise[:, 0]
-        return _Scores(start, count, off, noise[:, 0], spread)
+        return _list_scores(start, count, off, noise[:, 0], spread)
 
     return _find_limits([scores(mean) for mean in _among(means, total / count)], 0.0, 1.0, alpha)
 
@@ -188,7 +205,7 @@ def limits_of_covariance(given: Sums, columns: tuple[int, int], means: tuple[End
             unseen = rare * (first * second + abs(covariance)) ** 2
             return count * max(most, covariance**2) + unseen
 
-        return _Scores(start, count, errors, noise[:, 0], spread)
+        return _list_scores(start, count, errors, noise[:, 0], spread)
 
     return _find_limits([scores(pair) for pair in _among_pairs(given, columns, means)], -1.0, 1.0, alpha)
 
@@ -219,7 +236,7 @@ def limits_of_correlation(
         def spread(rho: float) -> float:
             return count * (1 - min(rho**2, seen**2)) * reach**2 / 4
 
-        return _Scores(start / area, slope, errors / area, slopes, spread)
+        return _list_scores(start / area, slope, errors / area, slopes, spread)
 
     first = scores(pairs[0], (middle[0], middle[1]))
     others = [scores(pair, (x, y)) for pair in pairs for x, y in product(*variances)]
@@ -258,18 +275,24 @@ def _find_limits(scores: Sequence[_Scores], lowest: float, highest: float, alpha
 
 
 def _find_limit(scores: Sequence[_Scores], centre: float, end: float, side: int, alpha: float) -> float:
-    """The limit towards an end: each score is asked whether it keeps more than those before it."""
-    limit = centre
-    for one in scores:
-        if limit == end:
+    """The limit towards an end: the score that keeps most at the limit of those before it moves it on, if any does."""
+    enough = alpha / 4
+
+    def excess(theta: float, one: _Scores) -> float:
+        return one.tail(theta, side, enough) - alpha / 2
+
+    limit, left = _outermost(partial(excess, one=scores[0]), end, centre), list(scores[1:])
+    if limit == centre:
+        # The first keeps nothing there. Others may do so farther out.
+        found = [_outermost(partial(excess, one=one), end, centre) for one in left]
+        return max(found, key=lambda x: abs(x - centre), default=centre)
+    while limit != end:
+        kept = [(over, one) for one in left if (over := excess(limit, one)) >= 0]
+        if not kept:
             break
-
-        def excess(theta: float, one: _Scores = one) -> float:
-            return one.tail(theta, side) - alpha / 2
-
-        if excess(limit) < 0 and limit != centre:
-            continue
-        limit = _outermost(excess, end, limit)
+        best = max(kept, key=itemgetter(0))[1]
+        limit = _outermost(partial(excess, one=best), end, limit)
+        left = [one for _, one in kept if one is not best]
     return limit
 
 
