@@ -276,10 +276,10 @@ def _find_limits(scores: Sequence[_Scores], lowest: float, highest: float, alpha
 
 def _find_limit(scores: Sequence[_Scores], centre: float, end: float, side: int, alpha: float) -> float:
     """The limit towards an end: the score that keeps most at the limit of those before it moves it on, if any does."""
-    enough = alpha / 4
+    enough, level = alpha / 4, score.in_deviations(alpha / 2)
 
     def excess(theta: float, one: _Scores) -> float:
-        return one.tail(theta, side, enough) - alpha / 2
+        return score.in_deviations(one.tail(theta, side, enough)) - level
 
     limit, left = _outermost(partial(excess, one=scores[0]), end, centre), list(scores[1:])
     if limit == centre:

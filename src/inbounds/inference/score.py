@@ -82,10 +82,10 @@ def limits_of_draws(given: Noisy, alpha: float) -> tuple[float, float]:
         score, deviation = _score(given, mean, alpha)
         if not isinstance(given.noise, Laplace) and deviation > 0:
             # Far out, the largest tail that a draw can have decides, and the others need not be looked at.
-            most = 2 * float(scipy.special.ndtr((widest[1] + abs(mean) * widest[0] - score) / deviation))
-            if most < alpha / 2:
-                return most - alpha
-        return 2 * upper_tail(given, mean, score, deviation) - alpha
+            most = float(scipy.special.ndtr((widest[1] + abs(mean) * widest[0] - score) / deviation))
+            if most < alpha / 4:
+                return in_deviations(most) - in_deviations(alpha / 2)
+        return in_deviations(upper_tail(given, mean, score, deviation)) - in_deviations(alpha / 2)
 
     if excess(centre) < 0:
         # Without records, or with a sum that is more than they can have, nothing but the nearest mean is left.
@@ -131,6 +131,15 @@ def normal_laplace_tail(x: float, deviation: float, scale: float) -> float:
     above = math.exp(min(ratio**2 / 2 - x / scale + float(log_ndtr(place - ratio)), 0.0))
     below = math.exp(min(ratio**2 / 2 + x / scale + float(log_ndtr(-place - ratio)), 0.0))
     return float(scipy.special.ndtr(-place)) + (above - below) / 2
+
+
+def in_deviations(tail: float) -> float:
+    """The point of a normal law with this probability below it, finite also for 0 and 1.
+
+    Tails themselves are flat far out. These are nearly straight lines of what they are tails at, whose roots are
+    found in fewer steps.
+    """
+    return float(scipy.special.ndtri(min(max(tail, 1e-300), 1 - 1e-16)))
 
 
 def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:
