@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from bench.error import SpreadLaws
 
 import inbounds as ib
 from inbounds.errors import RecordError
@@ -248,6 +249,20 @@ def test_the_chosen_way_is_near_the_best_of_all_three():
             for stated in (mean, (max(mean - 0.05, 0.0), min(mean + 0.05, 1.0))):
                 chosen = choose_method((0, 1), {"mean": stated}, epsilon, rows)
                 assert noise[chosen] <= 1.1 * min(noise.values()), (rows, place, chosen, noise)
+
+
+@pytest.mark.claim("spread-method")
+def test_the_way_where_one_half_of_the_noise_is_clamped():
+    """The variance of as many records at either bound is the largest there is: there the centred one is preferred."""
+    rows, epsilon = 2000, "0.5"
+    x, laws, known = np.arange(rows) % 2.0, SpreadLaws(200_000), Terms.of(epsilon, rows=rows)
+    errors = {way: laws.mse(x, way, known) for way in ("direct", "moments", "centred")}
+    assert errors["centred"] < 0.95 * errors["moments"]
+    assert choose_method((0, 1), {"mean": (0.45, 0.55)}, epsilon, rows) == "centred"
+    # Where nothing is clamped it has more noise, and away from the middle of the bounds no variance is so large.
+    spread = np.linspace(0.2, 0.8, rows)
+    assert laws.mse(spread, "centred", known) > laws.mse(spread, "moments", known)
+    assert choose_method((0, 1), {"mean": (0.4, 0.5)}, epsilon, rows) == "moments"
 
 
 def test_a_plan_draws_spreads_with_others():

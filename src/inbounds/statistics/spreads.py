@@ -44,6 +44,10 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
 # How much more noise than another method moments may have and still be preferred to the direct one.
 _TIE = 1.05
+# How much more noise a centred variance may have than one from moments where a plausible range is around the middle of
+# the bounds, and how far it may be off. There the variance may be the largest there is, and where one half of the noise
+# is clamped, the centred one keeps a tenth less.
+_CLAMPED, _MIDDLE = 1.1, 0.03
 
 
 @register
@@ -297,7 +301,8 @@ def choose_method(
     of about 3.54 + 47.9 m², in units in which direct noise has 32, or less if it is a staircase. If the number of
     ``rows`` is public and large enough, a variance around a noisy centre is tried as well. For a range, the smaller
     worst loss of one against the other decides. Moments are preferred to the direct method where they lose by less than
-    a twentieth, since they gain where variances are clamped.
+    a twentieth, since they gain where variances are clamped; and a centred variance to moments by up to a tenth for a
+    range around the middle of the bounds, since it gains where the variance is the largest there is.
     """
     if plausible is None:
         return None
@@ -333,7 +338,8 @@ def choose_method(
     chosen = _lose_less(noise, "moments", "direct", _TIE)
     if rows is not None and is_better(terms := Terms.of(epsilon, contributions=contributions, rows=rows)):
         noise["centred"] = [noise_at(m, terms) for m in (near, far)]
-        chosen = _lose_less(noise, "centred", chosen)
+        clamped = chosen == "moments" and abs(sum(ends)) <= 2 * _MIDDLE
+        chosen = _lose_less(noise, "centred", chosen, _CLAMPED if clamped else 1.0)
     return chosen
 
 
