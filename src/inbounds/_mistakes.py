@@ -63,6 +63,8 @@ _WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too
 # Errors after which an example of the right form is shown.
 _WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
 _LONGEST_NAME, _LONGEST_VALUE = 60, 40
+# What is shown of a date in quotes, with or without a time of day.
+_QUOTED_DATE = re.compile(r", got '\d{4}-\d\d-\d\d.*'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,8 @@ def _state_kinds(kinds: Mapping[str, str]) -> str:
     *others, last = kinds
     names = f"{', '.join(others)} or {last}" if others else last
     example = ", as in 20000" if names == "a whole number" else ""
-    return f"must be {names}{example}{kinds[last]}"
+    quoted = "; write a date without quotes" if "a date" in kinds and _QUOTED_DATE.fullmatch(kinds[last]) else ""
+    return f"must be {names}{example}{kinds[last]}{quoted}"
 
 
 def _count_shared(one: Place, other: Place) -> int:

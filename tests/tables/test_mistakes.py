@@ -1,5 +1,7 @@
 """Mistakes that people make with files: one line that names the key or column and the way out, and nothing is spent."""
 
+from datetime import date
+
 import duckdb
 import polars as pl
 import pytest
@@ -93,6 +95,112 @@ MISTAKES = {
     "a key of another library": (GOOD, {"delimiter": ";"}, ["data.delimiter: is not a known key"]),
     "no file": (None, {}, ["there is no file"]),
 }
+
+
+# Mistakes in a plan for a good file: what is changed of it, table by table, and what the line must say.
+_CITY = {"levels": ["Bonn", "Köln"], "missing": "Bonn"}
+MISTAKES_IN_PLANS = {
+    # Words
+    "median misspelt": ({"release": {"statistic": "medain"}}, ["release.one.statistic", "did you mean median?"]),
+    "where misspelt": ({"release": {"wehre": "age > 3"}}, ["release.one.wehre", "did you mean where?"]),
+    "missing misspelt": ({"age": {"misssing": 3}}, ["columns.age.misssing", "did you mean missing?"]),
+    "skip misspelt": ({"age": {"missing": "skipp"}}, ["missing of 'age' must be a number, or 'skip'"]),
+    "another word for a relation": ({"data": {"neighbours": "substitution"}}, ["did you mean substitute?"]),
+    "another word for a bounding": ({"release": {"bounding": "clamp"}}, ["must be 'bit' or 'truncated'"]),
+    "a column that is text": ({"release": {"columns": "age"}}, ['write a list, as in columns = ["age"]']),
+    # Numbers
+    "rows of nobody": ({"data": {"rows": 0}}, ["data.rows: must be greater than or equal to 1"]),
+    "no budget": ({"budget": {"epsilon": 0}}, ["budget.epsilon: must be greater than 0"]),
+    "bounds from high to low": ({"age": {"bounds": [100, 0]}}, ["bounds of 'age' must satisfy lower < upper"]),
+    "bounds without a width": ({"age": {"bounds": [5, 5]}}, ["bounds of 'age' must satisfy lower < upper"]),
+    "one bound": ({"age": {"bounds": [100]}}, ["columns.age.bounds", "as in bounds = [0, 100]"]),
+    "a share of nothing": ({"release": {"share": 0}}, ["release.one.share: must be greater than 0"]),
+    "a quantile beyond all": ({"release": {"statistic": "quantile", "q": 1.5}}, ["q must lie between 0 and 1"]),
+    # Dates
+    "dates from late to early": (
+        {"age": {"bounds": [date(2013, 12, 31), date(2013, 1, 1)], "missing": "skip"}},
+        ["bounds of 'age' must satisfy lower < upper, got (2013-12-31, 2013-01-01)"],
+    ),
+    "a date and a number": ({"age": {"bounds": [date(2013, 1, 1), 5]}}, ["bounds of 'age'", "got a date"]),
+    "a date in quotes": (
+        {"age": {"bounds": ["2013-01-01", date(2013, 12, 31)]}},
+        ["columns.age.bounds[0]", "write a date without quotes"],
+    ),
+    # Levels
+    "a level in other letters": (
+        {"city": _CITY, "release": {"statistic": "proportion", "columns": ["city"], "level": "bonn"}},
+        ["release.one.level: must be one of"],
+    ),
+    "a level twice": (
+        {"city": {"levels": ["a", "a"]}, "release": {"statistic": "histogram", "columns": ["city"]}},
+        ["levels of 'city' must be different"],
+    ),
+    "a group that is not declared": ({"release": {"by": ["city"]}}, ["columns.city: no such column"]),
+    # Expressions
+    "a column of an expression": ({"release": {"where": "agee > 3"}}, ["the table has no column 'agee'"]),
+    "its letters": ({"release": {"where": "Age > 3"}}, ["no column 'Age'; it has 'age'"]),
+    "a function misspelt": ({"release": {"where": "yaer(age) > 3"}}, ["yaer is not a function", "did you mean year?"]),
+    "half an expression": ({"release": {"where": "age >"}}, ["at character 6", "found the end"]),
+    "a derived column that reads itself": ({"derive": {"age": "age + 1"}}, ["give it another name"]),
+    "a derived number without bounds": (
+        {"derive": {"half": "age / 2"}, "half": {}, "release": {"columns": ["half"]}},
+        ["columns.half"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES_IN_PLANS)
+def test_a_mistake_in_a_plan_is_one_line_and_costs_nothing(tmp_path, name):
+    changes, words = MISTAKES_IN_PLANS[name]
+    (tmp_path / "t.csv").write_text(GOOD)
+    content = {
+        "data": {"source": str(tmp_path / "t.csv"), "rows": 2} | changes.get("data", {}),
+        "budget": {"epsilon": 1, "ledger": str(tmp_path / "ledger")} | changes.get("budget", {}),
+        "columns": {"age": {"bounds": [0, 100], "missing": 50} | changes.get("age", {})}
+        | {column: changes[column] for column in ("city", "half") if column in changes},
+        "release": [{"name": "one", "statistic": "mean", "columns": ["age"]} | changes.get("release", {})],
+    }
+    with pytest.raises(InboundsError) as caught:
+        ib.release(ib.Plan.of(content | ({"derive": changes["derive"]} if "derive" in changes else {})))
+    said = str(caught.value)
+    assert "\n" not in said
+    for word in words:
+        assert word in said, said
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+# Mistakes with fields that only their values show, each in a file that has no rule for them.
+STRAYS = {
+    "percent signs": "age\n12%\n13%\n",
+    "thousands separators": 'age\n"1,200"\n"1,300"\n',
+    "units": "age\n12 kg\n13 kg\n",
+    "dates for numbers": "age\n2013-01-01\n2013-01-02\n",
+    "NA": "age\nNA\n3\n",
+}
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_fields_that_are_no_numbers(tmp_path, name):
+    """The column and the way out are named, the charge is said to stand, and with a rule nothing is refused."""
+    (tmp_path / "t.csv").write_text(STRAYS[name])
+    with pytest.raises(
+        InboundsError, match=r"column 'age' has missing values, or values that are no numbers"
+    ) as caught:
+        ib.release(make(tmp_path, columns={"age": {"bounds": [0, 100]}}))
+    said = str(caught.value)
+    assert "missing=" in said
+    assert "the charge of 1 on 'ledger' stands" in said
+    assert "12" not in said
+    for path in tmp_path.glob("ledger*"):
+        path.unlink()
+    assert 0 <= ib.release(make(tmp_path))["one"].value <= 100
+
+
+def test_a_promise_that_protects_nobody_is_kept_without_a_warning():
+    """ε = 1000: numbers that would overflow are never formed. Warnings are errors in these tests."""
+    assert 0 <= ib.mean([1.0, 2.0, 3.0], bounds=(0, 5), epsilon=1000).value <= 5
+    with pytest.raises(InboundsError, match="the table has no rows"):
+        ib.mean([], bounds=(0, 5), epsilon=1)
 
 
 @pytest.mark.parametrize("name", MISTAKES)

@@ -43,7 +43,11 @@ def hint_at_key(text: str) -> str:
     return '; names with spaces or umlauts must be quoted, as in "Größe" = {...}' if bare else ""
 
 
-_REMEDIES = {"release": "write [[release]] above each release", "columns": 'write a list, as in columns = ["age"]'}
+_REMEDIES = {
+    "release": "write [[release]] above each release",
+    "columns": 'write a list, as in columns = ["age"]',
+    "bounds": "write both ends, as in bounds = [0, 100]",
+}
 
 
 def explain_plan(

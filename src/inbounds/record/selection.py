@@ -379,6 +379,8 @@ def _parse_derived(derive: Any, declared: Mapping[str, Any], rules: Sequence[Rul
             continue
         formula = parse(derive[rule.name], others)
         if names := [name for name in formula.columns if name in derive]:
+            if names[0] == rule.name:
+                raise ValueError(f"derive[{rule.name!r}] has the name of a column that it reads; give it another name")
             raise ValueError(
                 f"derive[{rule.name!r}] names {names[0]!r}, which is derived itself; write its expression out"
             )

@@ -72,7 +72,9 @@ class Numeric:
         clock = find_clock(list(bounds))
         lower, upper = (read_end(bound, clock, f"bounds of {name!r}") for bound in bounds)
         if not lower < upper:
-            raise ValueError(f"bounds of {name!r} must satisfy lower < upper, got ({lower}, {upper})")
+            raise ValueError(
+                f"bounds of {name!r} must satisfy lower < upper, got ({spell(lower, clock)}, {spell(upper, clock)})"
+            )
         if max(abs(lower), abs(upper)) > _LARGEST or (upper - lower) * _LARGEST < 1:
             raise ValueError(f"bounds of {name!r} must be below 1e60 in size and 1e-60 apart: use other units")
         fill = find_fill(name, missing, own=False, clock=clock)
