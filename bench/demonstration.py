@@ -37,7 +37,7 @@ FORMER = [
     {"name": "blood pressure by region", "statistic": "mean", "columns": ["pressure"], "by": "region", "share": 2},
 ]
 # Shares of the plan of version 0.1 with the same sum, so that no item is worse than it was.
-MOVED = {"correlations": 1.9, "smoking by region": 0.85, "blood pressure by region": 2.25}
+MOVED = {"correlations": 1.88, "smoking by region": 0.86, "blood pressure by region": 2.26}
 # How version 0.1 drew each kind of statistic.
 WAYS = {
     "mean": {"method": "direct"},
