@@ -19,7 +19,7 @@ project_copyright = "the inbounds authors, Apache-2.0"
 version = release = inbounds.__version__
 language = "en-GB"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "bars", "blocks", "contents", "mathml"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "anchors", "bars", "blocks", "contents", "mathml"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = [".*", "bench", "build", "dist", "examples", "src", "tests"]

@@ -94,7 +94,8 @@ def _part(part: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 def section(row: Mapping[str, Any]) -> str:
     """What the paper says, the verdict and its figures."""
-    text = f"({_anchor(row)})=\n### {row['id']}: {_word(row['verdict'], sure=row['sure'])}\n\n"
+    text = f'<a id="{_anchor(row)}"></a>\n'
+    text += f"### {row['id']}: {_word(row['verdict'], sure=row['sure'])}\n\n"
     text += f"*The paper* ({_plain(row['where'])}): {_plain(row['finding'])}.\n\n{_conditions(row['why'])}"
     if row["remark"]:
         text += f"\n{_plain(row['remark'])}\n"

@@ -25,7 +25,7 @@ def prose(text: str) -> str:
 def anchors(text: str) -> set[str]:
     """The names of headings as code hosts make them, and those that a page gives to places itself."""
     heads = re.findall(r"^#{1,3} (.*)$", prose(text), flags=re.MULTILINE)
-    given = re.findall(r"^\(([\w-]+)\)=$", prose(text), flags=re.MULTILINE)
+    given = re.findall(r'^<a id="([\w-]+)"></a>$', prose(text), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads} | set(given)
 
 
