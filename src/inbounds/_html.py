@@ -5,14 +5,20 @@ that are taken as markup are charts, which `draw` labels; they are made of eleme
 when the first page is made.
 """
 
+import sys
+from contextlib import suppress
 from functools import cache
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inbounds._text import visible
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
     from markupsafe import Markup
+
+_TEMPLATES = Path(__file__).parent / "report" / "templates"
 
 
 def render(template: str, /, **values: Any) -> str:
@@ -71,7 +77,7 @@ def draw(svg: str, place: str, title: str, description: str) -> "Markup":
 
 @cache
 def _environment() -> "Environment":
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
     def show(value: Any) -> Any:
@@ -79,10 +85,30 @@ def _environment() -> "Environment":
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     return Environment(
-        loader=PackageLoader("inbounds", "report/templates"),
+        loader=FileSystemLoader(_TEMPLATES),
+        bytecode_cache=_keep_compiled(),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=show,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _keep_compiled() -> "BytecodeCache | None":
+    """Keep compiled templates where Python keeps compiled modules, if it keeps any: they take long to compile."""
+    from jinja2 import FileSystemBytecodeCache
+    from jinja2.bccache import Bucket
+
+    class Compiled(FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            # They may not be kept, for example because the disk is full.
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+    folder = Path(cache_from_source(str(_TEMPLATES / "template.py"))).parent
+    if sys.dont_write_bytecode:
+        return None
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return Compiled(str(folder))

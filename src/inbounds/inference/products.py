@@ -117,7 +117,7 @@ def list_sums(release: Release, alpha: float) -> list[Sums]:
         """Noise of the number, of Σu_i and Σu_j, of Σu_i² and Σu_j², and of Σu_i u_j."""
         own = [counted + i, counted + j, int(place[i, i]), int(place[j, j]), int(place[i, j])]
         own = own if public else [0, *own]
-        made = score.draw_joint(part, tuple(places[k] for k in own))[:draws] * units[own]
+        made = score.draw_joint(part, tuple(places[k] for k in own), draws) * units[own]
         made = made if not public else np.concatenate([np.zeros((len(made), 1)), made], axis=1)
         for column in (3, 4, *((5,) if i == j else ())):
             made[:, column] = (made[:, column] + made[:, 0]) / 2

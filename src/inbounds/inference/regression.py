@@ -279,7 +279,7 @@ def _noise_of_matrix(release: Release, own: list[int], means: Array, rows: int) 
     pairs = {(i, j): size + i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
     rank = [[pairs[min(a, b), max(a, b)] for b in own] for a in own]
     places = sorted({*own, *(place for row in rank for place in row)})
-    noise = draw_joint(release.parts[0], tuple(drawn[place] for place in places))[:_DRAWS]
+    noise = draw_joint(release.parts[0], tuple(drawn[place] for place in places), _DRAWS)
     noise = noise * np.array([float(release.units[place]) for place in places])
     at = {place: k for k, place in enumerate(places)}
     first = noise[:, [at[place] for place in own]]

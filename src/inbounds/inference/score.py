@@ -154,18 +154,18 @@ def _outermost(excess: Callable[[float], float], end: float, centre: float) -> f
 
 
 @lru_cache(maxsize=8)
-def draw_joint(part: Certificate, places: tuple[int, ...]) -> Array:
+def draw_joint(part: Certificate, places: tuple[int, ...], draws: int = _DRAWS) -> Array:
     """Draws of some coordinates of noise that was drawn together: a fixed seed, the same for everyone.
 
     Radii are quantiles of their law, in random order, so that tails have as many draws as they should.
     """
     rng = np.random.default_rng(6)
-    radii = _radii(part.dimension)[rng.permutation(_DRAWS)]
-    drawn = vector_noise(part.dimension, norm_parts(part), rng, (_DRAWS,), places, radii)
+    radii = _radii(part.dimension, draws)[rng.permutation(draws)]
+    drawn = vector_noise(part.dimension, norm_parts(part), rng, (draws,), places, radii)
     return np.asarray(drawn * float(part.spread))
 
 
 @lru_cache(maxsize=8)
-def _radii(dimension: int) -> Array:
+def _radii(dimension: int, draws: int) -> Array:
     """Quantiles of the radius of a vector of so many coordinates."""
-    return np.asarray(scipy.special.gammaincinv(dimension + 1, (np.arange(_DRAWS) + 0.5) / _DRAWS))
+    return np.asarray(scipy.special.gammaincinv(dimension + 1, (np.arange(draws) + 0.5) / draws))

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -76,6 +76,7 @@ class Section:
     error: Error
     interval: Interval | None
     released: tuple[str, ...] = ()
+    _rows: list[Row] = field(default_factory=list, init=False, repr=False)
 
     @property
     def cells(self) -> list[str]:
@@ -83,7 +84,12 @@ class Section:
         return [", ".join(labels) for labels in product(*self.release.axes)] if self.release.axes else [""]
 
     def rows(self) -> list[Row]:
-        """One row for each number, in the order of `cells`."""
+        """One row for each number, in the order of `cells`. They are made once."""
+        if not self._rows:
+            self._rows.extend(self._make_rows())
+        return self._rows
+
+    def _make_rows(self) -> list[Row]:
         size = len(self.cells)
         values = self.release.flat_values()
         lower: list[Any] = [None] * size
@@ -121,7 +127,9 @@ class Section:
 
 def _repeat(figure: Any, size: int) -> list[float | None]:
     """Turn one figure, or one figure per cell, into a list with one figure per cell. Masked figures are None."""
-    figures: list[float | None] = np.ma.ravel(figure).tolist()
+    # `numpy.ma` takes time to load, and few figures are masked.
+    flat = figure.ravel() if isinstance(figure, np.ndarray) else np.ravel(figure)
+    figures: list[float | None] = flat.tolist()
     return figures * size if len(figures) < size else figures
 
 
