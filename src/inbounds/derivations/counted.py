@@ -119,13 +119,23 @@ class PointsOfCounts(Simulated):
         return errors, (width, width)
 
     def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int | None = None) -> Array:
-        """Simulated errors of the points of records with that law; a row for each draw."""
+        """Simulated errors of the points of records with that law; a row for each draw.
+
+        Within a cell the records are a sample of it: of c records the rank at its part p is off by √(c p (1 - p)).
+        """
         assert isinstance(certificate, Certificate)
         cells, rng = len(self.firsts) - 1, np.random.default_rng(0)
         counts = np.diff(np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]])) * self.rows
         noise = draw_zero_sum(cells, float(certificate.spread), rng, draws or affordable_counts(cells))
-        truth = law.at(np.array([float(share) for share in self.shares]))
-        return np.asarray(self.values(counts + noise, None) - truth)  # type: ignore[arg-type]
+        shares = np.array([float(share) for share in self.shares])
+        sums = np.cumsum(counts) / self.rows
+        cell = np.minimum(np.searchsorted(sums, shares), cells - 1)
+        inside = np.maximum(counts[cell], 1.0)
+        part = np.clip(1 - (sums[cell] - shares) * self.rows / inside, 0.0, 1.0)
+        widths = (np.diff(self.firsts) - 1)[cell] * float(self.step)
+        uneven = np.sqrt(part * (1 - part) / inside) * widths * rng.standard_normal((len(noise), len(shares)))
+        read = self.values_of(self.read_points(self.repair(counts + noise)))
+        return np.asarray(read - law.at(shares) + uneven)
 
     def room(self, values: Array) -> Array | None:
         return None

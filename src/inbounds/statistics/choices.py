@@ -16,13 +16,13 @@ from inbounds.record.statistic import Statistic
 from inbounds.tables.request import MOST_ROWS
 
 # Quantiles that are drawn together, and steps of that draw (about a second): beyond these, by recursive halving.
-_MOST_TOGETHER = 16
+MOST_TOGETHER = 16
 _MOST_WORK = 1_000_000
 
 
 def is_together(shares: tuple[Fraction, ...], terms: Terms, points: int, groups: int) -> bool:
     """Whether several shares are drawn together: for a public reason, that it does not take long."""
-    if not 2 <= len(shares) <= _MOST_TOGETHER:
+    if not 2 <= len(shares) <= MOST_TOGETHER:
         return False
     moved, draws = _moved_together(shares, terms, grouped=groups > 1)
     spread = 2 * moved * draws * terms.contributions / terms.epsilon
