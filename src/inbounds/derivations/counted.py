@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import truths
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.chosen import Chosen
 from inbounds.derivations.columns import find_column_truths, spread_of_column
 from inbounds.derivations.truths import Truth
 from inbounds.expected import affordable_counts
@@ -156,3 +157,7 @@ class PointsOfCounts(Simulated):
     def spread_of(self, truth: Truth, seen: Situation) -> Spread:
         """The law of records that are near to normal, within their bounds."""
         return spread_of_column(truth, self.ends(seen.columns))
+
+
+# Derivations of points of a column, of which quantiles are made.
+Points: TypeAlias = Chosen | PointsOfCounts
