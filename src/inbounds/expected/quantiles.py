@@ -28,9 +28,11 @@ class Spread:
 
     def at(self, shares: Array) -> Array:
         """The quantiles of some shares."""
-        # Ranks that are equal would leave the point open: the first is meant.
-        keep = np.concatenate([[True], np.diff(self.ranks) > 0])
-        return np.asarray(np.interp(shares, self.ranks[keep], self.points[keep]))
+        # Ranks that are equal would leave the point open: the first is meant. What is above begins at the last.
+        last = np.clip(np.searchsorted(self.ranks, shares), 1, len(self.ranks) - 1)
+        low, high = self.ranks[last - 1], self.ranks[last]
+        part = np.where(high > low, (shares - low) / np.where(high > low, high - low, 1.0), 1.0)
+        return np.asarray(self.points[last - 1] + np.clip(part, 0.0, 1.0) * (self.points[last] - self.points[last - 1]))
 
     def rank(self, points: Array) -> Array:
         """The ranks of some points."""

@@ -66,11 +66,10 @@ def quantile(
     probability that falls with the distance of its rank from the one asked for (by permute and flip). So it is
     always a possible value, and wide bounds cost little.
 
-    Several quantiles are drawn in one go, and never cross. ``method="together"`` draws up to 16 by the joint exponential
-    mechanism, ``"halving"`` draws the middle one first, and ``"counts"`` reads all from noisy counts of a public number
-    of records in cells of equal width. By default it is the way that is expected to be nearest, as far as public numbers
-    say: counts only where few records, many quantiles or a small ε would leave the others with larger errors than a
-    cell is wide.
+    Several quantiles are drawn in one go, and never cross. ``method="together"`` draws up to 16 by the joint
+    exponential mechanism, ``"halving"`` draws the middle one first, and ``"counts"`` reads all from noisy counts of
+    cells of equal width, for a public number of records. By default it is the way whose error is expected to be
+    smaller, as far as public numbers say: counts only where points that are drawn would be off by more than a cell.
 
     >>> made = quantile(list(range(100)) * 50, q=[0.25, 0.5, 0.75], bounds=(0, 100), integer=True, epsilon=1)
     >>> made.value.shape, bool((made.value[1:] >= made.value[:-1]).all())

@@ -74,9 +74,7 @@ class PrefixNoise:
 def _log_moment(tilts: Array, scale: float) -> Array:
     """log E e^(t z) of one number of discrete Laplace noise, for t < 1/T."""
     rate = 1 / scale
-    return np.asarray(
-        2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(tilts - rate)) - np.log(-np.expm1(-tilts - rate))
-    )
+    return np.asarray(2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(tilts - rate)) - np.log(-np.expm1(-tilts - rate)))
 
 
 # Of public numbers alone.

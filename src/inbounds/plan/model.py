@@ -173,7 +173,10 @@ class Item(Part):
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
     repair: str | None = Field(None, description="how noisy numbers are turned into possible ones")
-    method: Literal["joint", "elements", "split", "centred", "robust", "moments", "direct", "together", "halving", "counts"] | None = Field(
+    method: (
+        Literal["joint", "elements", "split", "centred", "robust", "moments", "direct", "together", "halving", "counts"]
+        | None
+    ) = Field(
         None,
         description="where noise is added, for variances and matrices, or how several quantiles are drawn; by default "
         "the way with the smaller error",

@@ -292,14 +292,14 @@ def find_method(statistic: Quantile, terms: Terms) -> QuantileMethod | None:
     counted = terms.rows is not None and not statistic._keys
     if statistic.method == "counts" and not counted:
         raise ValueError(
-            "method='counts' needs a public number of records; with neighbours='add-remove', groups and selections leave "
-            "it out"
+            "method='counts' needs a public number of records; with neighbours='add-remove', groups and selections "
+            "leave it out"
         )
     fits = is_together(shares, terms, points, groups)
     if statistic.method == "together" and not fits:
         raise ValueError(
-            f"method='together' is for at most {MOST_TOGETHER} quantiles, and as few records and groups, and as large an "
-            "epsilon, as take about a second; use method='halving'"
+            f"method='together' is for at most {MOST_TOGETHER} quantiles, and where it does not take much longer than a "
+            "second: with a larger epsilon, fewer groups or a larger step; use method='halving'"
         )
     if statistic.method is not None:
         return statistic.method
