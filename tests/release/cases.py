@@ -303,9 +303,6 @@ CHOSEN = {
     "quantiles together": Case(
         partial(ib.quantile, **INCOME, q=[0.1, 0.5], method="together"), _quantiles("income", [0.1, 0.5])
     ),
-    "quantiles by halving": Case(
-        partial(ib.quantile, **INCOME, q=[0.1, 0.5, 0.6], method="halving"), _quantiles("income", [0.1, 0.5, 0.6])
-    ),
     "median by": Case(
         partial(ib.median, **INCOME, **BY), _by("income", partial(np.quantile, q=0.5, method="inverted_cdf"), "group")
     ),

@@ -30,7 +30,7 @@ class PointsOfCounts(Simulated):
     """The points that have the ranks of some increasing ``shares``, from noisy counts of cells that cover a grid.
 
     The grid has points at a distance of ``step`` from ``origin`` on, of which cell i has those from ``firsts[i]`` up to
-    ``firsts[i+1]``, without that one. The counts are replaced by the nearest whole ones that add up to the ``rows``,
+    ``firsts[i+1]``, without that one. Negative counts are replaced by the likeliest ones that add up to the ``rows``,
     and the records of a cell are taken to lie evenly on its points.
     """
 
@@ -74,8 +74,8 @@ class PointsOfCounts(Simulated):
         return self.values_of(self.read_points(self.repair(noisy)))
 
     def repair(self, noisy: Array) -> Array:
-        """The nearest whole counts that add up to the number of records."""
-        return simplex.whole(np.rint(noisy), self.rows)
+        """The likeliest counts that add up to the number of records."""
+        return simplex.likeliest(noisy, self.rows)
 
     def read_points(self, counts: Array) -> Integers:
         """claim:points-of-counts. The point of each share, of whole counts that add up to the number of records.

@@ -298,8 +298,8 @@ def find_method(statistic: Quantile, terms: Terms) -> QuantileMethod | None:
     fits = is_together(shares, terms, points, groups)
     if statistic.method == "together" and not fits:
         raise ValueError(
-            f"method='together' is for at most {MOST_TOGETHER} quantiles, and where it does not take much longer than a "
-            "second: with a larger epsilon, fewer groups or a larger step; use method='halving'"
+            f"method='together' is for at most {MOST_TOGETHER} quantiles, and where it does not take longer than about "
+            "a second: with a larger epsilon, fewer groups or a larger step; use method='halving'"
         )
     if statistic.method is not None:
         return statistic.method
