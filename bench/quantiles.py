@@ -242,8 +242,8 @@ def ties(_runs: int, __: Any) -> None:
 
 
 def several(runs: int, _: Any) -> None:
-    """Several quantiles in one draw, against one release for each at an equal share of ε."""
-    print("RMSE over all quantiles k/(m+1): one by one at eps/m, halving, and how many times less")
+    """Several quantiles at once, by the way that is chosen, against one release for each at an equal share of ε."""
+    print("RMSE over all quantiles k/(m+1): one by one at eps/m, at once, how many times less, and the way")
     for rows, epsilon in [(rows, epsilon) for rows in (500, 5000, 20_000) for epsilon in (0.1, 1.0)]:
         x = np.clip(np.random.default_rng(rows).normal(0.5, 0.1, rows), 0, 1)
         for m in (3, 9, 99):

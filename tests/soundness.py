@@ -47,6 +47,7 @@ CHOSEN, APART, HALVED, TOGETHER = (
     "points chosen together by their ranks",
 )
 CHOICES = (CHOSEN, APART, HALVED, TOGETHER)
+OF_COUNTS = "points read from noisy counts"
 OF_SUMS = (
     *(MEAN_OF_SUMS, MEAN_WITH_SQUARES, VARIANCE_OF_SUMS, ROOT_OF_SUMS),
     *(MATRIX_OF_SUMS, CORRELATION_OF_SUMS, POOLED_OF_SUMS),
@@ -66,7 +67,7 @@ NUMBERS = (
     ROBUST,
     ROOT_OF_ROBUST,
 )
-METHODS = (*CHOICES, *NUMBERS, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
+METHODS = (*CHOICES, OF_COUNTS, *NUMBERS, *OF_SUMS, *OF_MOMENTS, *SIMPLEX)
 # The ways in which each statistic is made.
 _METHODS = {
     "count": (DIRECT,),
@@ -86,7 +87,7 @@ _METHODS = {
     "kendall": (PAIRS,),
     "bounds": (CHOSEN, APART),
     "median": CHOICES,
-    "quantile": CHOICES,
+    "quantile": (*CHOICES, OF_COUNTS),
     "pooled_variance": (DIRECT, POOLED_OF_SUMS),
     "pooled_covariance": (MATRIX, POOLED_OF_SUMS),
 }
@@ -276,6 +277,10 @@ def demanded(facts: Facts, units: Sequence[Fraction], parts: Sequence[Certificat
         return False
     if facts.method in CHOICES:
         return _chosen(facts, units, parts)
+    if facts.method == OF_COUNTS:
+        # Of two cells or more, one loses a record and another gains it; their total must be public.
+        zero_sum = facts.rows is not None and not facts.grouped and parts[0].noise == "zero-sum" and len(units) > 1
+        return set(units) == {1} and zero_sum and _agrees(parts, [Fraction(1)], len(units), facts.changes)
     if facts.method == MEAN_OF_MOMENTS:
         # |Δ(2u ± u²)| ≤ 4: the changes of Σu/2 and Σ(2u² - 1)/8 are at most 1 in |s| + |q|.
         moved, narrow = [Fraction(facts.contributions)], parts[0].blocks == ("mean moments 1",)
@@ -438,7 +443,7 @@ def _root_below(square: Fraction) -> Fraction:
 def own_bounds(release: Release, facts: Facts) -> list[Any] | None:
     """Where each number of a release can lie, from the statistic, its columns and the rows."""
     rows, zero, count = facts.rows, Fraction(0), len(release.bounds)
-    if facts.statistic in ("count", "counts", "histogram", "crosstab"):
+    if facts.statistic in ("count", "counts", "histogram", "crosstab") or facts.method == OF_COUNTS:
         return [(zero, None if rows is None else Fraction(rows))] * count
     if facts.statistic in ("proportion", "proportions"):
         return [(zero, Fraction(1))] * count

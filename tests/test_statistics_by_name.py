@@ -27,7 +27,7 @@ COINCIDENCES = {
     # Ways to fold the rows of a person.
     "plan/model.py": [
         "Literal['count', 'sum', 'mean', 'min', 'max', 'any', 'all', 'first', 'last']",
-        "Literal['joint', 'elements', 'split', 'centred', 'robust', 'moments', 'direct']",
+        "Literal['joint', 'elements', 'split', 'centred', 'robust', 'moments', 'direct', ",
     ],
     "privacy/persons.py": [
         "FOLDS = ('count', 'sum', 'mean', 'min', 'max', 'any', 'all', 'first', 'last')",

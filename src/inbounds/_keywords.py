@@ -51,7 +51,7 @@ _MEANINGS = {
     "cover": "The confidence of an interval to pay for: two more points are drawn around the quantile, with six tenths "
     "of epsilon.",
     "repair": "How noisy numbers are turned into possible ones; see above.",
-    "method": "Where the noise is added; see above.",
+    "method": "Where the noise is added, or how several points are drawn; see above.",
     "plausible": "A guess of where the true value may lie, made without looking at the data. It only chooses the "
     "method.",
     "derived": "The level whose share is one minus the sum of the others.",
@@ -126,6 +126,7 @@ _TYPES = {
             "MeanMethod": _types.MeanMethod,
             "SpreadMethod": _types.SpreadMethod,
             "Method": _types.Method,
+            "QuantileMethod": _types.QuantileMethod,
             "Neighbours": _types.Neighbours,
             "ShareRepair": _types.ShareRepair,
         }.items()

@@ -43,6 +43,7 @@ Method: TypeAlias = Literal["joint", "elements", "split"]
 PooledMethod: TypeAlias = Literal["joint", "split"]
 MeanMethod: TypeAlias = Literal["moments", "direct"]
 SpreadMethod: TypeAlias = Literal["centred", "robust", "moments", "direct"]
+QuantileMethod: TypeAlias = Literal["together", "halving", "counts"]
 # Guesses of the mean and the standard deviation of a column: a number or a range for each.
 PlausibleSpread: TypeAlias = Mapping[Literal["mean", "sd"], Union[float, Sequence[float]]]
 Side: TypeAlias = Literal["both", "upper", "lower"]

@@ -300,6 +300,9 @@ CHOSEN = {
     "quantiles": Case(
         partial(ib.quantile, **INCOME, q=[0.1, 0.25, 0.5, 0.75]), _quantiles("income", [0.1, 0.25, 0.5, 0.75])
     ),
+    "quantiles together": Case(
+        partial(ib.quantile, **INCOME, q=[0.1, 0.5], method="together"), _quantiles("income", [0.1, 0.5])
+    ),
     "median by": Case(
         partial(ib.median, **INCOME, **BY), _by("income", partial(np.quantile, q=0.5, method="inverted_cdf"), "group")
     ),
@@ -315,6 +318,14 @@ CHOSEN = {
     "median of derived": Case(
         partial(ib.median, column="share", bounds=(0, 2), derive=SHARE, missing=0),
         lambda t: np.quantile(np.clip(t["income"] / (t["age"] + 10), 0, 2), 0.5, method="inverted_cdf"),
+    ),
+}
+# Points that are read from noisy counts, for a public number of records. Each whole number has a cell where there is
+# next to no noise.
+COUNTED = {
+    "quantiles from counts": Case(
+        partial(ib.quantile, **AGE, integer=True, q=[0.1, 0.25, 0.5, 0.75], method="counts"),
+        _quantiles("age", [0.1, 0.25, 0.5, 0.75]),
     ),
 }
 # Bounds that are released: no number of the table is compared with them.
@@ -366,7 +377,18 @@ def every_call():
     calls = {
         f"{name}, substitute": partial(case.call, neighbours="substitute")
         for name, case in (
-            ALL | SPLIT | THEMSELVES | REPAIRED | ORDERED | FITTED | GROUPED | SELECTED | DERIVED | CHOSEN | FOUND
+            ALL
+            | SPLIT
+            | THEMSELVES
+            | REPAIRED
+            | ORDERED
+            | FITTED
+            | GROUPED
+            | SELECTED
+            | DERIVED
+            | CHOSEN
+            | COUNTED
+            | FOUND
         ).items()
     }
     added = ALL | GROUPED | SELECTED | DERIVED | ONLY_ADD_REMOVE

@@ -12,7 +12,7 @@ import inbounds as ib
 from inbounds.record.codec import digest_of
 from inbounds.tables.schema import DataError
 from tests.records import body_of, record_with
-from tests.release.cases import ALL, CHOSEN, FITTED, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, table
+from tests.release.cases import ALL, CHOSEN, COUNTED, FITTED, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, table
 
 HUGE = 10**5
 
@@ -45,6 +45,13 @@ def test_chosen_points_too(name, neighbours):
     release = CHOSEN[name].call(t, epsilon=HUGE, neighbours=neighbours)
     # With an even number of records a median is anywhere between two of them.
     assert np.asarray(release.table) == pytest.approx(np.asarray(CHOSEN[name].truth(t)), rel=0.03, abs=1)
+
+
+@pytest.mark.claim("points-of-counts")
+@pytest.mark.parametrize("name", COUNTED)
+def test_points_of_counts_too(name):
+    t = table(500)
+    assert COUNTED[name].call(t, epsilon=HUGE).value.tolist() == COUNTED[name].truth(t).tolist()
 
 
 @pytest.mark.parametrize("name", FITTED)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from inbounds.repairs.simplex import all_but_one, project, rescale, round_sums, whole
+from inbounds.repairs.simplex import all_but_one, likeliest, project, rescale, round_sums, whole
 
 REPAIRS = {
     "rescale": rescale,
@@ -152,3 +152,36 @@ def test_projections_of_what_is_far_away():
         assert project(near + far) == pytest.approx(project(near), abs=1e-16 * abs(far) * 8)
     assert project(np.array([3e17, -1e17, 2e17])).tolist() == [1.0, 0.0, 0.0]
     assert project(np.array([1e300, 1e300])).tolist() == [0.5, 0.5]
+
+
+@pytest.mark.claim("simplex-likeliest")
+def test_the_likeliest_counts_are_nearest_in_sum():
+    """Over all whole counts with the sum: no other is nearer in Σ|x - c|, on which alone the chance depends."""
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        noisy = rng.integers(-4, 7, 4)
+        total = int(noisy.sum())
+        if total < 0:
+            continue
+        made = likeliest(noisy.astype(float), total)
+        assert made.sum() == total
+        assert (made >= 0).all()
+        assert (made <= np.maximum(noisy, 0)).all()
+        every = [x for x in itertools.product(range(total + 1), repeat=3) if sum(x) <= total]
+        least = min(np.abs(np.array([*x, total - sum(x)]) - noisy).sum() for x in every)
+        assert np.abs(made - noisy).sum() == least
+        # Only the smallest of the others are touched, and doing it twice changes nothing.
+        touched = noisy[(made < noisy) & (made > 0)]
+        assert len(touched) <= 1
+        assert all(made[k] == 0 for k in range(4) if len(touched) and noisy[k] < touched[0])
+        assert (likeliest(made, total) == made).all()
+
+
+@pytest.mark.claim("simplex-likeliest")
+def test_the_likeliest_counts_favour_neither_end():
+    assert likeliest(np.array([3.0, 1, 1, -1, 1, 1, 4]), 10).tolist() == [3, 0, 1, 0, 1, 1, 4]
+    assert likeliest(np.array([3.0, 1, 1, -2, 1, 1, 4]), 9).tolist() == [3, 0, 1, 0, 1, 0, 4]
+    many = np.array([[5.0, -1.0, 2.0], [0.4, 0.4, 0.3]])
+    assert likeliest(many, 6).tolist() == [[5, 0, 1], [0, 6, 0]]
+    with pytest.raises(ValueError, match="total must be"):
+        likeliest(many, -1)

@@ -1,18 +1,17 @@
 """Points that were chosen by the exponential mechanism: quantiles, and bounds."""
 
-import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from inbounds._check import Array
 from inbounds.derivations import truths
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.columns import find_column_truths, spread_of_column
 from inbounds.derivations.truths import Truth
 from inbounds.expected.quantiles import Spread, simulate_choices
 from inbounds.grid.nodes import Node, halve, join, keep_apart
@@ -160,20 +159,9 @@ class Chosen(Simulated):
         return self.find_truths(seen).assume()
 
     def find_truths(self, seen: Situation) -> truths.Truths:
-        """What is plausible of the column; a number or a range without a name is where its middle lies."""
-        stated = seen.plausible
-        if stated is not None and not isinstance(stated, Mapping | Truth):
-            seen = replace(seen, plausible={truths.KEYS[1]: stated})
-        columns = np.array([self.ends(seen.columns)])
-        return truths.find_truths(replace(seen, groups=self.groups, columns=columns), "spread")
+        """What is plausible of the column."""
+        return find_column_truths(seen, self.ends(seen.columns), self.groups)
 
     def spread_of(self, truth: Truth, seen: Situation) -> Spread:
         """The law of records that are near to normal, within their bounds."""
-        lower, upper = self.ends(seen.columns)
-        deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
-        centre, inner = float(truth.means[0]), scipy.special.ndtri(np.linspace(0.0005, 0.9995, 400))
-        spread_out = np.concatenate([centre + deviation * inner, np.linspace(lower, upper, 200)])
-        points = np.unique(np.clip(spread_out, lower, upper))
-        ranks = scipy.special.ndtr((points - centre) / deviation)
-        ranks[0], ranks[-1] = 0.0, 1.0
-        return Spread.through(points, ranks)
+        return spread_of_column(truth, self.ends(seen.columns))

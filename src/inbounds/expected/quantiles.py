@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.grid.nodes import Node, find_rate
+from inbounds.grid.nodes import Node, find_rate, list_parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,9 +28,11 @@ class Spread:
 
     def at(self, shares: Array) -> Array:
         """The quantiles of some shares."""
-        # Ranks that are equal would leave the point open: the first is meant.
-        keep = np.concatenate([[True], np.diff(self.ranks) > 0])
-        return np.asarray(np.interp(shares, self.ranks[keep], self.points[keep]))
+        # Ranks that are equal would leave the point open: the first is meant. What is above begins at the last.
+        last = np.clip(np.searchsorted(self.ranks, shares), 1, len(self.ranks) - 1)
+        low, high = self.ranks[last - 1], self.ranks[last]
+        part = np.where(high > low, (shares - low) / np.where(high > low, high - low, 1.0), 1.0)
+        return np.asarray(self.points[last - 1] + np.clip(part, 0.0, 1.0) * (self.points[last] - self.points[last - 1]))
 
     def rank(self, points: Array) -> Array:
         """The ranks of some points."""
@@ -135,7 +137,7 @@ def find_tilt(share: Fraction, rows: int, rate: float, spread: float) -> Fractio
     return Fraction(best, _TILTS) if squares[best] < _WORTH**2 * even else Fraction(1, 2)
 
 
-def _expected_square(share: Fraction, rows: int, rate: float, spread: float, tilt: float) -> float:
+def _expected_square(share: Fraction | float, rows: int, rate: float, spread: float, tilt: float) -> float:
     """The mean squared error of a point, where all points are one long."""
     mass = square = 0.0
     gap, beyond = spread / rows, (1 - spread) / 2
@@ -147,6 +149,42 @@ def _expected_square(share: Fraction, rows: int, rate: float, spread: float, til
         first, last = part * spread, part * spread + beyond
         square += gap**3 * max(inside, 0.0) + left * (last**3 - first**3) / 3
     return square / mass
+
+
+def expected_square_of_draws(nodes: Sequence[Node], spreads: Sequence[Fraction], rows: int, spread: float) -> float:
+    """The mean squared error of several points that are drawn, if records lie evenly in the middle of all points.
+
+    All points are one long. Of points that are drawn together the rank of the k-th of m varies by 8 k (m+1-k)/(m+1) - 2
+    in T², about as between m+1 gaps that vary by 8 T² each and add up to nothing. Of a halving, what draws are off by
+    that others depend on adds up.
+    """
+    shares, count = _global_shares(nodes), len(nodes)
+    if nodes[0].together:
+        gaps = [8 * (node.place + 1) * (count - node.place) / (count + 1) - 2 for node in nodes]
+        rates = [math.sqrt(2 / gap) / float(spreads[0]) for gap in gaps]
+    else:
+        rates = [float(find_rate(node, spreads)) for node in nodes]
+    own = {
+        node.place: _expected_square(shares[node.place], rows, rate, spread, 0.5)
+        for node, rate in zip(nodes, rates, strict=True)
+    }
+    if nodes[0].together:
+        return math.fsum(own.values()) / count
+    parts = list_parts(nodes).values()
+    return math.fsum(float(part) ** 2 * own[place] for each in parts for place, part in each.items()) / count
+
+
+def expected_square_of_counts(
+    shares: Sequence[Fraction], rows: int, scale: float, cells: int, points: int, spread: float
+) -> float:
+    """The mean squared error of points that are read from noisy counts of cells, if records lie evenly in the middle.
+
+    All points are one long. Noise of that scale, which adds up to nothing, is on the cells that have records; and these
+    may lie anywhere on the points of their cell.
+    """
+    between = math.fsum(float(share * (1 - share)) for share in shares) / len(shares)
+    noise = 2 * scale**2 * max(spread * cells, 1.0) * between * (spread / rows) ** 2
+    return noise + max(1 / cells**2 - 1 / points**2, 0.0) / 12
 
 
 def _global_shares(nodes: Sequence[Node]) -> dict[int, float]:

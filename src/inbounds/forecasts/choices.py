@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen, Situation
+from inbounds.derivations import Points, Situation
 from inbounds.derivations.truths import Truth
 from inbounds.forecasts.figures import Forecast
 from inbounds.record.release import Release
@@ -16,7 +16,7 @@ _DRAWS = 100
 def forecast_choices(record: Release, seen: Situation, confidence: float) -> Forecast:
     """claim:forecast-quantile. Errors at a typical truth, and their ranges over plausible ones."""
     way = record.derivation
-    assert isinstance(way, Chosen)
+    assert isinstance(way, Points)
     found = way.find_truths(seen)
     typical = _figures(way, record, seen, found.typical, confidence)
     others = [_figures(way, record, seen, truth, confidence, _DRAWS) for truth in found.corners]
@@ -45,7 +45,7 @@ def forecast_choices(record: Release, seen: Situation, confidence: float) -> For
 
 
 def _figures(
-    way: Chosen, record: Release, seen: Situation, truth: Truth, confidence: float, draws: int | None = None
+    way: Points, record: Release, seen: Situation, truth: Truth, confidence: float, draws: int | None = None
 ) -> Array:
     """Rows of RMSE, bias and half-width of each number. Groups of one size are simulated once."""
     law, made = way.spread_of(truth, seen), {}

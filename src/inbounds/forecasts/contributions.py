@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
-from inbounds.derivations import Chosen
+from inbounds.derivations import Points
 from inbounds.derivations.base import Situation
 from inbounds.derivations.truths import Truth, find_truths, plausible_sizes, typical_truth
 from inbounds.forecasts.figures import one_figure
@@ -149,7 +149,7 @@ def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> li
         missed = [one_figure(one * share * (total - n)) for one in means]
         return [(choice, missed[0]), (choice, missed[1]), (choice, missed[2])]
     way, unit = record.derivation, _spread_of_row(wanted, record)
-    groups = way.groups if isinstance(way, Chosen) else seen.groups
+    groups = way.groups if isinstance(way, Points) else seen.groups
     apart = groups > 1 and not traits.matrix and bool(record.axes) and len(record.axes[0]) == groups
     one_part = not apart and not is_selection(record.statistic)
     sizes = [np.array([n])] * 3 if one_part else plausible_sizes(seen, groups)
@@ -173,7 +173,7 @@ def _lose(wanted: Wanted, record: Release, rows: RowsPerPerson, most: int) -> li
 
 def _spreads_of_column(seen: Situation, meaning: Any, way: Any) -> tuple[float, float, float]:
     """The least, typical and largest spread of what a row adds, in terms of the typical one."""
-    if len(seen.columns) == 0 or (meaning is None and not isinstance(way, Chosen)):
+    if len(seen.columns) == 0 or (meaning is None and not isinstance(way, Points)):
         return 1.0, 1.0, 1.0
     plain = seen.plausible is not None and not isinstance(seen.plausible, Mapping | Truth)
     if meaning == "matrix" and plain:
@@ -214,7 +214,7 @@ def _spread_of_row(wanted: Wanted, record: Release) -> Array:
     if traits.counted:
         p = np.clip(values, 0.0, 1.0)
         return np.asarray(np.sqrt(p * (1 - p)))
-    if isinstance(way, Chosen):
+    if isinstance(way, Points):
         shares = np.array([float(way.shares[place]) for place in way.shown])
         height = np.exp(-(scipy.special.ndtri(shares) ** 2) / 2) / math.sqrt(2 * math.pi)
         spread = math.sqrt(way.find_truths(seen).typical.matrix[0, 0])

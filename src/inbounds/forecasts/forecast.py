@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Chosen, Direct, Matrix, MeanOfMoments, plausible
+from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points, plausible
 from inbounds.derivations.truths import of_one_number
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
 from inbounds.forecasts.choices import forecast_choices
@@ -31,7 +31,7 @@ _LEAST_DRAWS, _DRAWS = 20, 1000
 def forecast_errors(wanted: Wanted, record: Release | None = None) -> Forecast:
     """Forecast the errors of one way to make a release."""
     record = wanted.draft().record if record is None else record
-    if isinstance(record.derivation, Chosen):
+    if isinstance(record.derivation, Points):
         return forecast_choices(record, record.situation(wanted.guess, wanted.size), wanted.confidence)
     if isinstance(record.derivation, MeanOfMoments) and record.derivation.knows_error(record.certificate):
         return _mean_with_square(wanted, record, record.derivation)
@@ -65,7 +65,7 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Chosen) or (isinstance(way, MeanOfMoments) and way.knows_error(record.certificate)):
+    if isinstance(way, Points) or (isinstance(way, MeanOfMoments) and way.knows_error(record.certificate)):
         return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())

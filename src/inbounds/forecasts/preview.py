@@ -229,8 +229,11 @@ class Preview:
 
 
 def _has_methods(record: Release) -> bool:
-    """Whether the statistic has several methods with different errors, which those of a mean hardly have."""
-    return hasattr(record.statistic, "method") and not record.statistic.traits.mean
+    """Whether the statistic has several methods with different errors, which those of a mean hardly have.
+
+    The way of several quantiles is chosen by their errors.
+    """
+    return hasattr(record.statistic, "method") and record.statistic.traits.meaning != "centre"
 
 
 def _line(cells: list[str], wide: list[int]) -> str:

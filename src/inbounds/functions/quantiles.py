@@ -17,6 +17,7 @@ from inbounds._types import (
     Missing,
     Neighbours,
     Number,
+    QuantileMethod,
     Side,
 )
 from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
@@ -44,6 +45,7 @@ def quantile(
     levels: GroupLevels | None = None,
     by_missing: GroupPlace | None = None,
     other: GroupPlace | None = None,
+    method: QuantileMethod | None = None,
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
     person: str | None = None,
@@ -62,8 +64,12 @@ def quantile(
 
     Records are counted at the nearest of up to 65,536 points between the bounds, and a point is drawn with a
     probability that falls with the distance of its rank from the one asked for (by permute and flip). So it is
-    always a possible value, and wide bounds cost little. Several quantiles are drawn in one go by recursive halving,
-    the middle one first, and never cross.
+    always a possible value, and wide bounds cost little.
+
+    Several quantiles are drawn in one go, and never cross. ``method="together"`` draws up to 16 by the joint
+    exponential mechanism, ``"halving"`` draws the middle one first, and ``"counts"`` reads all from noisy counts of
+    cells of equal width, for a public number of records. By default it is the way whose error is expected to be
+    smaller, as far as public numbers say: counts only where points that are drawn would be off by more than a cell.
 
     >>> made = quantile(list(range(100)) * 50, q=[0.25, 0.5, 0.75], bounds=(0, 100), integer=True, epsilon=1)
     >>> made.value.shape, bool((made.value[1:] >= made.value[:-1]).all())
@@ -81,6 +87,7 @@ def quantile(
         levels=levels,
         by_missing=by_missing,
         other=other,
+        method=method,
     )
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
     terms = Terms.of(epsilon, neighbours, contributions, persons=persons)

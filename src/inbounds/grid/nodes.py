@@ -78,3 +78,21 @@ def join(shares: Sequence[Fraction]) -> tuple[Node, ...]:
 def find_rate(node: Node, spreads: Sequence[Fraction]) -> Fraction:
     """One over the scale of a draw's scores: it is as precise as all depths together that it has."""
     return sum((1 / spread for spread in spreads[node.depth : node.last + 1]), start=Fraction(0))
+
+
+def list_parts(nodes: Sequence[Node]) -> dict[int, dict[int, Fraction]]:
+    """What the rank of each draw is off by, as parts of what other draws and its own are off by, by their places.
+
+    What the cuts on either side are off by moves the rank that is asked for between them.
+
+    >>> list_parts(halve([Fraction(1, 4), Fraction(1, 2)]))[0]
+    {0: Fraction(1, 1), 1: Fraction(1, 2)}
+    """
+    parts: dict[int, dict[int, Fraction]] = {}
+    for node in nodes:
+        own = {node.place: Fraction(1)}
+        for other, weight in ((node.below, 1 - node.share), (node.above, node.share)):
+            for place, part in parts.get(other, {}).items() if other is not None else ():
+                own[place] = own.get(place, Fraction(0)) + (weight * part).limit_denominator(1000)
+        parts[node.place] = own
+    return parts

@@ -25,8 +25,9 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
-from inbounds.derivations import Chosen
+from inbounds.derivations import Chosen, PointsOfCounts
 from inbounds.grid.nodes import Node, find_rate
+from inbounds.inference.cells import bound_shares, read_between_cells
 from inbounds.inference.result import KINDS, require_release
 from inbounds.inference.spreads import Made
 from inbounds.privacy.certificate import Certificate
@@ -114,6 +115,8 @@ def ranked(release: Release, alpha: float, population: bool) -> Made:
     Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
     """
     way = release.derivation
+    if isinstance(way, PointsOfCounts):
+        return read_between_cells(release, alpha, population)
     assert isinstance(way, Chosen)
     low_end, high_end = way.ends(release.numeric_ends())
     if way.shifts:
@@ -282,9 +285,10 @@ class Distribution:
     Attributes
     ----------
     points
-        The released points, in increasing order.
+        The released points, in increasing order; of quantiles that are read from noisy counts, the last point of each
+        cell.
     shares
-        The shares of records below them that were asked for.
+        The shares of records below them that were asked for, or those by the noisy counts.
     lower, upper
         Limits of the share of records at or below each point, and of that below it.
     level
@@ -342,11 +346,14 @@ def distribution(release: Release, level: float = 0.95, *, kind: Kind = "populat
     """
     require_release(release, "release")
     level, population = _check.level(level), _check.choice(kind, "kind", KINDS) == "population"
-    way, ranks, rows = _read(release)
-    alpha, sampled = 1 - level, 0.0
-    if population:
+    way, alpha, sampled = release.derivation, 1 - level, 0.0
+    if population and release.rows is not None:
         # Half for the noise, half for the sample (Dvoretzky, Kiefer and Wolfowitz 1956, Massart 1990).
-        alpha, sampled = alpha / 2, float(np.sqrt(np.log(4 / alpha) / (2 * rows)))
+        alpha, sampled = alpha / 2, float(np.sqrt(np.log(4 / alpha) / (2 * release.rows)))
+    if isinstance(way, PointsOfCounts):
+        points, shares, lower, upper = bound_shares(release, alpha)
+        return Distribution(points, shares, np.maximum(lower - sampled, 0), np.minimum(upper + sampled, 1), level, kind)
+    way, ranks, rows = _read(release)
     shares = np.array([float(share) for share in way.shares])
     each = alpha / (2 * len(shares))
     off = np.array([ranks.off(place, each) for place in range(len(shares))]) / rows + sampled

@@ -173,8 +173,13 @@ class Item(Part):
     bounding: Literal["bit", "truncated"] = Field("bit", description="how noisy values are kept in their bounds")
     level: Level | None = Field(None, description="the level to count, for count and proportion")
     repair: str | None = Field(None, description="how noisy numbers are turned into possible ones")
-    method: Literal["joint", "elements", "split", "centred", "robust", "moments", "direct"] | None = Field(
-        None, description="where noise is added, for variances and matrices; by default where the error is smaller"
+    method: (
+        Literal["joint", "elements", "split", "centred", "robust", "moments", "direct", "together", "halving", "counts"]
+        | None
+    ) = Field(
+        None,
+        description="where noise is added, for variances and matrices, or how several quantiles are drawn; by default "
+        "the way with the smaller error",
     )
     derived: Level | None = Field(None, description="the level that repair = 'all-but-one' leaves out")
     tree: list[Any] | None = Field(None, description="the levels in nested groups, for repair = 'tree'")

@@ -186,8 +186,7 @@ def _certify_choice(
 
     ``points`` are the first one, the step between two, and the number of steps.
     """
-    if terms.bounding == "truncated":
-        raise ValueError(f"a {name} is a point within the bounds, so there is nothing to truncate; use bounding='bit'")
+    refuse_truncated_points(name, terms)
     epsilon = terms.epsilon * share
     first, step, count = points
     try:
@@ -203,6 +202,12 @@ def _certify_choice(
         draws=draws,
         noise="exponential",
     )
+
+
+def refuse_truncated_points(name: str, terms: Terms) -> None:
+    """Refuse truncation for points of a grid, which are within its ends however they are found."""
+    if terms.bounding == "truncated":
+        raise ValueError(f"a {name} is a point within the bounds, so there is nothing to truncate; use bounding='bit'")
 
 
 def _refuse_truncated(name: str, terms: Terms) -> None:

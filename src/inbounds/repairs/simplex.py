@@ -129,6 +129,33 @@ def _choose_alike(x: Integers, falling: Integers, threshold: Integers, lacking: 
     return np.asarray(chosen | (equal & spread), dtype=np.int64)
 
 
+def likeliest(counts: Array, total: int) -> Array:
+    """claim:simplex-likeliest. The likeliest whole numbers ≥ 0 with the given sum under noise ∝ e^(-Σ|z|/T).
+
+    Negative counts become 0, and what they lacked is taken from the smallest of the others: from which it is taken is
+    all the same to the noise, and small counts are those that noise may have made of nothing. Of equal ones the
+    outermost come first. All of it is in whole numbers, so that it is the same on every machine.
+
+    >>> likeliest(np.array([7.0, -3.0, 1.0, 5.0]), 10).tolist()
+    [7.0, 0.0, 0.0, 3.0]
+    """
+    total = _check.integer(total, "total", least=0)
+    rows = _vectors(counts)
+    x = np.maximum(np.rint(rows.reshape(-1, rows.shape[-1])), 0.0).astype(np.int64)
+    count, place = x.shape[-1], np.arange(x.shape[-1])
+    outermost = np.argsort(np.minimum(place, count - 1 - place), kind="stable")
+    order = outermost[np.argsort(x[:, outermost], axis=-1, kind="stable")]
+    rising = np.take_along_axis(x, order, axis=-1)
+    below = np.cumsum(rising, axis=-1) - rising
+    excess = rising.sum(axis=-1, keepdims=True) - total
+    rising = rising - np.clip(excess - below, 0, rising)
+    # Counts that were rounded may lack something.
+    rising[:, -1:] += np.maximum(-excess, 0)
+    made = np.empty_like(x)
+    np.put_along_axis(made, order, rising, axis=-1)
+    return np.asarray(made.reshape(rows.shape), dtype=np.float64)
+
+
 def round_sums(counts: Array, total: int) -> Array:
     """claim:simplex-round-sums. Whole numbers ≥ 0 whose sums over ranges from the first on are those of ``counts``,
     rounded, so that the sum over any range is off by less than one; all of them add up to ``total``.

@@ -11,7 +11,7 @@ import numpy as np
 
 from inbounds._estimates import QUALITIES, Estimate
 from inbounds._text import csv_cell
-from inbounds.derivations import Chosen
+from inbounds.derivations import Chosen, Points
 from inbounds.expected import Error
 from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
@@ -102,7 +102,7 @@ class Section:
             possible = [(float(way.points[0]), float(way.points[-1]))] * size
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        points = isinstance(way, Chosen)
+        points = isinstance(way, Points)
         if isinstance(way, Chosen) and way.size is None:
             # Without a number of records nothing is known of the error.
             rmse = bias = [None] * size

@@ -7,7 +7,7 @@ import numpy as np
 
 from inbounds._check import percent
 from inbounds._estimates import find_places, write_rounded
-from inbounds.derivations import Chosen, Direct
+from inbounds.derivations import Direct, Points
 from inbounds.inference.result import NORMAL, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
@@ -121,7 +121,7 @@ def list_notes(section: Section) -> list[str]:
     fit = getattr(plain_statistic(release.statistic), "describe_fit", None)
     notes += [] if fit is None else [fit(release)]
     bounded = bool(np.isfinite(section.error.worst_bias).all())
-    notes += [_describe_price(section)] if bounded and not isinstance(release.derivation, Chosen) else []
+    notes += [_describe_price(section)] if bounded and not isinstance(release.derivation, Points) else []
     if not release.derivation.plain:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from inbounds.grid.nodes import LARGEST_DENOMINATOR, Node, halve, keep_apart
+from inbounds.grid.nodes import LARGEST_DENOMINATOR, Node, halve, keep_apart, list_parts
 from inbounds.grid.together import Sizes
 from inbounds.inference import quantiles
 from inbounds.privacy.certificate import Certificate, Composition, compose
@@ -16,13 +16,13 @@ from inbounds.record.statistic import Statistic
 from inbounds.tables.request import MOST_ROWS
 
 # Quantiles that are drawn together, and steps of that draw (about a second): beyond these, by recursive halving.
-_MOST_TOGETHER = 16
+MOST_TOGETHER = 16
 _MOST_WORK = 1_000_000
 
 
 def is_together(shares: tuple[Fraction, ...], terms: Terms, points: int, groups: int) -> bool:
     """Whether several shares are drawn together: for a public reason, that it does not take long."""
-    if not 2 <= len(shares) <= _MOST_TOGETHER:
+    if not 2 <= len(shares) <= MOST_TOGETHER:
         return False
     moved, draws = _moved_together(shares, terms, grouped=groups > 1)
     spread = 2 * moved * draws * terms.contributions / terms.epsilon
@@ -128,16 +128,9 @@ def share_depths(nodes: Sequence[Node], moves: Sequence[Fraction]) -> list[Fract
     >>> [str(share) for share in share_depths(halve([Fraction(k, 4) for k in (1, 2, 3)]), [Fraction(1)] * 2)]
     ['1144/2403', '1259/2403']
     """
-    depths, parts = {node.place: node.depth for node in nodes}, dict[int, dict[int, Fraction]]()
-    costs = [Fraction(0)] * len(moves)
-    for node in nodes:
-        # What the cuts on either side are off by moves the rank that is asked for between them.
-        own = {node.place: Fraction(1)}
-        for other, weight in ((node.below, 1 - node.share), (node.above, node.share)):
-            for place, part in parts.get(other, {}).items() if other is not None else ():
-                own[place] = own.get(place, Fraction(0)) + (weight * part).limit_denominator(1000)
-        parts[node.place] = own
-        for place, part in own.items():
+    depths, costs = {node.place: node.depth for node in nodes}, [Fraction(0)] * len(moves)
+    for parts in list_parts(nodes).values():
+        for place, part in parts.items():
             costs[depths[place]] += part**2 * moves[depths[place]] ** 2
     weights = [_cube_root(cost) for cost in costs]
     return [Fraction(weight, sum(weights)) for weight in weights]

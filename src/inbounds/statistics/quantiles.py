@@ -10,17 +10,20 @@ import numpy as np
 
 from inbounds import _check
 from inbounds._keywords import explain_fields
-from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, Number
+from inbounds._types import Bounds, By, GroupLevels, GroupPlace, Missing, Number, QuantileMethod
 from inbounds.derivations import Chosen
 from inbounds.expected.quantiles import find_tilt
+from inbounds.grid.nodes import halve, join
 from inbounds.inference import intervals, quantiles
 from inbounds.inference.result import Interval
+from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft, Exact
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import (
     MOST_CELLS,
+    check_method,
     count_groups,
     fields_of_groups,
     keep,
@@ -29,7 +32,8 @@ from inbounds.statistics.base import (
     numeric,
     title_of,
 )
-from inbounds.statistics.choices import choice_laws, find_flanks, is_together, law_together
+from inbounds.statistics.choices import MOST_TOGETHER, choice_laws, find_flanks, is_together, law_together
+from inbounds.statistics.counted import TAKEN, draft_counted, find_cells, is_counted
 from inbounds.statistics.drafts import make_draft
 from inbounds.tables.answers import Cells, counts_of
 from inbounds.tables.request import Request
@@ -38,8 +42,8 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised, Steps
 # Steps of a grid, and quantiles of one release.
 MOST_STEPS = (1 << 16) - 1
 MOST_QUANTILES = 1000
-# The part of the bounds that records are thought to take, where the shape of the law is chosen by it.
-_TAKEN = 0.5
+# How several are drawn.
+QUANTILE_METHODS = ("together", "halving", "counts")
 # The number of records for which intervals are short, where it is secret and no total says anything about it.
 _TYPICAL = 2000
 
@@ -65,6 +69,7 @@ class Quantile:
     levels: GroupLevels | None = None
     by_missing: GroupPlace | None = None
     other: GroupPlace | None = None
+    method: QuantileMethod | None = None
     _column: Quantised = field(init=False, repr=False, compare=False)
     _keys: tuple[Levels, ...] = field(init=False, repr=False, compare=False)
 
@@ -77,6 +82,9 @@ class Quantile:
         several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
         shares = check_shares(given if several else [given])
         keep(self, q=shares if several else shares[0])
+        check_method(self.method, QUANTILE_METHODS)
+        if self.method is not None and len(shares) < 2:
+            raise ValueError("method= is for several quantiles, as in q=(0.25, 0.5, 0.75)")
         _keep_rules(self)
 
     @property
@@ -105,11 +113,16 @@ class Quantile:
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
+        if find_method(self, terms) == "counts":
+            return find_cells(terms, self._column.count + 1)
         return len(_drawn(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         labels = [[label_share(share) for share in self.shares]] if isinstance(self.q, tuple) else []
-        return _draft(self, terms, self.shares, [*labels_of(self._keys), *labels])
+        axes, method = [*labels_of(self._keys), *labels], find_method(self, terms)
+        if method == "counts":
+            return draft_counted(self, terms, self.shares, self._column, axes)
+        return _draft(self, terms, self.shares, axes, together=method == "together")
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
@@ -271,13 +284,53 @@ def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction
     return quantiles.add_flanks(statistic.shares, cover, terms, points), ()  # type: ignore[arg-type]
 
 
+def find_method(statistic: Quantile, terms: Terms) -> QuantileMethod | None:
+    """The way of several quantiles: what was asked for, or what is expected to be nearest; None for one quantile."""
+    shares, groups, points = statistic.shares, count_groups(statistic._keys), statistic._column.count + 1
+    if len(shares) < 2:
+        return None
+    counted = terms.rows is not None and not statistic._keys
+    if statistic.method == "counts" and not counted:
+        raise ValueError(
+            "method='counts' needs a public number of records; with neighbours='add-remove', groups and selections "
+            "leave it out"
+        )
+    fits = is_together(shares, terms, points, groups)
+    if statistic.method == "together" and not fits:
+        raise ValueError(
+            f"method='together' is for at most {MOST_TOGETHER} quantiles, and where it does not take longer than about "
+            "a second: with a larger epsilon, fewer groups or a larger step; use method='halving'"
+        )
+    if statistic.method is not None:
+        return statistic.method
+    if counted:
+        law, nodes = _law_of_several(statistic, terms, together=fits), join(shares) if fits else halve(shares)
+        if is_counted(shares, terms, points, law, nodes):
+            return "counts"
+    return "together" if fits else "halving"
+
+
+def _law_of_several(statistic: Quantile, terms: Terms, *, together: bool) -> Certificate | Composition:
+    make, grouped = law_together if together else choice_laws, bool(statistic._keys)
+    return make(statistic, terms, _grid_of(statistic._column), statistic.shares, grouped=grouped)
+
+
+def _grid_of(column: Quantised) -> tuple[Fraction, Fraction, int]:
+    return column.column.lower, column.step, column.count
+
+
 def _draft(
-    statistic: "Quantile | Median", terms: Terms, asked: Sequence[Fraction], axes: Sequence[Sequence[str]]
+    statistic: "Quantile | Median",
+    terms: Terms,
+    asked: Sequence[Fraction],
+    axes: Sequence[Sequence[str]],
+    *,
+    together: bool = False,
 ) -> Draft:
     (shares, shifts), keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
     own = None if statistic.cover is None else asked[0]
     groups, bounds = count_groups(keys), column.column
-    grid = bounds.lower, column.step, column.count
+    grid = _grid_of(column)
     shape = (*(len(key.labels) for key in keys), column.count + 1)
     known = None if terms.rows is None else terms.rows if not keys else max(1, terms.rows // (4 * groups))
 
@@ -287,9 +340,8 @@ def _draft(
     tilts: tuple[Fraction, ...] = ()
     if len(shares) == 1 and terms.rows is not None and not keys:
         rate = float(terms.epsilon) / (2 * terms.contributions)
-        tilts = (find_tilt(shares[0], terms.rows, rate, _TAKEN),)
+        tilts = (find_tilt(shares[0], terms.rows, rate, TAKEN),)
     shown = tuple(shares.index(share) for share in asked)
-    together = own is None and is_together(shares, terms, column.count + 1, groups)
     way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts, together=together, shifts=shifts)
     draft = make_draft(
         statistic,

@@ -1,0 +1,33 @@
+"""What is plausible of the column that points are of: its records are near to normal, within their bounds."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import scipy
+
+from inbounds.derivations import truths
+from inbounds.derivations.base import Situation
+from inbounds.derivations.truths import Truth
+from inbounds.expected.quantiles import Spread
+
+
+def find_column_truths(seen: Situation, ends: tuple[float, float], groups: int) -> truths.Truths:
+    """What is plausible of the column; a number or a range without a name is where its middle lies."""
+    stated = seen.plausible
+    if stated is not None and not isinstance(stated, Mapping | Truth):
+        seen = replace(seen, plausible={truths.KEYS[1]: stated})
+    return truths.find_truths(replace(seen, groups=groups, columns=np.array([ends])), "spread")
+
+
+def spread_of_column(truth: Truth, ends: tuple[float, float]) -> Spread:
+    """The law of records that are near to normal, within their bounds."""
+    lower, upper = ends
+    deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
+    centre, inner = float(truth.means[0]), scipy.special.ndtri(np.linspace(0.0005, 0.9995, 400))
+    spread_out = np.concatenate([centre + deviation * inner, np.linspace(lower, upper, 200)])
+    points = np.unique(np.clip(spread_out, lower, upper))
+    ranks = scipy.special.ndtr((points - centre) / deviation)
+    ranks[0], ranks[-1] = 0.0, 1.0
+    return Spread.through(points, ranks)

@@ -1,0 +1,163 @@
+"""Points that are read from noisy counts of the cells of a grid: several quantiles of a public number of records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from inbounds._check import Array
+from inbounds.derivations import truths
+from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
+from inbounds.derivations.chosen import Chosen
+from inbounds.derivations.columns import find_column_truths, spread_of_column
+from inbounds.derivations.truths import Truth
+from inbounds.expected import affordable_counts
+from inbounds.expected.noise import draw_zero_sum
+from inbounds.expected.quantiles import Spread
+from inbounds.grid.geometric import Integers
+from inbounds.privacy.certificate import Certificate
+from inbounds.repairs import simplex
+
+# Whole numbers up to here are exact in double precision.
+_EXACT = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class PointsOfCounts(Simulated):
+    """The points that have the ranks of some increasing ``shares``, from noisy counts of cells that cover a grid.
+
+    The grid has points at a distance of ``step`` from ``origin`` on, of which cell i has those from ``firsts[i]`` up to
+    ``firsts[i+1]``, without that one. Negative counts are replaced by the likeliest ones that add up to the ``rows``,
+    and the records of a cell are taken to lie evenly on its points.
+    """
+
+    shares: tuple[Fraction, ...]
+    rows: int
+    firsts: tuple[int, ...]
+    origin: Fraction
+    step: Fraction
+
+    of_sums = False
+    plain = False
+    text = "points read from noisy counts"
+    tail: ClassVar[Tail] = "bounds"
+    groups: ClassVar[int] = 1
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The places of the shares that were asked for: all."""
+        return tuple(range(len(self.shares)))
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        return self.rows
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The rank of each quantile: it is the least point with so many records at or below it."""
+        return tuple(ceil(share * self.rows) for share in self.shares)
+
+    @property
+    def edges(self) -> Array:
+        """The ends of the cells, halfway between two points, in the column's own numbers; the bounds at the ends."""
+        return np.array([float(self.origin + self.step * x) for x in self._halfway()])
+
+    def _halfway(self) -> list[Fraction]:
+        last = self.firsts[-1] - 1
+        return [Fraction(0), *(Fraction(2 * first - 1, 2) for first in self.firsts[1:-1]), Fraction(last)]
+
+    def values(self, noisy: Array, limits: Limits) -> Array:
+        return self.values_of(self.read_points(self.repair(noisy)))
+
+    def repair(self, noisy: Array) -> Array:
+        """The likeliest counts that add up to the number of records."""
+        return simplex.likeliest(noisy, self.rows)
+
+    def read_points(self, counts: Array) -> Integers:
+        """claim:points-of-counts. The point of each share, of whole counts that add up to the number of records.
+
+        Record r of the c records of a cell lies on the point at the part (2r-1)/(2c) of its points. All of it is in
+        whole numbers, so that it is the same on every machine; a larger rank never has a smaller point.
+        """
+        whole = counts.astype(np.int64).reshape(-1, counts.shape[-1])
+        sums = np.cumsum(whole, axis=1)
+        sizes, made = np.diff(self.firsts), np.empty((len(whole), len(self.shares)), np.int64)
+        row = np.arange(len(whole))
+        for place, rank in enumerate(self.ranks):
+            cell = (sums < rank).sum(axis=1)
+            inside = whole[row, cell]
+            own = rank - (sums[row, cell] - inside)
+            made[:, place] = np.array(self.firsts)[cell] + (2 * own - 1) * sizes[cell] // (2 * inside)
+        return made.reshape(*counts.shape[:-1], -1)
+
+    def values_of(self, points: Integers) -> Array:
+        """Points in the column's own numbers, rounded once."""
+        under = self.origin.denominator * self.step.denominator
+        first, each = int(self.origin * under), int(self.step * under)
+        if max(abs(first), abs(first + each * self.firsts[-1]), under) < _EXACT:
+            return np.asarray((first + each * points) / under, np.float64)
+        known = np.unique(points)
+        exact = np.array([float(self.origin + self.step * int(point)) for point in known])
+        return np.asarray(exact[np.searchsorted(known, points)])
+
+    def values_of_all(self, given: Coordinates) -> Array:
+        """The points of all shares."""
+        return self.values(given.worth, given.limits)
+
+    def ends(self, columns: Array) -> tuple[float, float]:
+        """The first and the last point that there is."""
+        return float(columns[0][0]), float(columns[0][-1])
+
+    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        """Errors if the records of each cell are spread evenly over it; at worst, the width of the bounds."""
+        sums = np.concatenate([[0.0], np.cumsum(self.repair(given.worth))]) / self.rows
+        errors = self.errors_for(Spread.through(self.edges, sums), given.certificate, self.rows)
+        width = np.full(errors.shape[1], self.edges[-1] - self.edges[0])
+        return errors, (width, width)
+
+    def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int | None = None) -> Array:
+        """Simulated errors of the points of records with that law; a row for each draw.
+
+        Within a cell the records are a sample of it: of c records the rank at its part p is off by √(c p (1 - p)).
+        """
+        assert isinstance(certificate, Certificate)
+        cells, rng = len(self.firsts) - 1, np.random.default_rng(0)
+        counts = np.diff(np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]])) * self.rows
+        noise = draw_zero_sum(cells, float(certificate.spread), rng, draws or affordable_counts(cells))
+        shares = np.array([float(share) for share in self.shares])
+        sums = np.cumsum(counts) / self.rows
+        cell = np.minimum(np.searchsorted(sums, shares), cells - 1)
+        inside = np.maximum(counts[cell], 1.0)
+        part = np.clip(1 - (sums[cell] - shares) * self.rows / inside, 0.0, 1.0)
+        widths = (np.diff(self.firsts) - 1)[cell] * float(self.step)
+        uneven = np.sqrt(part * (1 - part) / inside) * widths * rng.standard_normal((len(noise), len(shares)))
+        read = self.values_of(self.read_points(self.repair(counts + noise)))
+        return np.asarray(read - law.at(shares) + uneven)
+
+    def room(self, values: Array) -> Array | None:
+        return None
+
+    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
+        """The counts of records that are near to normal."""
+        law = self.spread_of(self.find_truths(seen).typical, seen)
+        sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
+        return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
+
+    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+        return self.find_truths(seen).assume()
+
+    def find_truths(self, seen: Situation) -> truths.Truths:
+        """What is plausible of the column."""
+        return find_column_truths(seen, self.ends(seen.columns), self.groups)
+
+    def spread_of(self, truth: Truth, seen: Situation) -> Spread:
+        """The law of records that are near to normal, within their bounds."""
+        return spread_of_column(truth, self.ends(seen.columns))
+
+
+# Derivations of points of a column, of which quantiles are made.
+Points: TypeAlias = Chosen | PointsOfCounts

@@ -1,0 +1,164 @@
+"""Intervals of quantiles that are read from noisy counts of cells, and of the distribution function between these.
+
+The first k of K cells have F records, and their noisy counts add up to F + S. Noise z of the law ∝ e^(-Σ|z|/T), on
+whole numbers that add up to nothing, makes S = s with a probability ∝ P(A = s) P(B = s), where A and B are the sums of
+k and of K - k independent numbers with that law. So S is known exactly. It is also nowhere wider than A or B: as P(B =
+s) falls with |s|, P(|S| ≥ d) ≤ P(|A| ≥ d), which Chernoff's inequality bounds where the numbers are too many to list.
+
+A quantile lies above the first k cells if they have fewer records than its rank. This is tested from the first cell on,
+and the first test that does not succeed is the last: so only that of the cell in which the quantile lies can go wrong,
+and each may have all of the chance. The rank of the population's quantile is binomial, or beyond it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+import scipy
+
+from inbounds._check import Array
+from inbounds.derivations import PointsOfCounts
+from inbounds.inference.spreads import Made
+from inbounds.privacy.certificate import Certificate
+from inbounds.record.release import Release
+
+METHOD = "noisy counts of cells, whose law is known"
+# Sums of noise are listed up to this many, and what is left out or rounded off has no more chance than this.
+_MOST_SUMS, _REST = 1 << 17, 1e-9
+# Of what no list of sums holds: e to the power of minus this.
+_FAR = 42.0
+# Exponents of Chernoff's inequality, as parts of the largest.
+_EXPONENTS = np.geomspace(1e-4, 0.999, 80)
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixNoise:
+    """claim:prefix-noise. The noise in the sum of the first ``first`` of so many cells."""
+
+    cells: int
+    first: int
+    scale: float
+
+    def exceeds(self, distance: int) -> float:
+        """A bound of the chance that it is so large, or larger; of a distance of 1 or more."""
+        fewest = min(self.first, self.cells - self.first)
+        tilts = _EXPONENTS / self.scale
+        bound = math.exp(min(0.0, float((fewest * _log_moment(tilts, self.scale) - tilts * distance).min())))
+        listed = _list_sums(self.cells, fewest, self.scale)
+        if listed is None:
+            return bound
+        sums, chances = listed
+        return min(bound, float(chances[sums >= distance].sum()) + _REST)
+
+    def falls_to(self, count: int, rows: int, share: float) -> float:
+        """A bound of the chance that the sum is at most ``count`` where each record is in these cells with a chance of
+        ``share``, or more."""
+        fewest = min(self.first, self.cells - self.first)
+        tilts = _EXPONENTS / self.scale
+        records = rows * np.log1p(share * np.expm1(-tilts))
+        bound = float((tilts * count + records + fewest * _log_moment(tilts, self.scale)).min())
+        bound = math.exp(min(0.0, bound))
+        listed = _list_sums(self.cells, fewest, self.scale)
+        if listed is None or bound < _REST:
+            return bound
+        sums, chances = listed
+        reached = np.minimum(count - sums, rows)
+        below = np.where(reached < 0, 0.0, scipy.special.bdtr(np.maximum(reached, 0), rows, share))
+        return min(bound, float(chances @ below) + _REST)
+
+
+def _log_moment(tilts: Array, scale: float) -> Array:
+    """log E e^(t z) of one number of discrete Laplace noise, for t < 1/T."""
+    rate = 1 / scale
+    return np.asarray(2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(tilts - rate)) - np.log(-np.expm1(-tilts - rate)))
+
+
+# Of public numbers alone.
+@lru_cache(maxsize=32)
+def _list_sums(cells: int, fewest: int, scale: float) -> tuple[Array, Array] | None:
+    """Sums of noise with their chances, but for what is left out; None where they are too many."""
+    tilts = _EXPONENTS / scale
+    reach = float(((_FAR + cells * _log_moment(tilts, scale)) / tilts).min())
+    if 2 * reach + 2 > _MOST_SUMS:
+        return None
+    size = 1 << math.ceil(math.log2(2 * reach + 2))
+    # The transform of one number's law, by which those of sums are its powers.
+    angles, rate = np.pi * np.arange(size // 2 + 1) / size, 1 / scale
+    wide = np.log1p(4 * math.exp(-rate) * np.sin(angles) ** 2 / math.expm1(-rate) ** 2)
+    one, other = (np.maximum(np.fft.irfft(np.exp(-count * wide), size), 0.0) for count in (fewest, cells - fewest))
+    chances = np.fft.fftshift(one * other)
+    sums = np.arange(-(size // 2), size // 2)
+    kept = chances > 1e-16 * chances.max()
+    return sums[kept], chances[kept] / chances.sum()
+
+
+def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
+    """The way, the noisy numbers of records in the first cells, and the scale of the noise."""
+    way, certificate = release.derivation, release.certificate
+    assert isinstance(way, PointsOfCounts)
+    assert isinstance(certificate, Certificate)
+    sums = [int(x) for x in accumulate(release.noisy)]
+    return way, sums[:-1], float(certificate.grid.scale.steps)
+
+
+def read_between_cells(release: Release, alpha: float, population: bool) -> Made:
+    """claim:interval-of-counts. The points between the cells that surely lie on either side; otherwise the bounds.
+
+    Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
+    """
+    way, sums, scale = _read(release)
+    mirrored = [way.rows - count for count in reversed(sums)]
+    cells, lower, upper = len(way.firsts) - 1, [], []
+    for share in way.shares:
+        below = _count_outside(sums, share, way.rows, scale, alpha / 2, population=population)
+        above = _count_outside(mirrored, 1 - share, way.rows, scale, alpha / 2, population=population)
+        lower.append(way.firsts[below])
+        upper.append(way.firsts[cells - above] - 1)
+    ends = way.values_of(np.array([lower, upper], np.int64))
+    return ends[0], ends[1], METHOD, ()
+
+
+def _count_outside(
+    sums: Sequence[int], share: Fraction, rows: int, scale: float, alpha: float, *, population: bool
+) -> int:
+    """How many of the first cells the quantile lies beyond, but for a chance of α."""
+    rank, cells = math.ceil(share * rows), len(sums) + 1
+    for first, count in enumerate(sums, 1):
+        noise = PrefixNoise(cells, first, scale)
+        if population:
+            chance = noise.falls_to(count, rows, float(share))
+        else:
+            chance = noise.exceeds(rank - count) if count < rank else 1.0
+        if chance > alpha:
+            return first - 1
+    return len(sums)
+
+
+def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, Array]:
+    """claim:band-of-counts. The last points of all cells but one; the shares of records up to them, and their limits.
+
+    All limits hold together, but for a chance of α, for the table.
+    """
+    way, sums, scale = _read(release)
+    cells, counts = len(sums) + 1, np.array(sums)
+    each = alpha / (2 * max(len(sums), 1))
+    off = np.array([_find_distance(PrefixNoise(cells, first, scale), each, way.rows) for first in range(1, cells)])
+    # A larger share has larger limits.
+    lower = np.maximum.accumulate(np.clip(counts - off, 0, way.rows))
+    upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
+    read = np.cumsum(way.repair(release.worth()))[:-1]
+    points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
+    return points, read / way.rows, lower / way.rows, upper / way.rows
+
+
+def _find_distance(noise: PrefixNoise, alpha: float, most: int) -> int:
+    """The largest distance that is not so rare: the least one that is exceeded with a chance of at most α."""
+    low, high = 0, most
+    while high - low > 0:
+        middle = (low + high) // 2
+        low, high = (low, middle) if noise.exceeds(middle + 1) <= alpha else (middle + 1, high)
+    return low

@@ -1,0 +1,191 @@
+"""Intervals of quantiles from noisy counts: the law of sums of noise by enumeration, and coverage over laws."""
+
+import itertools
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import inbounds as ib
+from inbounds.expected.noise import draw_zero_sum
+from inbounds.inference import cells, distribution
+from inbounds.inference.cells import PrefixNoise
+from inbounds.privacy.terms import Terms
+from inbounds.record.draft import UNNAMED
+from inbounds.record.selection import draft_statistic
+from tests.inference.test_quantiles import LAWS
+
+SHARES = ["1/10", "1/2", "7/10"]
+LEVEL = 0.9
+
+
+def sums_by_enumeration(size, first, scale, most):
+    """P of each sum of the first numbers, over all vectors that add up to nothing and have none beyond ``most``."""
+    chances = {}
+    for head in itertools.product(range(-most, most + 1), repeat=size - 1):
+        vector = (*head, -sum(head))
+        total = sum(vector[:first])
+        chances[total] = chances.get(total, 0.0) + math.exp(-sum(map(abs, vector)) / scale)
+    whole = sum(chances.values())
+    return {total: chance / whole for total, chance in chances.items()}
+
+
+@pytest.mark.claim("prefix-noise")
+@pytest.mark.parametrize(("size", "first", "scale", "most"), [(2, 1, 3.0, 60), (3, 1, 2.0, 60), (4, 2, 1.2, 25)])
+def test_the_chance_of_sums_of_noise(size, first, scale, most):
+    law = sums_by_enumeration(size, first, scale, most)
+    wide = PrefixNoise(size, first, 3 * scale)
+    for distance in (1, 2, 5, 9, 14):
+        exact = sum(chance for total, chance in law.items() if total >= distance)
+        said = PrefixNoise(size, first, scale).exceeds(distance)
+        assert exact <= said <= exact + 2e-9
+        assert PrefixNoise(size, size - first, scale).exceeds(distance) == said
+        # Another scale is told apart.
+        assert wide.exceeds(distance) > exact + 1e-3 * (distance < 5)
+
+
+@pytest.mark.claim("prefix-noise")
+def test_the_chance_of_sums_with_records():
+    size, first, scale, rows, share = 3, 1, 2.0, 12, 0.4
+    law, records = sums_by_enumeration(size, first, scale, 60), stats.binom(rows, share)
+    for count in range(-6, 7):
+        exact = sum(chance * records.cdf(count - total) for total, chance in law.items())
+        said = PrefixNoise(size, first, scale).falls_to(count, rows, share)
+        assert exact <= said <= exact + 2e-9
+        # With more records in these cells a small sum is rarer.
+        more = sum(chance * stats.binom(rows, share + 0.1).cdf(count - total) for total, chance in law.items())
+        assert more <= said
+
+
+@pytest.mark.claim("prefix-noise")
+@pytest.mark.parametrize(("size", "first", "scale"), [(8, 3, 20.0), (64, 32, 4.0), (1024, 100, 2.0)])
+def test_the_bound_that_lists_no_sums_is_no_less(size, first, scale, monkeypatch):
+    """Chernoff's inequality for a sum of independent numbers, of which the constrained one is nowhere wider."""
+    noise, distances = PrefixNoise(size, first, scale), [1, *(int(k * scale * math.sqrt(first)) for k in (1, 3, 6))]
+    listed = [noise.exceeds(distance) for distance in distances]
+    with_records = [noise.falls_to(count, 500, 0.3) for count in (150, 100, 50, -50)]
+    drawn = draw_zero_sum(size, scale, np.random.default_rng(0), 4000)[:, :first].sum(axis=1)
+    assert all(abs((drawn >= d).mean() - chance) < 0.04 for d, chance in zip(distances, listed, strict=True))
+    monkeypatch.setattr(cells, "_list_sums", lambda *_: None)
+    assert all(noise.exceeds(d) >= chance - 2e-9 for d, chance in zip(distances, listed, strict=True))
+    assert all(
+        noise.falls_to(count, 500, 0.3) >= chance - 2e-9
+        for count, chance in zip((150, 100, 50, -50), with_records, strict=True)
+    )
+
+
+def test_sums_that_are_too_many_are_not_listed():
+    assert cells._list_sums(64, 3, 1e6) is None
+    assert PrefixNoise(64, 3, 1e6).exceeds(10**8) < 1e-20
+    assert PrefixNoise(64, 3, 1e6).exceeds(10) > 0.9
+
+
+def noisy_records(draft, counts, scale, runs, seed):
+    """Records of so many draws about the same counts of cells, with simulated noise."""
+    noise = draw_zero_sum(counts.shape[-1], scale, np.random.default_rng(seed), runs)
+    for row in np.rint(counts + noise).astype(int):
+        yield replace(draft.record, noisy=tuple(map(Fraction, row.tolist())))
+
+
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("rows", "epsilon"), [(400, "0.2"), (3000, 2)])
+def test_intervals_cover(law, rows, epsilon):
+    """150 samples each, of all laws: the table's quantiles and the population's, with what is on the points of the
+    grid. Failing by chance is rarer than 1e-9 if each is missed with the probability that is allowed."""
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(-20, 120), step="0.1", method="counts")
+    draft = draft_statistic(statistic, Terms.of(epsilon, rows=rows))
+    way, scale = draft.record.derivation, float(draft.record.certificate.grid.scale.steps)
+    rng, runs = np.random.default_rng(11), 150
+    shares = [float(Fraction(share)) for share in SHARES]
+
+    def points(n):
+        return np.rint((np.clip(LAWS[law](rng, n), -20, 120) + 20) * 10).astype(int)
+
+    truth = np.quantile(points(2_000_000), shares, method="inverted_cdf") / 10 - 20
+    missed = {"noise": np.zeros(3), "population": np.zeros(3)}
+    for run in range(runs):
+        x = points(rows)
+        counts = np.add.reduceat(np.bincount(x, minlength=1401), way.firsts[:-1])
+        (record,) = noisy_records(draft, counts, scale, 1, run)
+        own = np.quantile(x, shares, method="inverted_cdf") / 10 - 20
+        for kind, value in (("noise", own), ("population", truth)):
+            low, high = record.interval(LEVEL, kind=kind)
+            # What two million records say of the population is off by a step at most.
+            room = 1e-9 if kind == "noise" else 0.1 + 1e-9
+            missed[kind] += (value < low - room) | (value > high + room)
+    most = stats.binom(runs, 1 - LEVEL).isf(1e-10)
+    assert max(map(max, missed.values())) <= most
+
+
+@pytest.mark.claim("interval-of-counts")
+def test_intervals_are_missed_about_as_often_as_they_may_be_in_the_worst_case():
+    """A quantile that has all records but one on its side of an edge: half of what may be missed is, and with noise
+    of three times the scale far more."""
+    statistic = ib.Quantile(UNNAMED, q=["1/4", "1/2"], bounds=(0, 7), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of(1, rows=20))
+    way, scale = draft.record.derivation, float(draft.record.certificate.grid.scale.steps)
+    assert len(way.firsts) == 5
+    # The first two cells have the median's rank, 10, exactly: the median is their last record.
+    counts, runs = np.array([0, 10, 10, 0]), 3000
+    for times, few, many in ((1, 0.02, 0.051), (3, 0.15, 0.5)):
+        above = sum(
+            record.interval(LEVEL, kind="noise").lower[1] > 3
+            for record in noisy_records(draft, counts, times * scale, runs, 7)
+        )
+        assert few < above / runs < many + 4 * math.sqrt(many / runs) * (times == 1)
+
+
+def test_intervals_do_not_need_records_between_cells():
+    """Each of the sides may be the bounds, and the released point is always inside."""
+    statistic = ib.Quantile(UNNAMED, q=["1/100", "1/2", "99/100"], bounds=(0, 1), method="counts")
+    draft = draft_statistic(statistic, Terms.of(1, rows=200))
+    (record,) = noisy_records(draft, np.array([0] * 6 + [100, 100] + [0] * 8), 2.0, 1, 3)
+    for kind in ("noise", "population"):
+        low, high = record.interval(0.95, kind=kind)
+        assert low[0] == 0 or low[0] < 0.3
+        assert (low <= record.value).all()
+        assert (record.value <= high).all()
+        assert (np.diff(low) >= 0).all()
+        assert (np.diff(high) >= 0).all()
+        wider = record.interval(0.999, kind=kind)
+        assert (wider.lower <= low).all()
+        assert (wider.upper >= high).all()
+    assert record.interval(0.95, kind="noise").method == cells.METHOD
+
+
+def test_intervals_are_far_shorter_than_those_of_points_that_are_drawn():
+    x = np.random.default_rng(0).normal(0.5, 0.1, 5000)
+    q = [k / 10 for k in range(1, 10)]
+    widths = {}
+    for method in ("counts", "together"):
+        made = ib.quantile(x, q=q, bounds=(0, 1), epsilon=1, method=method).interval(0.95)
+        widths[method] = (made.upper - made.lower).mean()
+    assert widths["counts"] < widths["together"] / 3
+
+
+@pytest.mark.claim("band-of-counts")
+@pytest.mark.parametrize("law", ["normal", "two points", "mostly zero", "constant"])
+def test_the_band_of_counts_holds_everywhere(law):
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(-20, 120), step="0.1", method="counts")
+    draft = draft_statistic(statistic, Terms.of(1, rows=1000))
+    way, scale = draft.record.derivation, float(draft.record.certificate.grid.scale.steps)
+    rng, at, missed, runs = np.random.default_rng(2), np.linspace(-20, 120, 281), 0, 60
+    for run in range(runs):
+        x = np.rint((np.clip(LAWS[law](rng, 1000), -20, 120) + 20) * 10).astype(int)
+        counts = np.add.reduceat(np.bincount(x, minlength=1401), way.firsts[:-1])
+        (record,) = noisy_records(draft, counts, scale, 1, run)
+        band = distribution(record, LEVEL, kind="noise")
+        low, high = band.at(at)
+        share = np.searchsorted(np.sort(x / 10 - 20), at + 1e-9, side="right") / 1000
+        missed += bool(((share < low - 1e-9) | (share > high + 1e-9)).any())
+        wide = distribution(record, LEVEL)
+        assert (wide.lower <= band.lower).all()
+        assert (np.diff(band.lower) >= 0).all()
+        assert (np.diff(band.upper) >= 0).all()
+        assert len(band.points) == len(way.firsts) - 2
+    assert missed <= stats.binom(runs, 1 - LEVEL).isf(1e-10)
+    assert (band.upper - band.lower).mean() < 0.2
