@@ -226,7 +226,7 @@ def _again(found: Found) -> str:
         for statistic, run in one.get("again", {}).items():
             runs.setdefault((run["date"], statistic), []).append(f"{name} {run['version']}")
     lines += [
-        f"The errors of a {statistic} were measured again on {day}, with {', '.join(versions)}."
+        f"The errors of a {statistic} were measured again, in more releases, on {day}, with {', '.join(versions)}."
         for (day, statistic), versions in runs.items()
     ]
     return "\n".join(lines)
