@@ -103,7 +103,10 @@ def test_errors_of_some_statistics_replace_their_own_rows_alone():
     ]
     found = json.loads(json.dumps(FOUND))
     found["libraries"]["inbounds"]["again"] = {"correlation": {"date": "2030-01-02", "version": "9"}}
-    assert "The errors of a correlation were measured again, in more releases, on 2030-01-02, with inbounds 9." in page.page(found)
+    assert (
+        "The errors of a correlation were measured again, in more releases, on 2030-01-02, with inbounds 9."
+        in page.page(found)
+    )
 
 
 def test_a_mirrored_table_has_the_correlation_with_the_other_sign():
