@@ -60,7 +60,7 @@ def scale(value: "nw.Expr", quantised: Quantised) -> "nw.Expr":
     return (value - float(column.lower) if column.lower else value) * float(1 / quantised.step) + 0.5
 
 
-# Whole numbers below this in size, and what counts are added to them or taken from them, are exact.
+# Whole numbers up to this size stay exact where counts are added to them or taken from them.
 _FAR = 2.0**51
 
 
@@ -70,7 +70,7 @@ def round_scaled(value: "nw.Expr", quantised: Quantised) -> "nw.Expr":
 
 
 def settle(rounded: "nw.Expr", quantised: Quantised, *, null: bool) -> "nw.Expr":
-    """What `round_scaled` makes, below 2^51 in size, and missing numbers as the integer that they count as, or null.
+    """What `round_scaled` makes, within ±2^51, and missing numbers as the integer that they count as, or null.
 
     By one arm for most records: an arm that a few of them take costs as much as ten steps of arithmetic.
     """
