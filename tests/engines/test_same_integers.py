@@ -17,7 +17,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.selection import draft_statistic, select
 from inbounds.tables import rules
 from inbounds.tables.engine import Request, count_rows, tally
-from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
+from inbounds.tables.schema import Edges, Levels, Numeric, Quantised, Steps, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
 from tests.tables.samples import messy
@@ -198,6 +198,72 @@ FEW = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate, Phase.shrink],
 )
+
+
+def in_doubles(one, value):
+    """The integer of a number by the rule as it is written, in Python's doubles."""
+    column, top = one.column, one.count + 0.5
+    value = float(column.fill) if value is None or math.isnan(value) else value
+    shifted = value - float(column.lower) if column.lower else value
+    return math.floor(min(max(shifted * float(1 / one.step) + 0.5, 0.0), top))
+
+
+def around(one):
+    """Doubles at which a way to the integer of a number might fail: ends, ties, 2^51 to 2^53 steps, and what is odd."""
+    lower, step = float(one.column.lower), float(one.step)
+    steps = [0, 0.5, 1, 1.5, one.count - 0.5, one.count, one.count + 0.5, 2.0**51, 2.0**52, 2.0**53, 2.0**60]
+    places = [lower + sign * k * step for k in steps for sign in (1, -1)]
+    near = [math.nextafter(x, end) for x in places for end in (-math.inf, math.inf)]
+    return [*places, *near, 0.0, -0.0, 5e-324, 1.7e308, -1.7e308, math.inf, -math.inf]
+
+
+@pytest.mark.claim("records")
+@pytest.mark.parametrize("engine", QUICK)
+@pytest.mark.parametrize("count", [2, 100, 100 << 26, 1 << 47])
+@pytest.mark.parametrize("bounds", [(0, 100), (-3, 1), ("-1e-60", 0), (10**50, 10**59)])
+def test_numbers_at_the_edges_of_their_integers(engine, count, bounds):
+    """One record in each cell, so that no error is hidden by another; missing ones are filled in, left out, refused."""
+    filled, refused = (Quantised(Numeric.of("x", bounds, missing), count) for missing in (bounds[0], None))
+    values = around(filled)
+    table = pl.DataFrame({"x": [*values, None, math.nan], "row": range(len(values) + 2)}, strict=False)
+    row = Levels("row", tuple(range(len(table))))
+    asked = [Request((row,), (filled,), True)]
+    (found,) = tally(read(made(engine, table, 2), [filled.column, row]), asked)
+    (pair,) = asked[0].pairs
+    for (i,), (records, (k,), (product,)) in found.items():
+        exact = in_doubles(filled, table["x"][i])
+        unit = math.floor(exact * (exact * (1 / count)) + 0.5) if pair.unit > 1 else exact**2
+        assert (records, k, product) == (1, exact, unit), table["x"][i]
+    assert len(found) == len(table)
+    (found,) = tally(read(made(engine, table[:-2], 2), [refused.column]), [Request((), (refused,))])
+    assert found[()][1] == (sum(in_doubles(refused, x) for x in values),)
+    for missing in (table[:-1], table[-1:]):
+        with pytest.raises(DataError, match="'x' has missing values"):
+            tally(read(made(engine, missing, 2), [refused.column]), [Request((), (refused,))])
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("engine", QUICK)
+@pytest.mark.parametrize("missing", [None, 20, "skip", "level"])
+@pytest.mark.parametrize("edges", [[0, 100], [0, 50, 100], [0, 10, 20, 60, 100], list(range(0, 101, 2))])
+def test_numbers_at_edges_of_intervals(engine, missing, edges):
+    values = [math.nextafter(x, end) for x in edges for end in (x, -math.inf, math.inf)]
+    values += [-0.0, 1e308, -1e308, math.inf, -math.inf]
+    table = pl.DataFrame({"x": values if missing is None else [*values, None, math.nan]}, strict=False)
+    key = Edges.of("x", edges, missing)
+    steps = Steps(Quantised(Numeric.of("x", (0, 100), missing if missing != "level" else 20), 50))
+    found = tally(read(made(engine, table, 2), [key, steps.column]), [Request((key,)), Request((steps,))])
+    cells = Counter(int(np.searchsorted(edges[1:-1], x, side="right")) for x in values)
+    numbers = Counter(in_doubles(steps.quantised, x) for x in values)
+    if missing is not None:
+        own = missing in ("skip", "level")
+        cells[key.refused if own else int(np.searchsorted(edges[1:-1], missing, side="right"))] += 2
+        numbers[steps.refused if missing == "skip" else 10] += 2
+    for cells_found, expected in zip(found, (cells, numbers), strict=True):
+        assert {place: count for (place,), (count, _, _) in cells_found.items()} == expected
+    if missing is None:
+        with pytest.raises(DataError, match="'x' has missing values"):
+            tally(read(made(engine, pl.DataFrame({"x": [1.0, math.nan]}), 1), [key]), [Request((key,))])
 
 
 @pytest.mark.claim("tally")

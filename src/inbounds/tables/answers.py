@@ -96,10 +96,16 @@ def make_refusal(column: Column | Steps, what: str) -> DataError:
     )
 
 
+# Fewer numbers are taken one by one: PyArrow imports pandas to make an array, which takes longer than a small query.
+_FEW = 10_000
+
+
 def to_whole(column: Any) -> npt.NDArray[np.int64]:
     """Whole numbers as an engine returns them: 64-bit integers, or doubles, decimals or None."""
     import narwhals as nw
 
+    if len(column) <= _FEW:
+        return np.array([integer(value) for value in column.to_list()], dtype=np.int64)
     if column.dtype == nw.Int64 and not column.null_count():
         return np.asarray(column.to_numpy(), dtype=np.int64)
     if isinstance(column.dtype, nw.Decimal | nw.Int128) and not column.null_count() and _is_small(column):

@@ -8,6 +8,7 @@ from inbounds.tables import persons, rules
 from inbounds.tables.arithmetic import zero_one
 from inbounds.tables.ranking import can_rank, collect_rows, count_parts, keep_ranked
 from inbounds.tables.schema import Condition, to_hexadecimal
+from inbounds.tables.selected import number_groups
 from inbounds.tables.untyped import source_name
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def query_kept(whole: "Plan", frame: "Frame", keeping: persons.Keeping, plans: S
         frame = frame.with_columns(**{name: number.cast(nw.Float64)})
     # A value that is missing, where that is refused, is counted as well.
     gone = {f"z{i}": zero_one(nw.col(f"c{i}").is_null()) for i in whole.refusing}
+    # DuckDB has null for these and for missing keys.
+    gone |= {f"k{i}": nw.col(f"k{i}").fill_null(0.0) for i in whole.refusing}
     frame = frame.with_columns(**gone) if gone else frame
+    frame = number_groups(frame, whole.request.by) if frame.implementation.is_duckdb() else frame
     integers = [persons.Integer(f"k{i}", 0, one.count) for i, one in enumerate(whole.request.sums)]
     integers += [persons.Integer(f"z{i}", 0, 1) for i in whole.refusing]
     cells = {key: persons.range_of(key, f"g{i}") for i, key in enumerate(whole.request.by)}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds.tables.arithmetic import floor, zero_one
-from inbounds.tables.doubles import integers, number, number_or_nan, scale
+from inbounds.tables.doubles import clip_settled, integers, number, number_as_it_is, round_scaled
 from inbounds.tables.expressions import Expression
 from inbounds.tables.expressions.compiler import add_plainly, is_false, is_true, to_narwhals
 from inbounds.tables.expressions.dates import END_SECOND, FIRST_SECOND, seconds_of
@@ -92,8 +92,8 @@ class Values:
         # Half a second keeps midnight from being rounded to the day before.
         return seconds if column.clock == "datetime" else floor((seconds + 0.5) * (1 / 86_400))
 
-    def scaled(self, quantised: Quantised) -> "nw.Expr":
-        """A column of numbers in DuckDB as `integers_of_scaled` takes it, of which records without one are left out."""
+    def rounded(self, quantised: Quantised) -> "nw.Expr":
+        """A column of numbers in DuckDB, in steps and not clipped, with null or NaN for what is missing."""
         import narwhals as nw
 
         # What is rounded to steps within bounds is the same, tamed or not.
@@ -102,8 +102,8 @@ class Values:
             value = add_plainly(column.formula, self._name_tamed(column.formula))
         elif column.clock is None:
             name, tamed = source_name(column, self.types), (self.tamed or {}).get(Operand(column.name, "number"))
-            value = number_or_nan(name, self.types[name]) if tamed is None else nw.col(tamed)
-        return scale(self.numbers(column).fill_null(math.nan) if value is None else value, quantised)
+            value = number_as_it_is(name, self.types[name]) if tamed is None else nw.col(tamed)
+        return round_scaled(self.numbers(column) if value is None else value, quantised)
 
     def keys(self, key: AnyKey) -> "nw.Expr":
         """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
@@ -163,7 +163,7 @@ class Values:
     def operand_or_nan(self, column: Operand) -> "nw.Expr":
         """A column of numbers in DuckDB, with NaN for what is missing."""
         name = source_name(column, self.types)
-        return number_or_nan(name, self.types[name])
+        return number_as_it_is(name, self.types[name]).fill_null(math.nan)
 
     def operand(self, column: Operand) -> "nw.Expr":
         """A column as an expression takes it: doubles, text, truth values or seconds, with null for what is missing."""
@@ -217,24 +217,31 @@ def tell_time(utc: "nw.Expr", zone: str) -> "nw.Expr":
     return nw.when(known).then(utc + offset).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
-def step_numbers(key: Steps, value: "nw.Expr", *, flat: bool) -> "nw.Expr":
-    """The number of the step of a value, -1 for a missing one that counts as no number."""
+def step_numbers(key: Steps, value: "nw.Expr", *, flat: bool, duckdb: bool = False) -> "nw.Expr":
+    """The number of the step of a value, -1 for a missing one that counts as no number; in DuckDB that is null yet."""
     import narwhals as nw
 
+    if duckdb:
+        return clip_settled(value, key.quantised)
     made = integers(value, key.quantised, flat=flat)
     if isinstance(key.missing, Fraction):
         return made
     return nw.when(value.is_null()).then(nw.lit(float(MISSING))).otherwise(made)
 
 
-def interval_numbers(key: Edges, value: "nw.Expr") -> "nw.Expr":
-    """The number of the interval that a value is in, -1 for a missing one that counts as no number."""
+def interval_numbers(key: Edges, value: "nw.Expr", *, duckdb: bool = False) -> "nw.Expr":
+    """The number of the interval that a value is in, -1 for a missing one that counts as no number, or null in DuckDB.
+
+    DuckDB adds doubles in a fifth of the time of integers, which it checks for overflow.
+    """
     import narwhals as nw
 
     filled = value.fill_null(float(key.missing)) if isinstance(key.missing, Fraction) else value
     if key.spacing is not None:
         number = _find_interval(filled.fill_null(float(key.edges[0])), key, key.spacing)
         return nw.when(filled.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
+    if duckdb and len(key.edges) > 2:
+        return _add([(filled >= float(edge)).cast(nw.Float64) for edge in key.edges[1:-1]])
     reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
     # What is missing reaches no edge.
     return _add([*reached, nw.when(filled.is_null()).then(MISSING).otherwise(0)])
