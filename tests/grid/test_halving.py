@@ -99,6 +99,53 @@ def test_every_place_between_two_cuts_has_its_weight(what, records, monkeypatch)
     assert all(abs(own.get(place, 0) - chance) < mp.mpf(10) ** -14 for place, chance in other.items())
 
 
+def scores_of_points(counts, low, high, share, monkeypatch, tilt=Fraction(1, 2), shift=0, parts=WHOLE):
+    """What coins are thrown with for each point of a draw that nothing depends on, in records."""
+    table, given = np.array(counts), {}
+    unit = Fraction(1, 7) / (parts * share.denominator)
+    one = halving._Draw(table, np.cumsum(table) - table, parts, low, high, share, unit, tilt, shift)
+
+    def flip(scores, unit, most, entropy):
+        given.update(scores=[7 * unit * int(score) for score in scores], most=most, entropy=entropy)
+        return len(scores) - 1
+
+    monkeypatch.setattr(halving, "flip", flip)
+    assert one.point("words") == halving._Cut(high.point, 0, 0)
+    assert given["entropy"] == "words"
+    assert max(given["scores"]) < given["most"]
+    return given["scores"]
+
+
+@pytest.mark.claim("halving-exact")
+@pytest.mark.parametrize("tilt", [Fraction(1, 2), Fraction(1, 10), Fraction(17, 20)])
+@pytest.mark.parametrize("what", CUTS)
+def test_every_point_between_two_cuts_has_the_distance_of_its_ranks(what, tilt, monkeypatch):
+    counts, low, high, share = CUTS[what]
+    own = scores_of_points(counts, low, high, share, monkeypatch, tilt)
+    first, last = Fraction(low.mass, WHOLE), Fraction(high.mass, WHOLE)
+    target, expected = first + share * (last - first), []
+    for k in range(low.point, high.point + 1):
+        a, b = max(Fraction(sum(counts[:k])), first), min(Fraction(sum(counts[: k + 1])), last)
+        expected.append(max(2 * tilt * (a - target), 2 * (1 - tilt) * (target - b)))
+    assert own == expected
+
+
+@pytest.mark.claim("halving-exact")
+@pytest.mark.parametrize("shift", [-9, -1, 1, 2, 30])
+@pytest.mark.parametrize("counts", [MANY, (0, 2, 3, 0), (4, 1), (0, 0, 0)])
+def test_ends_have_all_ranks_beyond_them(counts, shift, monkeypatch):
+    """Of a draw with a shift, so that some point has the rank that is asked for, whatever it is."""
+    share, last = Fraction(2, 7), len(counts) - 1
+    high = halving._Cut(last, PARTS - 1, sum(counts))
+    own = scores_of_points(counts, START, high, share, monkeypatch, shift=shift, parts=1)
+    target, expected = share * sum(counts) + shift, []
+    for k in range(len(counts)):
+        over, under = sum(counts[:k]) - target, target - sum(counts[: k + 1])
+        expected.append(under if k == 0 else over if k == last else max(over, under))
+    assert own == expected
+    assert min(own) <= 0
+
+
 @pytest.mark.claim("halving-exact")
 @pytest.mark.parametrize("unit", [Fraction(1, 10**9), Fraction(1, 3000), Fraction(2, 7)])
 @pytest.mark.parametrize("digits", [62, 192])
