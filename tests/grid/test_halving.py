@@ -77,7 +77,7 @@ CUTS = {
     "between two of one point": (MANY, cut_at(MANY, 3, 20), cut_at(MANY, 3, 150), Fraction(3, 4)),
     "between neighbours": (MANY, cut_at(MANY, 3, 255), cut_at(MANY, 4, 0), Fraction(1, 2)),
     # What is asked for is between two points, nearer to the one that it has passed.
-    "between places": ((2, 3, 90, 1), START, end((2, 3, 90, 1)), Fraction(51, 1000)),
+    "between places": ((2, 3, 90, 1), START, end((2, 3, 90, 1)), Fraction(251, 4800)),
     # And beyond the last place of all.
     "beyond the last": ((0, 0, 5), START, end((0, 0, 5)), Fraction(9999, 10_000)),
     "before the first": ((5, 0, 0), START, end((5, 0, 0)), Fraction(1, 10_000)),
