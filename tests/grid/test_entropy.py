@@ -172,6 +172,14 @@ def test_a_seed_repeats_itself_and_no_release_takes_it():
             SeededEntropy(seed)
 
 
+def test_bits_are_the_first_of_as_few_bytes_as_hold_them():
+    raw = int.from_bytes(SeededEntropy(3).take(40), "little")
+    for count in range(1, 200):
+        source, size = SeededEntropy(3), (count + 7) // 8
+        assert bits(source, count) == raw % 256**size >> 8 * size - count
+        assert source.handed_out == size
+
+
 @pytest.mark.parametrize(("seed", "written"), [(0, b"\0"), (5, b"\5"), (256, b"\0\1")])
 def test_a_seed_gives_the_bytes_that_anybody_can_compute(seed, written):
     """SHAKE-128 of the name, the number of the block and the seed, 4096 bytes at a time or all that is asked for."""
