@@ -19,6 +19,7 @@ from inbounds.grid.together import draw_together
 from inbounds.privacy.certified import cut_law
 from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
+from inbounds.record.notes import PUBLIC_SIZE
 from inbounds.road import draw
 from inbounds.statistics import (
     Covariance,
@@ -82,6 +83,12 @@ def test_a_number_of_its_own(entropy, bounding):
     assert not draft.squared
 
 
+def test_a_release_has_the_notes_of_its_record():
+    draft, _, cells, made = drawn(Proportions("region", levels=REGIONS))
+    counted = replace(draft, record=replace(draft.record, terms=replace(draft.terms, counted=True)))
+    assert (made.notes, draw.draw(counted, cells).notes) == ((), (PUBLIC_SIZE,))
+
+
 @pytest.mark.claim("release-single")
 def test_a_number_that_is_the_root_of_the_exact_one(entropy):
     source = entropy()
@@ -96,11 +103,11 @@ def test_a_number_that_is_the_root_of_the_exact_one(entropy):
 @pytest.mark.claim("release-single")
 @pytest.mark.parametrize(
     ("square", "index"),
-    # In steps of 1/2: the index is the nearest to twice the root, and of two the larger.
-    [("0", 0), ("15/256", 0), ("1/16", 1), ("1/4", 1), ("9/16", 2), ("35/64", 1), ("25", 10), ("1000000", 2000)],
+    # In steps of 1/4: the index is the nearest to four times the root, and of two the larger.
+    [("0", 0), ("15/1024", 0), ("1/64", 1), ("35/256", 1), ("9/64", 2), ("25", 20), ("1000000", 4000)],
 )
 def test_indices_of_roots(square, index):
-    assert draw._root_index(GridMechanism("bit", Scale(20, 1), 0, 10**6, Fraction(1, 2)), Fraction(square)) == index
+    assert draw._root_index(GridMechanism("bit", Scale(20, 1), 0, 10**6, Fraction(1, 4)), Fraction(square)) == index
 
 
 @pytest.mark.claim("release-counts")
@@ -261,6 +268,14 @@ def test_elements_of_a_matrix_are_drawn_variances_first(entropy, bounding):
     assert (made.certificate == draft.record.certificate) == (bounding == "bit")
 
 
+def test_variances_of_nothing_do_not_bound_a_covariance(monkeypatch):
+    draft, (numbers,), _, _ = drawn(Covariance(BOTH, method="split"), bounding="truncated")
+    laws, bounds = draft.record.certificate, draft.record.bounds
+    monkeypatch.setattr(draw, "draw_single", lambda number, _: 0 * number)
+    noisy, certificate, within = draw._draw_in_turn(numbers, laws, bounds, truncated=True)
+    assert (noisy, certificate, within) == ((0, 0, 0), laws, bounds)
+
+
 @pytest.mark.parametrize(
     ("lower", "upper", "clipped"),
     [(-1, 2, [-1, -1, 0, 2, 2]), (None, 2, [-5, -1, 0, 2, 2]), (-1, None, [-1, -1, 0, 2, 7]), (None, None, None)],
@@ -300,6 +315,10 @@ def test_releases_that_share_a_draw_take_their_numbers(entropy):
         own = draw.take(made, draft)
         check(own, draft, [made.noisy[place] for place in draft.record.places])
         assert len(own.noisy) == 1
+    # Notes follow from the record, for each of them: here that the number of records was counted.
+    counted = replace(first, record=replace(first.record, terms=replace(first.terms, counted=True)))
+    assert draw.take(made, counted).notes == (PUBLIC_SIZE,)
+    assert draw.draw(counted, cells).notes == ()
     # One that was drawn alone has its own.
     alone, _, _, other = drawn(Mean("income", bounds=(0, 200)))
     assert draw.take(other, alone) is other
