@@ -34,7 +34,7 @@ AIMED = {
     "privacy/certified": ["tests/privacy/test_certified.py"],
     "grid/halving": ["tests/grid/test_halving.py", "tests/grid/test_exponential.py"],
     "grid/nodes": ["tests/grid/test_nodes.py", "tests/grid/test_exponential.py"],
-    "grid/together": ["tests/grid/test_together.py"],
+    "grid/together": ["tests/grid/test_together.py", "tests/grid/test_together_parts.py"],
     "grid/stirling": ["tests/grid/test_stirling.py", "tests/grid/test_zero_sum.py"],
     "grid/entropy": ["tests/grid/test_entropy.py"],
     "road/draw": ["tests/release/test_draw.py"],
