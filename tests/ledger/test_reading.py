@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from inbounds import ledger
+from inbounds import _check, ledger
 from inbounds.ledger import Account, Entry, LedgerError, Pure, Request, Standing, access, names
 from inbounds.ledger.account import find_account, name_in
 from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
@@ -150,8 +150,9 @@ def test_an_account_names_a_ledger_and_a_dataset(tmp_path, account):
     for place in (account.ledger, str(account.ledger)):
         assert find_account(place) == Account(account.ledger, "survey")
     for wrong in (5, None, ["l"], b"l"):
-        with pytest.raises(TypeError, match=r"^ledger must be a file or an Account, got "):
+        with pytest.raises(TypeError) as refused:
             find_account(wrong)
+        assert str(refused.value) == f"ledger must be a file or an Account, got {_check.shown(wrong)}"
 
 
 def test_a_ledger_of_none_or_many_datasets(tmp_path, account):
@@ -171,7 +172,7 @@ def test_a_name_is_normalised_or_as_it_is_in_the_ledger(tmp_path, account, monke
         patch.setattr("inbounds.ledger.account.clean_name", lambda name: name)
         for name in old:
             charge(Account(path, name, 1))
-    assert [name_in(path, name) for name in old] == old
+    assert [name_in(path, name) for name in old] == [Account(path, name).dataset for name in old] == old
     assert name_in(path, "old ") == "old"
     for place in (None, tmp_path / "none"):
         assert name_in(place, " old") == "old"
