@@ -28,7 +28,7 @@ AIMED = {
     "grid/sampler": ["tests/grid/test_sampler.py"],
     "ledger/spending": _LEDGER,
     "ledger/chain": [*_LEDGER, "tests/ledger/test_hostile_ledger.py"],
-    "grid/polyhedral": ["tests/grid/test_polyhedral.py"],
+    "grid/polyhedral": ["tests/grid/test_polyhedral.py", "tests/grid/test_polyhedral_parts.py"],
     "grid/staircase": ["tests/grid/test_staircase.py"],
     "grid/interval": ["tests/grid/test_interval.py"],
     "privacy/certified": ["tests/privacy/test_certified.py"],
