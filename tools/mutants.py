@@ -40,7 +40,7 @@ AIMED = {
     "road/draw": ["tests/release/test_draw.py"],
     "ledger/sqlite": [*_LEDGER, "tests/ledger/test_sqlite.py", "tests/ledger/test_hostile_ledger.py"],
     "ledger/results": [*_LEDGER, "tests/ledger/test_results.py", "tests/ledger/test_hostile_ledger.py"],
-    "ledger/history": [*_LEDGER, "tests/ledger/test_reading.py"],
+    "ledger/history": [*_LEDGER, "tests/ledger/test_reading.py", "tests/ledger/test_results.py"],
     "ledger/access": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/account": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/amounts": [*_LEDGER, "tests/ledger/test_reading.py"],
