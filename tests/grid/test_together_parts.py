@@ -258,7 +258,21 @@ def test_no_word_decides_twice(table):
         assert sorted(inside) == sorted(f"word {k}" for k in range(2 * count, 3 * count))
 
 
+@pytest.fixture(params=[0, 20])
+def loose(request, monkeypatch):
+    """Upper ends of powers that are a million times what they should be, if they are taken where lower ones should."""
+    real = together._fixed
+
+    def fixed(x, digits):
+        low, high = real(x, digits)
+        return low, high << request.param
+
+    monkeypatch.setattr(together, "_fixed", fixed)
+    monkeypatch.setattr(together, "_powers", together._powers.__wrapped__)
+
+
 @pytest.mark.claim("together-exact")
+@pytest.mark.usefixtures("loose")
 @pytest.mark.parametrize("table", TABLES[:3])
 def test_what_is_not_looked_at_is_compared_with_what_was_drawn(table):
     """Weights are without those of the choices made, so that what was left out is divided by these, rounded up."""
@@ -287,6 +301,18 @@ def test_what_is_not_looked_at_is_compared_with_what_was_drawn(table):
                     behind *= power(rate * abs(rank - draft.starts[j] - k - (targets[j + 1] - targets[j])))
             assert not said
             assert next(steps, None) is None
+
+
+@pytest.mark.claim("together-exact")
+def test_products_are_rounded_outwards():
+    draft = draft_of(*TABLES[0])
+    draft.digits = 2
+    assert draft._times(([3, 4], [5, 4]), ([7, 1], [11, 1])) == ([21 // 4, 1], [-(-55 // 4), 1])
+    assert draft._times(([0, 3], [1, 3]), ([0, 3], [1, 3])) == ([0, 2], [1, 3])
+    with pytest.raises(ValueError):
+        draft._times(([1], [1]), ([1, 1], [1]))
+    with pytest.raises(ValueError):
+        draft._times(([1], [1]), ([1], [1, 1]))
 
 
 def test_what_is_left_out_is_shared_rounding_up():
