@@ -98,9 +98,41 @@ def test_forks_are_counted_and_have_locks_of_their_own():
     assert entropy._fork_state.process() == before
 
 
+def test_what_a_child_renews(monkeypatch):
+    """What is told to the system, and what it does in a child: by itself, since no test here runs in one."""
+    hooks = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **hook: hooks.append(hook), raising=False)
+    state = entropy._ForkState()
+    ((name, renew),) = hooks[0].items()
+    assert (name, len(hooks)) == ("after_in_child", 1)
+    assert state.process() == (os.getpid(), 0)
+    for forks in (1, 2, 3):
+        held = state.lock
+        with held:
+            renew()
+            assert state.lock is not held
+            assert state.lock.acquire(blocking=False)
+        state.lock.release()
+        assert state.process() == (os.getpid(), forks)
+    monkeypatch.delattr(os, "register_at_fork")
+    assert entropy._ForkState().process() == (os.getpid(), 0)
+
+
+def test_a_plain_source_hands_out_what_the_system_gives(monkeypatch):
+    given = []
+    real = os.urandom
+    monkeypatch.setattr(os, "urandom", lambda n: given.append(real(n)) or given[-1])
+    source = SystemEntropy(plain=True)
+    assert source.take(16) + source.take(4080) == given[0]
+    assert source.take(5000) == given[1]
+    assert [len(one) for one in given] == [4096, 5000]
+    SystemEntropy().take(16)
+    assert len(given[2]) == 48
+
+
 def test_a_source_shows_nothing_of_itself():
     assert repr(SystemEntropy()) == repr(SYSTEM) == "SystemEntropy()"
-    assert repr(SeededEntropy(7)) == "SeededEntropy(7)"
+    assert [repr(SeededEntropy(seed)) for seed in (7, 258)] == ["SeededEntropy(7)", "SeededEntropy(258)"]
 
 
 def test_threads_never_get_the_same_bytes():
@@ -132,11 +164,20 @@ def test_a_seed_repeats_itself_and_no_release_takes_it():
     assert words(SeededEntropy(1), 3).dtype == np.uint64
     assert all(0 <= bits(one, 5) < 32 for _ in range(50))
     assert require_system(SYSTEM) is SYSTEM
-    with pytest.raises(TypeError, match="seeds are for studies"):
+    with pytest.raises(TypeError) as refused:
         require_system(one)
+    assert str(refused.value) == "a release draws from SystemEntropy, got SeededEntropy: seeds are for studies"
     for seed in (-1, 1.5, True, "a"):
         with pytest.raises(ValueError, match="seed must be an integer >= 0"):
             SeededEntropy(seed)
+
+
+def test_bits_are_the_first_of_as_few_bytes_as_hold_them():
+    raw = int.from_bytes(SeededEntropy(3).take(40), "little")
+    for count in range(1, 200):
+        source, size = SeededEntropy(3), (count + 7) // 8
+        assert bits(source, count) == raw % 256**size >> 8 * size - count
+        assert source.handed_out == size
 
 
 @pytest.mark.parametrize(("seed", "written"), [(0, b"\0"), (5, b"\5"), (256, b"\0\1")])
@@ -150,3 +191,7 @@ def test_a_seed_gives_the_bytes_that_anybody_can_compute(seed, written):
     assert source.take(10_000) == blocks[1].digest(10_000)
     assert source.take(8) == blocks[2].digest(8)
     assert source.handed_out == 14_104
+    # What is left of a block comes first, and the next has as many bytes as are missing.
+    again = SeededEntropy(seed)
+    assert again.take(96) + again.take(10_000) == blocks[0].digest(4096) + blocks[1].digest(6000)
+    assert again.take(8) == blocks[2].digest(8)
