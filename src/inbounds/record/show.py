@@ -225,7 +225,7 @@ def format_value(value: float | None, clock: Clock | None = None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
-def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | altair.LayerChart":
+def plot(release: "Release", level: float | None, kind: "Kind") -> "altair.Chart | altair.LayerChart":
     """Plot values with their intervals, or a heat map for matrices and tables of two columns."""
     import altair as alt
     import polars as pl
@@ -249,12 +249,13 @@ def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | alta
             )
         )
         return chart
-    ends = [np.broadcast_to(np.ravel(end), len(values)).tolist() for end in release.interval(level, kind=kind)]
+    interval = release.interval(level, kind=kind)
+    ends = [np.broadcast_to(np.ravel(end), len(values)).tolist() for end in interval]
     rows: list[dict[str, Any]] = [
         {"cell": label[0], "value": None if x is None else float(x), "from": float(low), "to": float(high)}
         for label, x, low, high in zip(labels, values, *ends, strict=True)
     ]
-    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(level)} intervals").encode(
+    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(interval.level)} intervals").encode(
         y=alt.Y("cell:N", title=None, sort=[row["cell"] for row in rows])
     )
     lines = base.mark_rule(strokeWidth=3).encode(x=alt.X("from:Q", title="value"), x2="to:Q")

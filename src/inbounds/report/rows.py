@@ -15,7 +15,8 @@ from inbounds.derivations import Chosen
 from inbounds.expected import Error
 from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
-from inbounds.record.asked import Asked
+from inbounds.record.asked import Asked, find_level
+from inbounds.record.notes import describe_kept
 from inbounds.record.possible import list_possible
 from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
@@ -153,7 +154,7 @@ def collect_sections(releases: Releases) -> list[Section]:
         return kept
     sections = []
     for name, release in releases.items():
-        asked = releases.asked.get(name, Asked(level=LEVEL))
+        asked = releases.asked.get(name, Asked(level=find_level(release)))
         interval = None if len(release.noisy) > MOST_CELLS else asked.find(release)
         sections.append(Section(name, release, release.error, interval, asked.released))
     object.__setattr__(releases, "_sections", sections)
