@@ -342,6 +342,14 @@ class Release:
             raise TypeError("a release of several numbers cannot be converted to one; use value")
         return float(self.table)
 
+    def __format__(self, spec: str) -> str:
+        """The value of a release of one number in a format such as ``.2f``; without one the text of `str`."""
+        if not spec:
+            return str(self)
+        if self.axes:
+            raise TypeError("a release of several numbers has no format; use value")
+        return format(self.value, spec)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The value as a NumPy array, with NaN for numbers that are not available."""
         if copy is False:

@@ -28,6 +28,8 @@ HEADS = (
     *("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note"),
     *("rounded", "quality"),
 )
+# The columns that hold numbers.
+NUMBERS = ("value", "lower", "upper", "rmse", "bias", "epsilon")
 # The columns that hold names from a plan.
 _NAMES = (HEADS.index("release"), HEADS.index("cell"))
 # The verdict on a number of whose error nothing is known.
@@ -200,3 +202,25 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
             *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
             *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark),
         ]
+def to_columns(releases: Releases) -> dict[str, list[Any]]:
+    """The rows of all releases as columns under `HEADS`, for a frame. Dates and times are numbers there, as errors are.
+
+    Parameters
+    ----------
+    releases
+        The releases of a plan.
+
+    Returns
+    -------
+    dict of list
+        A value for each released number; None where there is none.
+    """
+    sections = collect_sections(releases)
+    lines = [fields for section in sections for fields in list_fields(section)]
+    columns = {name: [fields[i] for fields in lines] for i, name in enumerate(HEADS)}
+    numbers = [row for section in sections for row in section.rows()]
+    for name in ("value", "lower", "upper"):
+        columns[name] = [None if x is None else float(x) for x in (getattr(row, name) for row in numbers)]
+    return columns
+
+
