@@ -113,10 +113,19 @@ class Estimate:
         if not self.has_interval or self.value is None or self.margin == 0:
             return value
         if self.is_even:
+        if self.is_point and self.lower is not None and self.upper is not None and not percent:
+            return self._write_point(self.value, self.lower, self.upper)
             return f"{value} ± {self.write_margin(percent=percent)}"
         return f"{value} ({' to '.join(self.write_ends(percent=percent) or ())})"
 
     def write_value(self, *, percent: bool = False) -> str:
+    def _write_point(self, value: float, lower: float, upper: float) -> str:
+        """A point with its interval, whose ends are points as well, all with as many decimals."""
+        if not self.is_even:
+            first, low, high = _align([f"{x:,.15g}" for x in (value, lower, upper)])
+            return f"{first} ({low} to {high})"
+        return " ± ".join(_align([f"{value:,.15g}", f"{max(value - lower, upper - value):,.6g}"]))
+
         """The number alone, rounded to its error, with a sign of percent if it is one."""
         if self.value is None:
             return "not available"
@@ -157,6 +166,15 @@ class Estimate:
 
 
 def find_places(error: float) -> int | None:
+def _align(texts: list[str]) -> list[str]:
+    """Numbers with as many decimals as that of them which has most. Those with an exponent are left as they are."""
+    most = max(len(text.partition(".")[2]) for text in texts)
+    if not most or any("e" in text for text in texts):
+        return texts
+    pairs = [text.partition(".") for text in texts]
+    return [f"{whole}.{decimals.ljust(most, '0')}" for whole, _, decimals in pairs]
+
+
     """The number of decimals that a number with this error is rounded to. Negative for tens, hundreds and so on.
 
     The error has one digit, or two if the first one is 1 or 2. None if the error is 0 or not finite.

@@ -18,6 +18,7 @@ from inbounds.record import Release, Releases
 from inbounds.record.asked import Asked, find_level
 from inbounds.record.notes import describe_kept
 from inbounds.record.possible import list_possible
+from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
 
@@ -119,13 +120,29 @@ class Section:
     def distinct_rows(self) -> list[Row]:
         """The rows without repetitions.
 
-        For a symmetric matrix this is each pair once, without the correlation of a column with itself.
+        For a symmetric matrix this is each pair once, without the correlation of a column with itself; a covariance of
+        a column with itself is called its variance. The table of moments has means above such a matrix.
         """
-        rows, axes = self.rows(), self.release.axes
-        if not self.release.statistic.traits.matrix:
+        rows, axes, traits = self.rows(), self.release.axes, self.release.statistic.traits
+        above = self.rows_above_matrix
+        if above is None:
             return rows
-        size, least = len(axes[0]), 1 if self.release.statistic.traits.unit_diagonal else 0
-        return [rows[i * size + j] for i in range(size) for j in range(i + least, size)]
+        names, size = axes[-1], len(axes[-1])
+        least = 1 if traits.unit_diagonal else 0
+        found = rows[: above * size]
+        for i in range(size):
+            for j in range(i + least, size):
+                row = rows[(above + i) * size + j]
+                called = f"variance, {names[i]}" if i == j else f"covariance, {row.cell}" if above else row.cell
+                found.append(row if called == row.cell else row._replace(cell=called))
+        return found
+
+    @property
+    def rows_above_matrix(self) -> int | None:
+        """How many lines of a table are above a symmetric matrix: of moments the means. None where there is none."""
+        if self.release.statistic.traits.matrix:
+            return 0
+        return 1 if plain_statistic(self.release.statistic).name == "moments" else None
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:
@@ -188,20 +205,6 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
             yield line.getvalue()
 
 
-def list_fields(section: Section) -> Iterator[list[Any]]:
-    """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
-    interval = section.interval
-    kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
-    note = f"the interval holds if {NORMAL}" if interval is not None and interval.if_normal else ""
-    release, clock = section.release, section.release.clock
-    for row in section.rows():
-        # Dates and times are written as such, errors in days or seconds.
-        figures = (row.value, row.lower, row.upper)
-        value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
-        yield [
-            *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
-            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark),
-        ]
 def to_columns(releases: Releases) -> dict[str, list[Any]]:
     """The rows of all releases as columns under `HEADS`, for a frame. Dates and times are numbers there, as errors are.
 
@@ -224,3 +227,17 @@ def to_columns(releases: Releases) -> dict[str, list[Any]]:
     return columns
 
 
+def list_fields(section: Section) -> Iterator[list[Any]]:
+    """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
+    interval = section.interval
+    kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
+    note = f"the interval holds if {NORMAL}" if interval is not None and interval.if_normal else ""
+    release, clock = section.release, section.release.clock
+    for row in section.rows():
+        # Dates and times are written as such, errors in days or seconds.
+        figures = (row.value, row.lower, row.upper)
+        value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
+        yield [
+            *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
+            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark),
+        ]
