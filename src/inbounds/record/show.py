@@ -14,6 +14,7 @@ from inbounds import _check
 from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
 from inbounds._text import lay_out, visible, wrap
+from inbounds.record.notes import describe_kept
 from inbounds.record.selection import plain_statistic
 from inbounds.tables.times import Clock, make_time, write_time
 
@@ -101,12 +102,17 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
     return made | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
 
 
+def title_of(release: "Release") -> str:
+    """What was released, and of which rows of each person where a rule keeps some of them."""
+    return ", of ".join(filter(None, (release.title, describe_kept(release.terms.unit))))
+
+
 def to_line(release: "Release") -> str:
     """A release in one line, for its repr."""
     if not release.released:
         return f"<Release: {visible(release.title)}: not released, epsilon {release.epsilon:g}>"
     value = "x".join(map(str, release.shape)) + " values" if release.axes else _lay_out_value(release).strip()
-    return f"<Release: {visible(release.title)}: {value}, epsilon {release.epsilon:g}>"
+    return f"<Release: {visible(title_of(release))}: {value}, epsilon {release.epsilon:g}>"
 
 
 def to_text(release: "Release") -> str:
@@ -155,10 +161,15 @@ def write_estimate(release: "Release", estimate: Estimate) -> str:
         return value
     if not estimate.is_even:
         return f"{value} ({write_time(estimate.lower, clock)} to {write_time(estimate.upper, clock)})"
-    if clock == "date":
-        return f"{value} ± {write_rounded(math.ceil(estimate.margin), 0)} days"
-    name, unit = next((one for one in _UNITS.items() if estimate.margin >= 2 * one[1]), ("seconds", 1))
+    name, unit = choose_unit(estimate.margin, clock)
     return f"{value} ± {write_rounded(math.ceil(estimate.margin / unit), 0)} {name}"
+
+
+def choose_unit(error: float, clock: Clock) -> tuple[str, int]:
+    """The unit that an error of dates or times is written in, and how much it is in the unit that errors are in."""
+    if clock == "date":
+        return "days", 1
+    return next((one for one in _UNITS.items() if error >= 2 * one[1]), ("seconds", 1))
 
 
 def to_html(release: "Release") -> str:
@@ -170,7 +181,7 @@ def to_html(release: "Release") -> str:
     """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
-    caption = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
+    caption = f"{title_of(release)}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
     if release.derivation.knows_error(release.certificate):
         caption += f"; {release.error}"
     if len(release.axes) > 1:

@@ -22,7 +22,6 @@ from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
 
-LEVEL = 0.95
 # With more cells than this, intervals are left out, because nobody reads them one by one.
 MOST_CELLS = 10_000
 HEADS = (
@@ -86,6 +85,13 @@ class Section:
     def cells(self) -> list[str]:
         """The names of its numbers. A single number has an empty name."""
         return [", ".join(labels) for labels in product(*self.release.axes)] if self.release.axes else [""]
+
+    @property
+    def shown_interval(self) -> Interval | None:
+        """The interval, if it says something of any number. That of a quantile may be nothing but its bounds."""
+        if self.interval is None or not any(row.estimate.has_interval for row in self.rows()):
+            return None
+        return self.interval
 
     def rows(self) -> list[Row]:
         """One row for each number, in the order of `cells`. They are made once."""
@@ -156,7 +162,8 @@ def _repeat(figure: Any, size: int) -> list[float | None]:
 def collect_sections(releases: Releases) -> list[Section]:
     """Compute the error and the interval of every release of a plan. They are kept for the next call.
 
-    Intervals are those that the plan asks for, and otherwise for the population at 95% where there are such.
+    Intervals are those that the plan asks for, and otherwise for the population where there are such, at the confidence
+    that was paid for (``cover``) or else at 95%.
 
     Parameters
     ----------
@@ -231,8 +238,11 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
     """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
     interval = section.interval
     kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
-    note = f"the interval holds if {NORMAL}" if interval is not None and interval.if_normal else ""
     release, clock = section.release, section.release.clock
+    kept = describe_kept(release.terms.unit)
+    notes = [f"of {kept}"] if kept else []
+    notes += [f"the interval holds if {NORMAL}"] if interval is not None and interval.if_normal else []
+    note = "; ".join(notes)
     for row in section.rows():
         # Dates and times are written as such, errors in days or seconds.
         figures = (row.value, row.lower, row.upper)
