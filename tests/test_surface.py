@@ -11,6 +11,7 @@ import pytest
 import inbounds as ib
 from inbounds import expected
 from inbounds.repairs import matrix
+from inbounds.report.rows import HEADS
 from inbounds.statistics import registered
 
 FUNCTIONS = sorted(registered())
@@ -54,6 +55,44 @@ def test_single_numbers_are_numbers():
     assert np.asarray(one, dtype=np.float32) == np.float32(one.value)
     assert one.to_polars().rows() == [("mean", one.value)]
     assert one.to_pandas()["value"].tolist() == [one.value]
+
+
+def test_single_numbers_have_a_format():
+    one = ib.mean([1.0, 2.0, 4.0], bounds=(0, 5), epsilon=1)
+    assert f"{one:.2f}" == f"{one.value:.2f}"
+    assert f"{one}" == str(one)
+    days = ib.mean({"d": ["2020-01-01", "2020-12-31"] * 50}, "d", bounds=("2019-01-01", "2021-12-31"), epsilon=9)
+    assert f"{days:%d.%m.%Y}" == days.value.strftime("%d.%m.%Y")
+    two = ib.histogram(["a", "b"], levels=["a", "b"], epsilon=1)
+    with pytest.raises(TypeError, match="several numbers"):
+        f"{two:.2f}"
+
+
+def test_releases_are_one_frame():
+    table = {"x": [1.0, 2.0, 3.0, 4.0] * 50, "d": ["2020-01-01", "2020-12-31"] * 100, "g": ["a", "b"] * 100}
+    made = ib.Releases(
+        {
+            "mean": ib.mean(table, "x", bounds=(0, 9), epsilon=3),
+            "days": ib.mean(table, "d", bounds=("2019-01-01", "2021-12-31"), epsilon=9),
+            "median": ib.median(table, "x", bounds=(0, 9), epsilon=3),
+            "groups": ib.count(table, by="g", levels=["a", "b"], epsilon=3),
+        }
+    )
+    frame, other = made.to_polars(), made.to_pandas()
+    assert tuple(frame.columns) == tuple(other.columns) == HEADS
+    assert frame["release"].to_list() == other["release"].tolist() == ["mean", "days", "median", "groups", "groups"]
+    assert frame["cell"].to_list()[3:] == ["a", "b"]
+    lower, upper = made["mean"].interval()
+    (first,) = frame.filter(release="mean").select("value", "lower", "upper", "rmse").rows()
+    assert first == (made["mean"].value, lower, upper, made["mean"].error.rmse)
+    numbers = ["value", "lower", "upper", "rmse", "bias", "epsilon"]
+    assert {frame.schema[name] for name in numbers} == {pl.Float64}
+    assert np.array_equal(other[numbers].to_numpy(), frame.select(numbers).to_numpy(), equal_nan=True)
+    # Dates are days, as their errors are; their text is beside them.
+    (day,) = frame.filter(release="days").select("value", "rounded").rows()
+    assert np.datetime64(round(day[0]), "D") == np.datetime64(made["days"].value)
+    assert day[1].startswith(str(made["days"].value))
+    assert frame["rmse"].null_count() == 0 or frame.filter(release="median")["rmse"].null_count() == 1
 
 
 def test_tables_are_arrays_and_frames():

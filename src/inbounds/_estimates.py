@@ -18,7 +18,8 @@ QUALITY_RULE = (
     "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its "
     "possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
     "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values. Between the "
-    "two it is rough."
+    "two it is rough. It is not judged if nothing is known of its error: so are released bounds, and quantiles whose "
+    "interval was not paid for."
 )
 # With an end nearer to the value than this share of the other end's distance, an interval is not written with ±.
 _EVEN = 0.75
@@ -112,9 +113,18 @@ class Estimate:
         value = self.write_value(percent=percent)
         if not self.has_interval or self.value is None or self.margin == 0:
             return value
+        if self.is_point and self.lower is not None and self.upper is not None and not percent:
+            return self._write_point(self.value, self.lower, self.upper)
         if self.is_even:
             return f"{value} ± {self.write_margin(percent=percent)}"
         return f"{value} ({' to '.join(self.write_ends(percent=percent) or ())})"
+
+    def _write_point(self, value: float, lower: float, upper: float) -> str:
+        """A point with its interval, whose ends are points as well, all with as many decimals."""
+        if not self.is_even:
+            first, low, high = _align([f"{x:,.15g}" for x in (value, lower, upper)])
+            return f"{first} ({low} to {high})"
+        return " ± ".join(_align([f"{value:,.15g}", f"{max(value - lower, upper - value):,.6g}"]))
 
     def write_value(self, *, percent: bool = False) -> str:
         """The number alone, rounded to its error, with a sign of percent if it is one."""
@@ -154,6 +164,15 @@ class Estimate:
         if self.lower is not None and self.upper is not None and not (self.value is not None and self.is_even):
             margin = (self.upper - self.lower) / 2
         return None if margin is None else find_places(margin * scale)
+
+
+def _align(texts: list[str]) -> list[str]:
+    """Numbers with as many decimals as that of them which has most. Those with an exponent are left as they are."""
+    most = max(len(text.partition(".")[2]) for text in texts)
+    if not most or any("e" in text for text in texts):
+        return texts
+    pairs = [text.partition(".") for text in texts]
+    return [f"{whole}.{decimals.ljust(most, '0')}" for whole, _, decimals in pairs]
 
 
 def find_places(error: float) -> int | None:

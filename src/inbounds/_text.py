@@ -71,23 +71,26 @@ def wrap(text: str, first: str = "", rest: str = "") -> str:
     return kept or first
 
 
-# Characters that have a meaning anywhere in a line: in CommonMark, on GitHub, in HTML or in a template language.
-_ACTING = re.compile(r"[\\`*\[\]<>{}|~&#$@!]|(?<![^\W_])_|_(?![^\W_])")
+# Characters that have a meaning anywhere in a line: in CommonMark, on GitHub, in HTML or in a template language. A sign
+# > has one after a < or at the beginning of a line, and an & before what may be the name of a character.
+_ACTING = re.compile(r"[\\`*\[\]<{}|~#$@]|&(?=[#\w])|^>|(?<![^\W_])_|_(?![^\W_])")
+_CLOSING = re.compile(r"(?<!\\)>")
 # Characters that turn the text around them into a link: in schemes and domains.
-_LINKED = re.compile(r":(?=\S)|(?<=\w)\.(?=[^\W\d_])")
-# Characters that have a meaning only at the beginning of a line.
-_FIRST = re.compile(r"^([-+=])|^([0-9]+)([.)])")
+_LINKED = re.compile(r"(?<=[^\W\d_]):(?=\S)|(?<=\w)\.(?=[^\W\d_])")
+# What has a meaning only at the beginning of a line: marks of lists, and lines that underline a heading or divide.
+_FIRST = re.compile(r"^([-+])(?=\s|$)|^(-)(?=[-\s]+$)|^(=)(?=[=\s]*$)|^([0-9]{1,9})(?=[.)](?:\s|$))")
 
 
 def markdown(text: str) -> str:
     r"""Escape text for one line of Markdown, so that it makes no HTML, link, image, heading, list or table cell.
 
-    >>> print(markdown("<b>[x](javascript:y)|"), markdown("1. age_group"))
-    \<b\>\[x\](javascript\:y)\| 1\. age_group
+    >>> print(markdown("<b>[x](javascript:y)|"), markdown("1. age_group"), markdown("-5.6 if x >= 3"))
+    \<b\>\[x\](javascript\:y)\| 1\. age_group -5.6 if x >= 3
     """
     shown = _ACTING.sub(lambda found: f"\\{found[0]}", visible(text).strip())
+    shown = _CLOSING.sub(r"\\>", shown) if "<" in shown else shown
     shown = _LINKED.sub(lambda found: f"\\{found[0]}", shown)
-    return _FIRST.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", shown)
+    return _FIRST.sub(lambda found: f"{found[4]}\\" if found[4] else f"\\{found[0]}", shown)
 
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import random
 import subprocess
 import sys
 import unicodedata
@@ -267,7 +268,8 @@ def test_every_character_is_seen_or_named():
         "===", "---", "a | b", "\\", "\\\\|", "    code", "http://a.example", "www.a.example", "a@b.example", "$x$",
         "{{ x }}",
         "a\n\nb", "a\r\nb", "***", "```", "~~~", "a  ", "[x]", "- [ ] a", "|", "\\<b>", "1.", "_", "a_", "!", ":",
-        "a:b",
+        "a:b", "5.6", "-5.6", "- -", "= =", ">= 3", "a >= 3", "<a >= 3",
+        "&amp", "&lt; b", "a & b;", "+1", "1)", "1234567890. a",
     ],
 )  # fmt: skip
 def test_markdown_shows_text_as_it_is(text):
@@ -280,6 +282,31 @@ def test_markdown_shows_text_as_it_is(text):
             assert {child.type for child in token.children} == {"text"}
             assert "".join(child.content for child in token.children) == expected
     assert "\n" not in markdown(text)
+
+
+PIECES = [*"<>&[]()!*_`~#-+=|\\.:; 1a/$@{}'\"^%,\t", "&lt;", "--", "1.", "  ", "www.", "http://", "<!--", "-->", "<b>"]
+
+
+def find_marks(escape):
+    """The first of many made-up texts that acts in Markdown after it was escaped; None if none does."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table").enable("strikethrough")
+    choose = random.Random(3)
+    for _ in range(1500):
+        text = "".join(choose.choices(PIECES, k=choose.randint(1, 8))).strip() or "-"
+        for frame in ("{}", "## {}", "- x: {}", "para\n{}\nmore", "x\n\n| {} |\n|---|\n| {} |"):
+            last = [one for one in parser.parse(frame.format(*[escape(text)] * 2)) if one.type == "inline"][-1:]
+            shown = "\n".join(one.content for token in last for one in token.children if one.type != "softbreak")
+            expected = frame.format(visible(text).strip()) if frame[0] in "{p" else visible(text).strip()
+            if last and shown.removeprefix("x: ").strip() != expected.strip():
+                return text
+    return None
+
+
+def test_no_text_acts_in_markdown():
+    assert find_marks(markdown) is None
+    # Negative control: without one of these escapes a text does.
+    for sign in "<*`|":
+        assert find_marks(lambda text, sign=sign: markdown(text).replace(f"\\{sign}", sign)) is not None
 
 
 def test_cells_of_text():

@@ -7,7 +7,8 @@ import pytest
 
 import inbounds as ib
 from inbounds import service
-from inbounds.plan.check import NOTICE
+from inbounds.plan.check import NOTICE, describe_census
+from inbounds.tables.census import Census
 from tests import health as demo
 from tests.app.test_cli import called
 
@@ -233,3 +234,11 @@ def test_strays_are_counted_among_the_records_that_a_rule_meets():
     refused = ib.check(ib.Plan.of(body), table | {"kind": ["z", *table["kind"][1:]]})
     assert not refused.passes
     assert refused.to_dict()["columns"][2]["other"] == 1
+
+
+def test_rows_that_are_left_out_are_said_up_to_where_there_are_none():
+    counted = Census(900, 1600, 0, ((1, 700), (2, 240), (5, 8), (10, 0), (20, 0), (50, 0)))
+    assert [*describe_census(counted)][1] == (
+        "rows left out by the rows that are kept of each person: 43.8% where 1 is kept, 15.0% where 2 are kept, "
+        "0.5% where 5 are kept, none where 10 or more are kept"
+    )

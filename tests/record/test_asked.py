@@ -8,6 +8,7 @@ import inbounds as ib
 from inbounds.errors import RecordError
 from inbounds.record.asked import Asked
 from inbounds.report.exports import export
+from inbounds.report.rows import collect_sections
 
 PLAN = {
     "data": {"rows": 400},
@@ -73,3 +74,29 @@ def test_the_form_is_that_of_inbounds(made):
     for wrong in ({}, [], None, {"age": None}):
         with pytest.raises(RecordError, match="interval"):
             ib.Releases.from_json(json.dumps(body | {"intervals": wrong}))
+
+
+def test_an_interval_that_was_paid_for_has_its_level():
+    """Of ``cover``, unless another level is asked for; in Python, in a plan's report, and in a record read again."""
+    table = {"age": list(range(20, 90)) * 20}
+    paid = ib.median(table, "age", bounds=(0, 100), cover=0.9, epsilon=2)
+    assert paid.interval().level == paid.interval(kind="noise").level == ib.inference.interval(paid).level == 0.9
+    assert paid.interval(0.8).level == 0.8
+    assert paid.interval(0.9).width == paid.interval().width < 100
+    assert ib.mean(table, "age", bounds=(0, 100), epsilon=2).interval().level == 0.95
+    items = [
+        {"name": "paid", "statistic": "median", "columns": ["age"], "cover": 0.9},
+        {"name": "asked", "statistic": "median", "columns": ["age"], "cover": 0.9, "confidence": 0.95},
+        {"name": "both", "statistic": "median", "columns": ["age"], "cover": 0.9, "confidence": 0.9},
+        {"name": "where", "statistic": "median", "columns": ["age"], "cover": 0.9, "where": "age > 30"},
+    ]
+    made = ib.release(ib.Plan.of(PLAN | {"data": {"rows": 1400}, "budget": {"epsilon": 40}, "release": items}), table)
+    again = ib.Releases.from_json(made.to_json())
+    assert again.to_json() == made.to_json()
+    for one in (made, again):
+        found = {section.name: section.interval.level for section in collect_sections(one)}
+        assert found == {"paid": 0.9, "asked": 0.95, "both": 0.9, "where": 0.9}
+    assert export(again, "csv") == export(made, "csv")
+    assert "90% interval for the population" in export(made, "markdown").decode()
+    # Records that were made without a plan show it as well.
+    assert "90% interval" in export(ib.Releases({"paid": paid}), "html").decode()

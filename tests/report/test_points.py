@@ -9,9 +9,10 @@ import pytest
 import inbounds as ib
 from inbounds._estimates import Estimate
 from inbounds.report.charts import _datum
+from inbounds.report.exports import export
 from inbounds.report.lines import list_lines
 from inbounds.report.rows import Section, collect_sections, to_csv
-from inbounds.report.words import list_notes
+from inbounds.report.words import describe_release, list_notes
 
 DELAYS = np.repeat(np.arange(-40, 60), 200)
 
@@ -58,7 +59,11 @@ def test_points_of_which_the_error_is_not_known_are_not_judged(sections: list[Se
     assert {(row["quality"], row["rmse"]) for row in read} == {("not judged", "")}
     lines = list_lines(sections)
     assert lines[-1].text.endswith("5 not judged")
-    assert lines[-2].text.startswith("not judged: no interval was paid for; cover = 0.95")
+    advice = [line.text for line in lines if line.text.startswith("not judged: ")]
+    assert advice == [
+        "not judged: no interval was paid for; cover = 0.95 of a quantile pays for one",
+        "not judged: no interval is known; one q at a time with cover = 0.95 has one",
+    ]
     assert not [line for line in list_lines(sections[3:]) if "not judged" in line.text]
     assert sum(line.text.endswith("  not judged") for line in lines) == 5
     assert all(len(line.text) <= 80 for line in lines)
@@ -78,3 +83,37 @@ def test_a_number_that_is_no_point_is_judged_by_the_same_interval() -> None:
     ends = {"lower": -60, "upper": 1440, "possible": (-60, 1440)}
     assert (Estimate(-2, **ends).quality, Estimate(-2, **ends).write()) == ("tells nothing", "0 (-60 to 1,440)")
     assert (Estimate(-2, **ends, is_point=True).quality, Estimate(-2, **ends, is_point=True).write()) == (None, "-2")
+
+
+def test_a_number_without_an_interval_has_none_in_words(sections: list[Section]) -> None:
+    for section in sections[:3]:
+        notes = " ".join(list_notes(section))
+        assert "interval" not in describe_release(section)
+        assert "intervals cover all possible values" not in notes
+        assert "Interval for" not in notes
+        assert "Not judged, without an interval: it would be the bounds, since" in notes
+    assert "cover = 0.95 of a quantile pays for one" in " ".join(list_notes(sections[0]))
+    # It is refused for several at a time.
+    assert "one q at a time with cover = 0.95" in " ".join(list_notes(sections[1]))
+    assert "95% interval for the population" in describe_release(sections[3])
+    alone = ib.Releases({"alone": sections[2].release})
+    for form in ("html", "markdown"):
+        text = export(alone, form).decode()
+        assert "It is not judged if nothing is known of its error" in text
+        assert "95% interval" not in text
+    assert not [line for line in list_lines(sections[:3]) if "intervals" in line.text]
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "text"),
+    [
+        (3.0, 2.7705, 3.352, "3.0000 (2.7705 to 3.3520)"),
+        (3.0, 2.75, 3.25, "3.00 ± 0.25"),
+        (3.0, 1.0, 20.0, "3 (1 to 20)"),
+        (1234.5, 1000.0, 1300.0, "1,234.5 (1,000.0 to 1,300.0)"),
+        (1e20, 1.0, 3e20, "1e+20 (1 to 3e+20)"),
+        (3.5, 3.5, 3.5, "3.5"),
+    ],
+)
+def test_a_point_and_its_limits_have_as_many_decimals(value: float, lower: float, upper: float, text: str) -> None:
+    assert Estimate(value, lower, upper, possible=(0, 1e21), is_point=True).write() == text

@@ -4,14 +4,19 @@ import csv
 import io
 import re
 
+import numpy as np
 import polars as pl
 import pytest
 
+import inbounds as ib
+from inbounds._text import markdown
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import release
+from inbounds.report.exports import export
 from inbounds.report.html import to_html
 from inbounds.report.markdown import to_markdown
 from inbounds.report.rows import HEADS, collect_sections, to_csv
+from inbounds.report.words import list_notes
 from tests import health as example
 
 NUMBERS = """
@@ -120,3 +125,73 @@ def test_intervals_of_standard_deviations_are_judged_by_their_own_bounds(tmp_pat
     largest = (100**2 / 4 * 4 / 3) ** 0.5
     idle = "1 of 1 intervals cover all possible values" in to_markdown(made, [section])
     assert idle == (lower <= 0 and upper >= largest)
+
+
+ROWS = {"x": [1.0, 2.0, 3.0, 4.0] * 100, "y": [0.0, 1.0] * 200, "g": ["a", "b"] * 200}
+PRICES = {
+    "a group may be empty": lambda: ib.mean(ROWS, "x", bounds=(0, 10), by="g", levels=["a", "b"], epsilon=1),
+    "no record may be selected": lambda: ib.mean(ROWS, "x", bounds=(0, 10), where="x > 1", epsilon=1),
+    "there may be hardly any records": lambda: ib.mean(ROWS, "x", bounds=(0, 10), neighbours="add-remove", epsilon=1),
+    "a variance may be almost 0": lambda: ib.correlation(ROWS, bounds={"x": (0, 10), "y": (0, 1)}, epsilon=1),
+    "where all records lie at one end of the bounds": lambda: ib.standard_deviation(
+        ROWS, "x", bounds=(0, 10), epsilon=0.1
+    ),
+}
+
+
+@pytest.mark.parametrize("why", PRICES)
+def test_the_worst_bias_is_explained_by_what_is_true_of_the_number(why):
+    (section,) = collect_sections(ib.Releases({"r": PRICES[why]()}))
+    (note,) = [note for note in list_notes(section) if note.startswith("Price of staying in bounds")]
+    assert [one for one in PRICES if one in note] == [why]
+
+
+def test_a_bias_of_dates_and_times_has_a_unit():
+    days = [f"2020-01-{day:02d}" for day in range(1, 29)] * 10
+    cases = (("days", days, ("2019-01-01", "2021-12-31")), ("hours", [f"{day}T12:00:00" for day in days], None))
+    for unit, values, bounds in cases:
+        ends = bounds or ("2019-01-01T00:00:00", "2021-12-31T00:00:00")
+        (section,) = collect_sections(ib.Releases({"r": ib.mean({"d": values}, "d", bounds=ends, epsilon=0.05)}))
+        (note,) = [note for note in list_notes(section) if note.startswith("Price of staying in bounds")]
+        assert re.search(r"[0-9] (days|hours) at worst", note), unit
+
+
+def test_moments_list_each_pair_once_and_call_variances_so():
+    made = ib.Releases({"m": ib.moments(ROWS, bounds={"x": (0, 10), "y": (0, 1)}, epsilon=5)})
+    (section,) = collect_sections(made)
+    names = ["mean, x", "mean, y", "variance, x", "covariance, x, y", "variance, y"]
+    assert [row.cell for row in section.distinct_rows()] == names
+    page, text = to_html(made, [section]), to_markdown(made, [section])
+    assert [line.split(" | ")[0] for line in text.split("\n") if line.startswith("| ")][1:] == [f"| {x}" for x in names]
+    assert "5 numbers: " in page
+    # The page shows means above a triangle.
+    assert page.count('<td class="value') == 2 * 3
+    # All numbers are in values.csv, by their own labels.
+    cells = [row["cell"] for row in csv.DictReader(io.StringIO("".join(to_csv([section]))))]
+    assert cells == ["mean, x", "mean, y", "x, x", "x, y", "y, x", "y, y"]
+
+
+def test_a_matrix_that_is_shown_whole_has_no_rest():
+    rng = np.random.default_rng(2)
+    table = {f"x{i}": rng.random(60) for i in range(16)}
+    made = ib.Releases({"m": ib.moments(table, bounds=dict.fromkeys(table, (0, 1)), epsilon=5)})
+    (section,) = collect_sections(made)
+    # 272 numbers, of which 152 are not mirrored.
+    assert (len(section.rows()), len(section.distinct_rows())) == (272, 152)
+    text = to_markdown(made, [section])
+    assert text.count("| covariance, ") == 120
+    assert "more cells" not in text
+
+
+def test_markdown_escapes_no_more_than_it_has_to():
+    for text in ("5.6", "x >= 3", "-0.01 ± 0.12", "12:30", "a & b", "well!", "3 (2.7 to 3.4)"):
+        assert markdown(text) == text
+    made = ib.Releases({"r": ib.mean(ROWS, "x", bounds=(0, 10), where="x >= 1", epsilon=1)})
+    text = to_markdown(made, collect_sections(made))
+    assert "mean of x where x >= 1" in text
+    assert not re.search(r"\\[.>]", text)
+
+
+def test_tables_for_latex_are_called_by_the_name_of_their_release():
+    made = ib.Releases({"visits_1": ib.mean(ROWS, "x", bounds=(0, 10), epsilon=1)})
+    assert r"\caption{visits\_1: mean of x; 95\% interval for the population}" in export(made, "latex").decode()

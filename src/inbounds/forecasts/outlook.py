@@ -11,11 +11,12 @@ from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, preview_wanted
+from inbounds.forecasts.preview import KEPT, Preview, describe_lost, preview_wanted
 from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group
+from inbounds.record.notes import keeps_rows
 from inbounds.record.release import Release
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class Prospect:
 
 
 _METHODS = ("joint", "split")
+_REMEDY = (
+    "plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data] shows what that does; a larger contributions leaves out less."
+)
 # Above this ε a preview has a warning.
 _LARGE = 5
 
@@ -236,11 +240,9 @@ class Outlook:
         found += self._assumptions()
         if self.kept:
             found.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
-        elif any(draft.terms.counts_persons for draft in self.plan.drafts().values()):
-            found.append(
-                "Errors are as if each person had one row. Say how many they have, and errors at other contributions "
-                "are shown: plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data]."
-            )
+        else:
+            units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
+            found += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
         if self.epsilon > _LARGE:
             found.append(
                 f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more."

@@ -21,7 +21,9 @@ from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.trade import TIMES, Trade, trade_of
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
+from inbounds.privacy.terms import Unit
 from inbounds.record import Release
+from inbounds.record.notes import describe_kept, keeps_rows
 from inbounds.record.selection import plain_statistic
 
 if TYPE_CHECKING:
@@ -210,9 +212,11 @@ class Preview:
     def _legend(self) -> str:
         found = f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
         seen = self.forecast
-        if self.asked.record.terms.counts_persons and self.wanted.plausible_rows is None:
-            found += "; as if each person had one row: say how many they have with plausible_rows={1: 0.5, 2: 0.3, ...}"
-        return f"{found}; ranges are over {seen.assumed}" if seen.depends and seen.assumed else found
+        found = f"{found}; ranges are over {seen.assumed}" if seen.depends and seen.assumed else found
+        unit = self.asked.record.terms.unit
+        if keeps_rows(self.asked.record) and self.wanted.plausible_rows is None:
+            found += f". Errors are as if each person had one row. {describe_lost(unit)}: {_REMEDY}"
+        return found
 
     def _repr_html_(self) -> str:
         methods = _has_methods(self.asked.record)
@@ -226,6 +230,15 @@ class Preview:
             return made
         others = [(mark, figures) for mark, *figures in list_kept(self.kept)]
         return made + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {say_assumed(self.wanted)}")
+
+
+_REMEDY = "plausible_rows={1: 0.5, 2: 0.3, ...} shows what that does, and a larger contributions leaves out less"
+
+
+def describe_lost(unit: Unit) -> str:
+    """That rows of persons are left out, and that forecasts do not know of it."""
+    kept = describe_kept(unit)
+    return f"{kept[:1].upper()}{kept[1:]} are counted; further rows are left out, and errors do not include that"
 
 
 def _has_methods(record: Release) -> bool:

@@ -40,7 +40,7 @@ _SUMS = ("sums of records are near to normal", _AT_THE_BOUNDS)
 
 def interval(
     release: Release,
-    level: float = 0.95,
+    level: float | None = None,
     *,
     kind: Kind = "population",
     variance: Release | None = None,
@@ -53,7 +53,7 @@ def interval(
     release
         The release.
     level
-        The confidence level.
+        The confidence level. By default the one that was paid for with ``cover``, and 0.95 for all others.
     kind
         ``"population"`` for the population, ``"noise"`` for the table itself.
     variance

@@ -15,6 +15,7 @@ from inbounds._html import render
 from inbounds._text import lay_out, visible
 from inbounds.derivations import FromTree
 from inbounds.privacy.certificate import Certificate
+from inbounds.record.notes import describe_kept
 from inbounds.record.release import ColumnRule, Release
 from inbounds.record.selection import list_rules
 from inbounds.record.show import to_times
@@ -127,7 +128,8 @@ class Interval:
 
 def describe_statistic(release: Release) -> str:
     """The statistic and how records were counted: the limits are for records as they were counted."""
-    done = []
+    kept = describe_kept(release.terms.unit)
+    done = [kept] if kept else []
     for rule in release.columns:
         ends = describe_ends(release, rule)
         if rule.step is not None:

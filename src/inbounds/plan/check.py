@@ -201,8 +201,10 @@ def describe_census(census: Census) -> Iterator[str]:
     """How many persons there are, and which share of their rows is left out for each number that may be kept."""
     yield f"{census.persons} persons with {census.rows} rows; {census.missing} rows have no id"
     total = max(census.rows, 1)
-    shares = ", ".join(f"{left / total:.1%} at {k}" for k, left in census.left_out)
-    yield f"rows left out by the number that is kept of each person: {shares}"
+    shares = [f"{left / total:.1%} where {k} {'is' if k == 1 else 'are'} kept" for k, left in census.left_out if left]
+    enough = next((k for k, left in census.left_out if not left), None)
+    shares += [] if enough is None else [f"none where {enough} or more are kept"]
+    yield f"rows left out by the rows that are kept of each person: {', '.join(shares)}"
 
 
 def describe_rule(column: Ruled) -> str:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, field_validator
 from pydantic_core import PydanticCustomError
 
-from inbounds.record.asked import Asked
+from inbounds.record.asked import Asked, find_level
+from inbounds.record.release import Release
 from inbounds.repairs.tree import DEEPEST
 from inbounds.statistics import registered
 from inbounds.tables.formats import ENCODINGS, PLAIN, Format
@@ -195,7 +196,9 @@ class Item(Part):
         description="whether the interval is for the table itself (noise) or for the population that it is a sample "
         "of; by default for the population where there is one",
     )
-    confidence: Number = Field(Decimal("0.95"), gt=0, lt=1, description="the confidence level of the interval")
+    confidence: Number | None = Field(
+        None, gt=0, lt=1, description="the confidence level of the interval; by default 0.95, or that of cover"
+    )
     interval_method: StrictStr | None = Field(
         None, description="how the interval is made, as in method of Release.interval: score, proved, robust, ..."
     )
@@ -207,10 +210,10 @@ class Item(Part):
         "{ sd = [5, 20], mean = [40, 60], size = [50, 5000] } for columns and groups",
     )
 
-    @property
-    def asked(self) -> Asked:
-        """The interval that it asks for."""
-        return Asked(self.interval, float(self.confidence), self.interval_method, self.simultaneous)
+    def ask(self, release: Release) -> Asked:
+        """The interval that it asks for of its release: at the confidence that was paid for if no other is given."""
+        level = find_level(release) if self.confidence is None else float(self.confidence)
+        return Asked(self.interval, level, self.interval_method, self.simultaneous)
 
     @property
     def groups(self) -> list[str]:

@@ -84,7 +84,10 @@ def release(
     # Readers have to know of bounds that were released before.
     return replace(
         made,
-        asked={item.name: replace(item.asked, released=_list_released(plan, made[item.name])) for item in plan.release},
+        asked={
+            item.name: replace(item.ask(made[item.name]), released=_list_released(plan, made[item.name]))
+            for item in plan.release
+        },
     )
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from inbounds.record.release import Release
 
 
+LEVEL = 0.95
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The interval of a release that a plan asks for. Without a kind it is for the population where there is one.
@@ -24,7 +27,7 @@ class Asked:
     """
 
     kind: Literal["noise", "population"] | None = None
-    level: float = 0.95
+    level: float = LEVEL
     method: str | None = None
     simultaneous: bool = False
     released: tuple[str, ...] = ()
@@ -62,9 +65,30 @@ class Asked:
         return cls(**{**plain, "released": tuple(released)})
 
 
-def write_asked(asked: Mapping[str, Asked]) -> dict[str, Any]:
+def find_level(release: "Release") -> float:
+    """The level of the interval of a release if no other is asked for: the one that was paid for (``cover``), or 0.95.
+
+    Parameters
+    ----------
+    release
+        The release.
+
+    Returns
+    -------
+    float
+        The level.
+    """
+    cover = getattr(plain_statistic(release.statistic), "cover", None)
+    return LEVEL if cover is None else float(cover)
+
+
+def write_asked(asked: Mapping[str, Asked], releases: "Mapping[str, Release]") -> dict[str, Any]:
     """The intervals that are not the default, as plain values by the name of their release."""
-    return {name: _to_dict(one) for name, one in asked.items() if one != Asked()}
+    return {
+        name: _to_dict(one)
+        for name, one in asked.items()
+        if one != Asked() or (name in releases and one.level != find_level(releases[name]))
+    }
 
 
 def _to_dict(asked: Asked) -> dict[str, Any]:
@@ -88,19 +112,26 @@ def read_asked(plain: Any, releases: "Mapping[str, Release]") -> dict[str, Asked
         raise RecordError("the record's intervals are not by the names of its releases")
     made = {name: Asked.from_dict(plain[name], release) for name, release in releases.items() if name in plain}
     # Texts are compared, because 1 == 1.0 == True.
-    if json.dumps(write_asked(made), sort_keys=True) != json.dumps(plain, sort_keys=True):
+    if json.dumps(write_asked(made, releases), sort_keys=True) != json.dumps(plain, sort_keys=True):
         raise RecordError("the record's intervals are not as inbounds writes them")
     return made
 
 
 def find_interval(
-    release: "Release", level: float, kind: str, variance: "Release | None", method: str | None, *, simultaneous: bool
+    release: "Release",
+    level: float | None,
+    kind: str,
+    variance: "Release | None",
+    method: str | None,
+    *,
+    simultaneous: bool,
 ) -> "Interval":
     """The interval of a release; see `inbounds.Release.interval`.
 
     A statistic with several methods has ``interval_methods``, their names, and a method ``interval_with(release, level,
     kind, method)``. Simultaneous intervals share what may be missed among all numbers (Bonferroni).
     """
+    level = find_level(release) if level is None else level
     if simultaneous and release.axes:
         cells = math.prod(release.shape)
         own = find_interval(release, 1 - (1 - _check.level(level)) / cells, kind, variance, method, simultaneous=False)

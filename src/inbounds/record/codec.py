@@ -85,7 +85,7 @@ def record_pieces(
     asked: Mapping[str, Asked] | None = None,
 ) -> Iterator[str]:
     """A record as text, in pieces, so that a large record is not in memory twice."""
-    groups, intervals = list_groups(releases), write_asked(asked or {})
+    groups, intervals = list_groups(releases), write_asked(asked or {}, releases)
     head = {
         "format": FORMAT,
         "dataset": dataset,

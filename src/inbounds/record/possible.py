@@ -30,8 +30,10 @@ def list_possible(release: "Release") -> list[Range]:
     if traits.shares:
         return [(0.0, 1.0)] * count
     if traits.counted and traits.whole:
-        # Also of a selection there are no more records than of the table.
-        most = math.inf if release.terms.rows is None else float(release.terms.rows)
+        # Also of a selection there are no more records than of the table. The rows of persons are so many of each.
+        unit = release.terms.unit
+        each = 1 if unit.persons is None else unit.contributions
+        most = math.inf if release.terms.rows is None else float(release.terms.rows) * each
         return [(0.0, most)] * count
     ends = [(float(low), float(high)) for low, high in release.numeric_ends()]
     if traits.columns == "numbers":

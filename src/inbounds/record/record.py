@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inbounds._text import visible
 from inbounds.ledger import Entry
@@ -14,6 +14,10 @@ from inbounds.privacy.terms import Terms
 from inbounds.record import codec
 from inbounds.record.asked import Asked
 from inbounds.record.release import Release
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +112,47 @@ class Releases(Mapping[str, Release]):
 
         with prepare_folder(Path(folder), "folder"):
             write_files(self, Path(folder))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """All numbers in one Polars table, with the columns of ``values.csv``.
+
+        Each number has a row with its ``release``, ``cell``, ``value``, the limits ``lower`` and ``upper`` of its
+        interval, its ``rmse`` and how good it is. Dates and times are days or seconds since 1970, as their errors are;
+        ``rounded`` has them as text.
+
+        Returns
+        -------
+        polars.DataFrame
+            The table. What is not known is null.
+
+        Examples
+        --------
+        >>> import inbounds as ib
+        >>> table = {"age": [23.0, 35.0, 62.0, 41.0] * 500}
+        >>> releases = ib.Releases({"mean age": ib.mean(table, "age", bounds=(0, 100), epsilon=1)})
+        >>> releases.to_polars().select("release", "interval", "quality").rows()
+        [('mean age', '0.95 population', 'reliable')]
+        """
+        import polars as pl
+
+        from inbounds.report.files import NUMBERS, to_columns
+
+        types: dict[str, type[pl.DataType]] = dict.fromkeys(NUMBERS, pl.Float64)
+        return pl.DataFrame(to_columns(self), schema_overrides=types)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """All numbers in one pandas table, as `to_polars` has them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table. What is not known is NaN.
+        """
+        import pandas as pd
+
+        from inbounds.report.files import NUMBERS, to_columns
+
+        return pd.DataFrame(to_columns(self)).astype(dict.fromkeys(NUMBERS, float))
 
     def is_same(self, other: "Releases") -> bool:
         """Whether both have the same draws of the same request, and the same charge."""

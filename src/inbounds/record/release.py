@@ -291,7 +291,7 @@ class Release:
 
     def interval(
         self,
-        level: float = 0.95,
+        level: float | None = None,
         *,
         kind: Kind = "population",
         variance: "Release | None" = None,
@@ -303,7 +303,7 @@ class Release:
         Parameters
         ----------
         level
-            The confidence level.
+            The confidence level. By default the one that was paid for with ``cover``, and 0.95 for all others.
         kind
             ``"population"`` for the population that the table is a sample of: sampling error and noise. ``"noise"`` for
             the statistic of the table itself: noise only.
@@ -332,7 +332,7 @@ class Release:
         """Another estimate from the record: see `inbounds.inference.estimate`. It costs nothing."""
         return import_module("inbounds.inference.estimates").estimate(self, kind, prior)
 
-    def plot(self, level: float = 0.95, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
+    def plot(self, level: float | None = None, *, kind: Kind = "population") -> "altair.LayerChart | altair.Chart":
         """Plot the values with their intervals, or a heat map for matrices and tables. Needs Altair."""
         return show.plot(self, level, kind)
 
@@ -341,6 +341,14 @@ class Release:
         if self.axes:
             raise TypeError("a release of several numbers cannot be converted to one; use value")
         return float(self.table)
+
+    def __format__(self, spec: str) -> str:
+        """The value of a release of one number in a format such as ``.2f``; without one the text of `str`."""
+        if not spec:
+            return str(self)
+        if self.axes:
+            raise TypeError("a release of several numbers has no format; use value")
+        return format(self.value, spec)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """The value as a NumPy array, with NaN for numbers that are not available."""

@@ -14,6 +14,7 @@ from inbounds import _check
 from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
 from inbounds._text import lay_out, visible, wrap
+from inbounds.record.notes import describe_kept
 from inbounds.record.selection import plain_statistic
 from inbounds.tables.times import Clock, make_time, write_time
 
@@ -101,12 +102,17 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
     return made | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
 
 
+def title_of(release: "Release") -> str:
+    """What was released, and of which rows of each person where a rule keeps some of them."""
+    return ", of ".join(filter(None, (release.title, describe_kept(release.terms.unit))))
+
+
 def to_line(release: "Release") -> str:
     """A release in one line, for its repr."""
     if not release.released:
         return f"<Release: {visible(release.title)}: not released, epsilon {release.epsilon:g}>"
     value = "x".join(map(str, release.shape)) + " values" if release.axes else _lay_out_value(release).strip()
-    return f"<Release: {visible(release.title)}: {value}, epsilon {release.epsilon:g}>"
+    return f"<Release: {visible(title_of(release))}: {value}, epsilon {release.epsilon:g}>"
 
 
 def to_text(release: "Release") -> str:
@@ -155,10 +161,15 @@ def write_estimate(release: "Release", estimate: Estimate) -> str:
         return value
     if not estimate.is_even:
         return f"{value} ({write_time(estimate.lower, clock)} to {write_time(estimate.upper, clock)})"
-    if clock == "date":
-        return f"{value} ± {write_rounded(math.ceil(estimate.margin), 0)} days"
-    name, unit = next((one for one in _UNITS.items() if estimate.margin >= 2 * one[1]), ("seconds", 1))
+    name, unit = choose_unit(estimate.margin, clock)
     return f"{value} ± {write_rounded(math.ceil(estimate.margin / unit), 0)} {name}"
+
+
+def choose_unit(error: float, clock: Clock) -> tuple[str, int]:
+    """The unit that an error of dates or times is written in, and how much it is in the unit that errors are in."""
+    if clock == "date":
+        return "days", 1
+    return next((one for one in _UNITS.items() if error >= 2 * one[1]), ("seconds", 1))
 
 
 def to_html(release: "Release") -> str:
@@ -170,7 +181,7 @@ def to_html(release: "Release") -> str:
     """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
-    caption = f"{release.title}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
+    caption = f"{title_of(release)}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
     if release.derivation.knows_error(release.certificate):
         caption += f"; {release.error}"
     if len(release.axes) > 1:
@@ -225,7 +236,7 @@ def format_value(value: float | None, clock: Clock | None = None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
-def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | altair.LayerChart":
+def plot(release: "Release", level: float | None, kind: "Kind") -> "altair.Chart | altair.LayerChart":
     """Plot values with their intervals, or a heat map for matrices and tables of two columns."""
     import altair as alt
     import polars as pl
@@ -249,12 +260,13 @@ def plot(release: "Release", level: float, kind: "Kind") -> "altair.Chart | alta
             )
         )
         return chart
-    ends = [np.broadcast_to(np.ravel(end), len(values)).tolist() for end in release.interval(level, kind=kind)]
+    interval = release.interval(level, kind=kind)
+    ends = [np.broadcast_to(np.ravel(end), len(values)).tolist() for end in interval]
     rows: list[dict[str, Any]] = [
         {"cell": label[0], "value": None if x is None else float(x), "from": float(low), "to": float(high)}
         for label, x, low, high in zip(labels, values, *ends, strict=True)
     ]
-    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(level)} intervals").encode(
+    base = alt.Chart(pl.DataFrame(rows), title=f"{release.title}, {_check.percent(interval.level)} intervals").encode(
         y=alt.Y("cell:N", title=None, sort=[row["cell"] for row in rows])
     )
     lines = base.mark_rule(strokeWidth=3).encode(x=alt.X("from:Q", title="value"), x2="to:Q")

@@ -109,7 +109,8 @@ def _number(section: Section, row: Row) -> tuple[Drawing, str] | None:
     drawing.across(scale, _list_ticks(section, scale), 0, height)
     _draw_interval(drawing, datum, scale, height / 2)
     drawing.circle((scale.place(datum.value), height / 2), _RADIUS, "mark")
-    return drawing, "the released number with its interval, on possible values"
+    with_interval = " with its interval" if datum.lower < datum.upper else ""
+    return drawing, f"the released number{with_interval}, on possible values"
 
 
 def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:

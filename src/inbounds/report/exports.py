@@ -14,7 +14,7 @@ from typing import Any
 from inbounds._estimates import QUALITY_RULE, find_places
 from inbounds._text import visible
 from inbounds.record import Releases
-from inbounds.record.show import NOT_AVAILABLE
+from inbounds.record.show import NOT_AVAILABLE, title_of
 from inbounds.report import words
 from inbounds.report.html import to_html
 from inbounds.report.lines import count_qualities
@@ -92,6 +92,7 @@ def _write_summary(book: Any, releases: Releases, sections: list[Section], bold:
     sheet.set_column(2, 4, 14)
     left = words.describe_left(releases)
     texts = [f"Released statistics of {releases.dataset_name}", words.describe_data(releases)]
+    texts += words.explain_rows(releases)
     texts += [count_qualities(sections), words.explain_promise(releases)[0], f"{left[0]}. {left[1]}", QUALITY_RULE]
     for line, text in enumerate(texts):
         sheet.merge_range(line, 0, line, 5, _cut(text), bold if line == 0 else wrapped)
@@ -177,7 +178,8 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         rows = section.distinct_rows()[: words.MOST_ROWS]
         head = rf"{escape_latex(words.name_cells(section))} & value & how good \\"
         top = [r"\toprule", head, r"\midrule"]
-        said = "; ".join(filter(None, [section.release.title, words.describe_interval(section)]))
+        title = f"{section.name}: {title_of(section.release)}"
+        said = "; ".join(filter(None, [title, words.describe_interval(section)]))
         caption = rf"\caption{{{escape_latex(said)}}}"
         lines += [""]
         if long := len(rows) > _MOST_ON_A_PAGE:
@@ -189,7 +191,8 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         if rest := words.describe_rest(section):
             lines.append(rf"\par\smallskip {escape_latex(rest)}")
         lines += [] if long else [r"\end{table}"]
-    lines += ["", *(escape_latex(text) for text in (words.explain_promise(releases)[0], QUALITY_RULE)), ""]
+    texts = (*words.explain_rows(releases), words.explain_promise(releases)[0], QUALITY_RULE)
+    lines += ["", *map(escape_latex, texts), ""]
     return "\n".join(lines)
 
 

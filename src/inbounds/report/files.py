@@ -9,7 +9,9 @@ from inbounds._files import write_atomically
 from inbounds.record import Releases
 from inbounds.report.html import to_html
 from inbounds.report.markdown import to_markdown
+from inbounds.report.rows import NUMBERS as NUMBERS
 from inbounds.report.rows import collect_sections, to_csv
+from inbounds.report.rows import to_columns as to_columns
 
 FILES = ("release.json", "values.csv", "report.html", "report.md")
 

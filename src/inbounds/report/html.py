@@ -12,7 +12,7 @@ from inbounds._html import draw, render
 from inbounds.record import Releases
 from inbounds.report import words
 from inbounds.report.lines import count_qualities
-from inbounds.report.rows import LEVEL, Section
+from inbounds.report.rows import Section
 from inbounds.report.view import MOST_DOUBTFUL, View, list_doubtful, view_section
 
 
@@ -31,12 +31,13 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
     str
         One HTML file that loads nothing else. All names in it are escaped.
     """
-    levels = {section.interval.level for section in sections if section.interval is not None} or {LEVEL}
+    levels = {section.shown_interval.level for section in sections if section.shown_interval is not None}
     doubtful = list_doubtful(sections)
     page = render(
         "report",
         dataset=releases.dataset_name,
         about=words.describe_data(releases),
+        rows=words.explain_rows(releases),
         count=count_qualities(sections),
         doubtful=doubtful[:MOST_DOUBTFUL],
         further=len(doubtful[MOST_DOUBTFUL:]),

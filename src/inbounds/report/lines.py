@@ -8,16 +8,21 @@ from typing import TypeAlias
 from inbounds._check import percent
 from inbounds._estimates import QUALITIES, Quality
 from inbounds._text import WIDTH, visible
-from inbounds.inference.result import Interval
-from inbounds.record.selection import plain_statistic
+from inbounds.record.notes import keeps_rows
 from inbounds.report.rows import NOT_JUDGED, VERDICTS, Row, Section
+from inbounds.report.words import advise_cover, explain_rows
 
 # The most numbers of one release that are shown. The others are in values.csv.
 _MOST_ROWS = 16
-_COVER = f"{NOT_JUDGED}: no interval was paid for; cover = 0.95 of a quantile pays for one"
-_KINDS = {"population": "for the population: noise and sampling", "noise": "for this table: noise alone"}
-# The level and kind of an interval, whether all of a release hold together, and whether only for normal records.
-_Kind: TypeAlias = tuple[float, str, bool, bool]
+_KINDS = {
+    ("population", False): "for the population: noise and sampling",
+    ("noise", False): "for this table: noise alone",
+    ("population", True): "for the population of rows that are kept: noise and sampling",
+    ("noise", True): "for the rows that were kept: noise alone",
+}
+# The level and kind of an interval, whether it is of some rows of each person, whether all of a release hold together,
+# and whether only for normal records.
+_Kind: TypeAlias = tuple[float, str, bool, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ def list_lines(sections: list[Section]) -> list[Line]:
     last = max(len(quality) for quality in QUALITIES)
     # Two spaces between the columns, and before the names of cells.
     room = max(WIDTH - wide - last - 4, 20)
-    kinds = list(dict.fromkeys(_kind_of(one.interval) for one in sections if one.interval is not None))
+    kinds = list(dict.fromkeys(kind for kind in map(_kind_of, sections) if kind is not None))
     lines: list[Line] = []
     for section, rows in shown:
         title = visible(section.name) + _mark_kind(section, kinds)
@@ -61,33 +66,30 @@ def list_lines(sections: list[Section]) -> list[Line]:
     said = [_describe_kind(kind) for kind in kinds]
     head = [Line(text) for text in wrap(f"± and ranges are {said[0]}", WIDTH)] if said else []
     notes = [Line(part) for i, text in enumerate(said[1:], 1) for part in wrap(f"{'*' * i} {text}", WIDTH)]
-    if any(map(_lacks_cover, sections)):
-        notes.append(Line(_COVER))
+    notes += [Line(f"{NOT_JUDGED}: {text}") for text in dict.fromkeys(filter(None, map(advise_cover, sections)))]
+    rules = explain_rows({section.name: section.release for section in sections})
+    notes += [Line(part) for text in rules for part in wrap(visible(text), WIDTH)]
     return [*head, *lines, *notes, Line(count_qualities(sections))]
 
 
-def _lacks_cover(section: Section) -> bool:
-    """Whether a number is not judged that could have had an interval."""
-    statistic = plain_statistic(section.release.statistic)
-    # Those of several quantiles are made of each other, or not at all.
-    could = getattr(statistic, "cover", 1) is None and len(getattr(statistic, "shares", ())) == 1
-    return could and any(row.verdict == NOT_JUDGED for row in section.distinct_rows())
-
-
-def _kind_of(interval: Interval) -> _Kind:
-    return interval.level, interval.kind, interval.simultaneous, interval.if_normal
+def _kind_of(section: Section) -> _Kind | None:
+    """The kind of the intervals that are shown of a release; None if there are none."""
+    found = section.shown_interval
+    if found is None:
+        return None
+    return found.level, found.kind, keeps_rows(section.release), found.simultaneous, found.if_normal
 
 
 def _describe_kind(kind: _Kind) -> str:
-    level, place, simultaneous, if_normal = kind
+    level, place, kept, simultaneous, if_normal = kind
     together = ", of all numbers of a release together" if simultaneous else ""
-    return f"{percent(level)} intervals {_KINDS[place]}{together}{', if records are normal' if if_normal else ''}"
+    return f"{percent(level)} intervals {_KINDS[place, kept]}{together}{', if records are normal' if if_normal else ''}"
 
 
 def _mark_kind(section: Section, kinds: list[_Kind]) -> str:
     """Asterisks for a release whose intervals are of another kind than those of the first."""
-    interval = section.interval
-    place = 0 if interval is None else kinds.index(_kind_of(interval))
+    kind = _kind_of(section)
+    place = 0 if kind is None else kinds.index(kind)
     return f" {'*' * place}" if place else ""
 
 

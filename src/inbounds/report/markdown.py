@@ -26,7 +26,9 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     """
     promise, left = words.explain_promise(releases), words.describe_left(releases)
     lines = [f"# Released statistics of {markdown(releases.dataset_name)}", ""]
-    lines += [f"{words.describe_data(releases)}.", "", f"- How good: {count_qualities(sections)}."]
+    lines += [f"{words.describe_data(releases)}.", ""]
+    lines += [line for text in words.explain_rows(releases) for line in (markdown(text), "")]
+    lines += [f"- How good: {count_qualities(sections)}."]
     for _, name, cells, more, quality in list_doubtful(sections):
         named = "; ".join(map(markdown, cells)) + (f" and {more} more" if more > 0 else "")
         lines.append(f"  - {quality}: {markdown(name)}" + (f": {named}" if named else ""))

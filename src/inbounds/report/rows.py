@@ -15,18 +15,21 @@ from inbounds.derivations import Chosen, Points
 from inbounds.expected import Error
 from inbounds.inference.result import NORMAL, Interval
 from inbounds.record import Release, Releases
-from inbounds.record.asked import Asked
+from inbounds.record.asked import Asked, find_level
+from inbounds.record.notes import describe_kept
 from inbounds.record.possible import list_possible
+from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
 
-LEVEL = 0.95
 # With more cells than this, intervals are left out, because nobody reads them one by one.
 MOST_CELLS = 10_000
 HEADS = (
     *("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note"),
     *("rounded", "quality"),
 )
+# The columns that hold numbers.
+NUMBERS = ("value", "lower", "upper", "rmse", "bias", "epsilon")
 # The columns that hold names from a plan.
 _NAMES = (HEADS.index("release"), HEADS.index("cell"))
 # The verdict on a number of whose error nothing is known.
@@ -83,6 +86,13 @@ class Section:
         """The names of its numbers. A single number has an empty name."""
         return [", ".join(labels) for labels in product(*self.release.axes)] if self.release.axes else [""]
 
+    @property
+    def shown_interval(self) -> Interval | None:
+        """The interval, if it says something of any number. That of a quantile may be nothing but its bounds."""
+        if self.interval is None or not any(row.estimate.has_interval for row in self.rows()):
+            return None
+        return self.interval
+
     def rows(self) -> list[Row]:
         """One row for each number, in the order of `cells`. They are made once."""
         if not self._rows:
@@ -116,13 +126,29 @@ class Section:
     def distinct_rows(self) -> list[Row]:
         """The rows without repetitions.
 
-        For a symmetric matrix this is each pair once, without the correlation of a column with itself.
+        For a symmetric matrix this is each pair once, without the correlation of a column with itself; a covariance of
+        a column with itself is called its variance. The table of moments has means above such a matrix.
         """
-        rows, axes = self.rows(), self.release.axes
-        if not self.release.statistic.traits.matrix:
+        rows, axes, traits = self.rows(), self.release.axes, self.release.statistic.traits
+        above = self.rows_above_matrix
+        if above is None:
             return rows
-        size, least = len(axes[0]), 1 if self.release.statistic.traits.unit_diagonal else 0
-        return [rows[i * size + j] for i in range(size) for j in range(i + least, size)]
+        names, size = axes[-1], len(axes[-1])
+        least = 1 if traits.unit_diagonal else 0
+        found = rows[: above * size]
+        for i in range(size):
+            for j in range(i + least, size):
+                row = rows[(above + i) * size + j]
+                called = f"variance, {names[i]}" if i == j else f"covariance, {row.cell}" if above else row.cell
+                found.append(row if called == row.cell else row._replace(cell=called))
+        return found
+
+    @property
+    def rows_above_matrix(self) -> int | None:
+        """How many lines of a table are above a symmetric matrix: of moments the means. None where there is none."""
+        if self.release.statistic.traits.matrix:
+            return 0
+        return 1 if plain_statistic(self.release.statistic).name == "moments" else None
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:
@@ -136,7 +162,8 @@ def _repeat(figure: Any, size: int) -> list[float | None]:
 def collect_sections(releases: Releases) -> list[Section]:
     """Compute the error and the interval of every release of a plan. They are kept for the next call.
 
-    Intervals are those that the plan asks for, and otherwise for the population at 95% where there are such.
+    Intervals are those that the plan asks for, and otherwise for the population where there are such, at the confidence
+    that was paid for (``cover``) or else at 95%.
 
     Parameters
     ----------
@@ -153,7 +180,7 @@ def collect_sections(releases: Releases) -> list[Section]:
         return kept
     sections = []
     for name, release in releases.items():
-        asked = releases.asked.get(name, Asked(level=LEVEL))
+        asked = releases.asked.get(name, Asked(level=find_level(release)))
         interval = None if len(release.noisy) > MOST_CELLS else asked.find(release)
         sections.append(Section(name, release, release.error, interval, asked.released))
     object.__setattr__(releases, "_sections", sections)
@@ -185,12 +212,37 @@ def to_csv(sections: list[Section]) -> Iterator[str]:
             yield line.getvalue()
 
 
+def to_columns(releases: Releases) -> dict[str, list[Any]]:
+    """The rows of all releases as columns under `HEADS`, for a frame. Dates and times are numbers there, as errors are.
+
+    Parameters
+    ----------
+    releases
+        The releases of a plan.
+
+    Returns
+    -------
+    dict of list
+        A value for each released number; None where there is none.
+    """
+    sections = collect_sections(releases)
+    lines = [fields for section in sections for fields in list_fields(section)]
+    columns = {name: [fields[i] for fields in lines] for i, name in enumerate(HEADS)}
+    numbers = [row for section in sections for row in section.rows()]
+    for name in ("value", "lower", "upper"):
+        columns[name] = [None if x is None else float(x) for x in (getattr(row, name) for row in numbers)]
+    return columns
+
+
 def list_fields(section: Section) -> Iterator[list[Any]]:
     """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
     interval = section.interval
     kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
-    note = f"the interval holds if {NORMAL}" if interval is not None and interval.if_normal else ""
     release, clock = section.release, section.release.clock
+    kept = describe_kept(release.terms.unit)
+    notes = [f"of {kept}"] if kept else []
+    notes += [f"the interval holds if {NORMAL}"] if interval is not None and interval.if_normal else []
+    note = "; ".join(notes)
     for row in section.rows():
         # Dates and times are written as such, errors in days or seconds.
         figures = (row.value, row.lower, row.upper)

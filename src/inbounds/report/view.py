@@ -188,6 +188,12 @@ def _lay_out_grid(section: Section) -> Grid | None:
     cells = [_make_cell(section, row, shade) for row, shade in zip(rows, shades, strict=True)]
     lines = [cells[i * wide : (i + 1) * wide] for i in range(len(labels))]
     traits = release.statistic.traits
+    if above := section.rows_above_matrix:
+        # Below the means each pair is shown once.
+        lines = [
+            line if i < above else line[: i - above + 1] + [Cell("")] * (wide - (i - above + 1))
+            for i, line in enumerate(lines)
+        ]
     if traits.matrix:
         return _lay_out_matrix(across, lines, with_diagonal=not traits.unit_diagonal)
     *row_names, column_name = names

@@ -1,6 +1,7 @@
 """The texts and figures of a report, for HTML and Markdown alike. They are plain text; the caller escapes them."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -8,14 +9,15 @@ import numpy as np
 from inbounds._check import percent
 from inbounds._estimates import find_places, write_rounded
 from inbounds.derivations import Direct, Points
-from inbounds.inference.result import NORMAL, describe_ends, describe_missing
+from inbounds.inference.result import NORMAL, Interval, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.terms import Unit
-from inbounds.record import Releases
-from inbounds.record.selection import plain_statistic
-from inbounds.record.show import NOT_AVAILABLE, key_names
-from inbounds.report.rows import Section
+from inbounds.record import Release, Releases
+from inbounds.record.notes import describe_kept, explain_kept, keeps_rows
+from inbounds.record.selection import is_selection, plain_statistic
+from inbounds.record.show import NOT_AVAILABLE, choose_unit, key_names, title_of
+from inbounds.report.rows import NOT_JUDGED, Section
 from inbounds.tables.times import write_time
 
 # The most cells of one release that a report shows. The others are in values.csv.
@@ -47,9 +49,11 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
     persons = data.unit.persons
     facts = [
         ("privacy loss, ε", format_figure(float(releases.epsilon))),
-        ("protects", data.unit.words),
+        ("protects", _name_protected(data.unit)),
         ("neighbours", data.neighbours),
     ]
+    if kept := _list_kept(releases):
+        facts.append(("counted", " or ".join(kept)))
     counted = "rows" if persons is None else "persons"
     facts.append((counted, f"{data.rows:,}" if data.rows is not None else "protected"))
     if releases.left is not None:
@@ -60,11 +64,35 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
 
 
 def describe_data(releases: Releases) -> str:
-    """What was released, of how many records, and when."""
-    count, rows = len(releases), releases.terms.rows
+    """What was released, of how many records or persons, and when."""
+    count, data = len(releases), releases.terms
+    what = "records" if data.unit.persons is None else "persons"
     said = f"{count} statistic{'s' * (count != 1)} of "
-    said += "a table whose number of records is protected" if rows is None else f"{rows:,} records"
+    said += f"a table whose number of {what} is protected" if data.rows is None else f"{data.rows:,} {what}"
+    kept = _list_kept(releases)
+    said += f", {kept[0]}" if len(kept) == 1 else ""
     return said if releases.entry is None else f"{said}, released on {str(releases.entry.body['when'])[:10]}"
+
+
+def _list_kept(releases: Releases) -> list[str]:
+    """Of which records of persons the releases are, each once."""
+    return list(dict.fromkeys(filter(None, (describe_kept(one.terms.unit) for one in releases.values()))))
+
+
+def explain_rows(releases: Mapping[str, Release]) -> list[str]:
+    """What became of the rows of persons, and what the numbers are of. Empty where rows are not those of persons.
+
+    It follows from public rules alone. Where releases have different rules each is said with the names of its releases.
+    """
+    found: dict[str, list[str]] = {}
+    for name, release in releases.items():
+        found.setdefault(explain_kept(release.terms.unit), []).append(name)
+    several = len(found) > 1
+    return [
+        (f"Of {', '.join(names)}: " if several else "") + f"{text[:1].upper()}{text[1:]}."
+        for text, names in found.items()
+        if text
+    ]
 
 
 def describe_left(releases: Releases) -> tuple[str, str]:
@@ -86,37 +114,49 @@ def name_cells(section: Section) -> str:
 
 def describe_rest(section: Section) -> str:
     """Say how many cells are not shown. Empty if all of them are."""
-    more = len(section.cells) - MOST_ROWS
+    more = len(section.distinct_rows()) - MOST_ROWS
     return f"{more:,} more cells are in values.csv." if more > 0 else ""
 
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    said = [section.release.title, f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
+    said = [title_of(section.release), f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
     return "; ".join(filter(None, said))
 
 
 def describe_interval(section: Section) -> str:
     """What the intervals of a release are for, at which level. Empty without any."""
-    interval = section.interval
+    interval = section.shown_interval
     if interval is None:
         return ""
-    place = "the population" if interval.kind == "population" else "this table, of the noise alone"
+    noise = ", of the noise alone" if interval.kind == "noise" else ""
     together = ", of all numbers together" if interval.simultaneous else ""
     condition = f", if {NORMAL}" if interval.if_normal else ""
-    return f"{percent(interval.level)} interval for {place}{together}{condition}"
+    return f"{percent(interval.level)} interval for {_name_place(section, interval)}{noise}{together}{condition}"
+
+
+def _name_place(section: Section, interval: Interval) -> str:
+    """What an interval is for: a population or a table, or the rows of each person that were kept."""
+    if keeps_rows(section.release):
+        return "the population of such rows" if interval.kind == "population" else "the rows that were kept"
+    return "the population" if interval.kind == "population" else "this table"
 
 
 def list_notes(section: Section) -> list[str]:
     """Notes on the assumption of the interval, the price of bounding, repairs, and how records were counted."""
     release, notes = section.release, []
-    if section.interval is not None:
-        place = "the population" if section.interval.kind == "population" else "this table"
-        notes.append(f"Interval for {place}: {section.interval.method}; assumes {section.interval.assumption}.")
+    interval = section.shown_interval
+    if interval is not None:
+        place = _name_place(section, interval)
+        notes.append(f"Interval for {place}: {interval.method}; assumes {interval.assumption}.")
+    elif section.interval is not None:
+        advice = advise_cover(section)
+        notes.append(f"Not judged, without an interval: it would be {section.interval.method}.")
+        notes += [f"{advice[:1].upper()}{advice[1:]}."] if advice else []
     if idle := _list_idle(section):
         some = "; ".join(idle[:_MOST_NAMED]) + ("; ..." if len(idle) > _MOST_NAMED else "")
         named = f" ({some})" if section.release.axes else ""
-        count = len(section.distinct_rows())
+        count = sum(row.estimate.has_interval for row in section.distinct_rows())
         notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{named}.")
     fit = getattr(plain_statistic(release.statistic), "describe_fit", None)
     notes += [] if fit is None else [fit(release)]
@@ -150,8 +190,20 @@ def list_notes(section: Section) -> list[str]:
         notes.append(_describe_released(section))
     cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
     notes += [] if cost is None else [cost(release)]
-    notes += [f"{note[:1].upper()}{note[1:]}." for note in release.notes]
-    return notes
+    # What was kept of persons is said once for all releases.
+    own = [note for note in release.notes if note != explain_kept(release.terms.unit)]
+    return notes + [f"{note[:1].upper()}{note[1:]}." for note in own]
+
+
+def advise_cover(section: Section) -> str:
+    """How numbers that are not judged could have an interval. Empty if there are none, or if they could not."""
+    statistic = plain_statistic(section.release.statistic)
+    # Without ``cover`` intervals of several quantiles are made of each other, or there are none.
+    if getattr(statistic, "cover", 1) is not None or all(row.verdict != NOT_JUDGED for row in section.distinct_rows()):
+        return ""
+    if len(getattr(statistic, "shares", ())) == 1:
+        return "no interval was paid for; cover = 0.95 of a quantile pays for one"
+    return "no interval is known; one q at a time with cover = 0.95 has one"
 
 
 def _describe_released(section: Section) -> str:
@@ -178,16 +230,28 @@ def _describe_price(section: Section) -> str:
     release = section.release
     bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
     rmse = float(np.max(section.error.rmse) or 1)
-    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {_write_alone(bias)}"
+    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {_write_error(release, bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
-    least = " (the width of the bounds: a group may be empty)" if release.derivation.of_sums else ""
-    return f"Price of staying in bounds ({how} them): bias {size} here, {_write_alone(worst)} at worst{least}."
+    why = f" ({_explain_worst(release)})" if release.derivation.of_sums else ""
+    return f"Price of staying in bounds ({how} them): bias {size} here, {_write_error(release, worst)} at worst{why}."
+
+
+def _explain_worst(release: Release) -> str:
+    """When the bias of a number that is made of noisy sums is worst."""
+    if release.derivation.tail != "bounds":
+        return "where all records lie at one end of the bounds"
+    if release.statistic.traits.unit_diagonal:
+        return "all that is possible: a variance may be almost 0"
+    if getattr(plain_statistic(release.statistic), "by", None) is not None:
+        return "all that is possible: a group may be empty"
+    what = "no record may be selected" if is_selection(release.statistic) else "there may be hardly any records"
+    return f"all that is possible: {what}"
 
 
 def _list_idle(section: Section) -> list[str]:
     """The cells whose intervals are as wide as the bounds."""
     release = section.release
-    if section.interval is None:
+    if section.shown_interval is None:
         return []
     if release.statistic.traits.unit_diagonal:
         low, high = -1.0, 1.0
@@ -202,7 +266,8 @@ def _list_idle(section: Section) -> list[str]:
     return [
         row.cell
         for row in section.distinct_rows()
-        if row.lower is not None and row.upper is not None and row.lower <= low and row.upper >= high
+        if row.estimate.has_interval and row.lower is not None and row.upper is not None
+        if row.lower <= low and row.upper >= high
     ]
 
 
@@ -228,14 +293,20 @@ def state_promise(unit: Unit, epsilon: float, what: str) -> str:
     >>> print(state_promise(Unit(), 0.5, "this page"))
     If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
     """
-    who = unit.words + ("," if unit.name == "person" else "")
     change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
     # Beyond that the number says less than its power.
     odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
     return (
-        f"If {who} {change}, the probability of {what} would change by a factor of at most {odds} "
+        f"If {_name_protected(unit)} {change}, the probability of {what} would change by a factor of at most {odds} "
         f"(ε = {format_figure(epsilon)})."
     )
+
+
+def _name_protected(unit: Unit) -> str:
+    """What may change without anybody noticing much, in words."""
+    if unit.persons is not None:
+        return f"all rows of one person (column {unit.persons.column})"
+    return "one record" if unit.contributions == 1 else f"all records of one person (at most {unit.contributions:,})"
 
 
 def explain_promise(releases: Releases) -> list[str]:
@@ -339,6 +410,14 @@ def format_value(section: Section, x: float | None) -> str:
 def _write_alone(error: float) -> str:
     """An error in no more digits than it has itself."""
     return write_rounded(error, find_places(error))
+
+
+def _write_error(release: Release, error: float) -> str:
+    """An error of a release by itself: of dates and times with its unit."""
+    if release.clock is None:
+        return _write_alone(error)
+    name, seconds = choose_unit(error, release.clock)
+    return f"{_write_alone(error / seconds)} {name}"
 
 
 def format_end(section: Section, x: float) -> str:
