@@ -59,6 +59,7 @@ from inbounds.ledger.reports import export, show, summarize
 from inbounds.ledger.spending import (
     BudgetRefused,
     LookAlike,
+    OtherLimit,
     Receipt,
     Request,
     Unfinished,
@@ -79,6 +80,7 @@ __all__ = [
     "Guarantee",
     "LedgerError",
     "LookAlike",
+    "OtherLimit",
     "Pure",
     "Receipt",
     "Request",

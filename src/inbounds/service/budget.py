@@ -97,6 +97,7 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ledgers.LookAlike)
+            warnings.simplefilter("always", ledgers.OtherLimit)
             after = ledgers.spell_amount(ledgers.affordable(account, imagined))
     except ledgers.LedgerError as error:
         return {"fits": False, "cost": spelled, "left": left, "after": None, "said": visible(str(error))}
