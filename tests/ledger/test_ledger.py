@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inbounds import ledger
-from inbounds.ledger import Account, BudgetRefused, LedgerError, OtherLimit, Pure, Request, Unfinished, chain
+from inbounds.errors import OtherLimit
+from inbounds.ledger import Account, BudgetRefused, LedgerError, Pure, Request, Unfinished, chain
 from inbounds.ledger.amounts import write_amount as billionths
 
 HERE = Path(__file__).parents[2]

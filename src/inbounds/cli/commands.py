@@ -325,7 +325,8 @@ def main() -> None:
         # The exit status, if a command ended early; 130 if it was interrupted.
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
-            say("interrupted; finished work is kept: run the same command again to continue")
+            again = ": run the same command again to continue" if sys.argv[1:2] != ["studio"] else ""
+            say(f"interrupted; finished work is kept{again}")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
         from inbounds.ledger import BudgetRefused

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from inbounds._text import visible, visible_lines, wrap
+from inbounds.errors import LookAlike, OtherLimit
 
 if TYPE_CHECKING:
     from inbounds.report.lines import Line
@@ -67,8 +68,6 @@ def has_colours() -> bool:
 @contextmanager
 def announce_look_alikes() -> Iterator[None]:
     """Print warnings about look-alike datasets and other limits at once, each in one line."""
-    from inbounds.ledger import LookAlike, OtherLimit
-
     with warnings.catch_warnings():
         warnings.simplefilter("always", LookAlike)
         warnings.simplefilter("always", OtherLimit)

@@ -11,7 +11,7 @@ from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, preview_wanted
+from inbounds.forecasts.preview import KEPT, Preview, preview_wanted, warn_of_epsilon
 from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
@@ -90,10 +90,6 @@ class Prospect:
 
 
 _METHODS = ("joint", "split")
-# Above this ε a preview has a warning.
-_LARGE = 5
-
-
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "at ½ ε", "at 2 ε")
 _RANGE = "RMSE range"
 
@@ -241,10 +237,7 @@ class Outlook:
                 "Errors are as if each person had one row. Say how many they have, and errors at other contributions "
                 "are shown: plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data]."
             )
-        if self.epsilon > _LARGE:
-            found.append(
-                f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more."
-            )
+        found += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands"
         found += [

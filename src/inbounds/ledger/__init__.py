@@ -59,7 +59,6 @@ from inbounds.ledger.reports import export, show, summarize
 from inbounds.ledger.spending import (
     BudgetRefused,
     LookAlike,
-    OtherLimit,
     Receipt,
     Request,
     Unfinished,
@@ -80,7 +79,6 @@ __all__ = [
     "Guarantee",
     "LedgerError",
     "LookAlike",
-    "OtherLimit",
     "Pure",
     "Receipt",
     "Request",

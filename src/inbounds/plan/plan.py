@@ -355,4 +355,4 @@ def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms
 
 
 def _has_cells(item: Item) -> bool:
-    return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered")
+    return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered", "outcome")

@@ -66,7 +66,7 @@ class Regression:
                 raise ValueError(f"other has the column {name!r}, which has no levels")
         numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)
         if not isinstance(self.column, str) or self.column not in self.bounds:
-            raise ValueError(f"bounds has no column {_check.shown(self.column)}, which is to be explained")
+            raise ValueError(f"bounds has no column {_name(self.column)}, which is to be explained")
         if both := [name for name in given if name in self.bounds]:
             raise ValueError(f"column {both[0]!r} has bounds and levels; give one of them")
         rules = [LevelsRule(name, levels, others.get(name), fills.get(name)) for name, levels in given.items()]
@@ -154,6 +154,10 @@ class Regression:
         if not fit.identified:
             return f"{fit.diagnosis[:1].upper()}{fit.diagnosis[1:]}."
         return f"R² {fit.r_squared:.3g}, residual standard deviation {fit.residual_deviation:.3g}; {fit.diagnosis}."
+
+
+def _name(column: object) -> str:
+    return repr(column) if isinstance(column, str) else _check.shown(column)
 
 
 def _indicators(rule: LevelsRule) -> Iterator[Numeric]:
