@@ -46,7 +46,6 @@ OTHERS = {
         "inbounds.report.files",
     },
     "cli.study": {"inbounds.studies", "inbounds.studies.covariance"},
-    "cli.terminal": {"inbounds.ledger"},
     "studies.laboratory": {"inbounds.studies"},
     # Simulations are loaded by who asks for a figure of the paper, not by every command.
     "service.figures": {
@@ -69,8 +68,8 @@ OTHERS = {
     "record.statistic": {"inbounds.statistics"},
     # An engine of whatever name, with the line that installs it where it is missing.
     "tables.places": {"(module)"},
-    # Public names are loaded when they are asked for.
-    "__init__": {"inbounds.privacy.sensitivity", "(f'inbounds.{name}')", "(f'inbounds.{_PLACES[name]}')"},
+    # Public names are loaded when they are asked for, and what finds the nearest one when there is none.
+    "__init__": {"difflib", "inbounds.privacy.sensitivity", "(f'inbounds.{name}')", "(f'inbounds.{_PLACES[name]}')"},
 }
 
 

@@ -115,9 +115,18 @@ def fraction(value: object, name: str) -> Fraction:
         try:
             return Fraction(value)
         except (ValueError, ZeroDivisionError, OverflowError):
-            raise ValueError(f"{name} must be a finite number, got {value!r}") from None
+            raise ValueError(f"{name} must be a finite number, got {value!r}{_hint_at_form(str(value))}") from None
     number = finite(value, name)
     return Fraction(int(value)) if isinstance(value, int | np.integer) else Fraction(repr(number))
+
+
+def _hint_at_form(text: str) -> str:
+    """What may have been meant by a text that is no number."""
+    if re.fullmatch(r"\s*\d{1,4}([./-])\s*\d{1,2}\1\s*\d{1,4}\b.*", text):
+        return "; write a date as 1970-01-31"
+    if "," in text:
+        return "; write decimals with a point, as in 0.5"
+    return "; write 5% as 0.05" if "%" in text else ""
 
 
 def bounds(value: object, name: str = "bounds", *, bounded: bool = False) -> Bounds:

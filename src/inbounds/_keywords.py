@@ -1,9 +1,11 @@
 """Keywords that release functions share. They are explained once, here, and shown in the help of each function."""
 
+import difflib
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import wraps
 from typing import Any, TypeVar, get_args
 
 from inbounds import _types
@@ -158,7 +160,8 @@ TypeError, ValueError
 
 
 def explain(function: _Function) -> _Function:
-    """Add the parameters, the result and the errors to the docstring of a release function."""
+    """Add the parameters, the result and the errors to the docstring of a release function, and say of a call that does
+    not fit it what may have been meant."""
     lines = ["Parameters", "----------"]
     for name, keyword in inspect.signature(function).parameters.items():
         meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
@@ -168,7 +171,39 @@ def explain(function: _Function) -> _Function:
     if example:
         parts.append(f"Examples\n--------\n>>> {example}")
     function.__doc__ = "\n\n".join(parts) + "\n"
-    return function
+
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        try:
+            return function(*args, **keywords)
+        except TypeError:
+            if (told := explain_call(function, args, keywords)) is None:
+                raise
+        # Raised out here, it does not repeat what Python says.
+        raise TypeError(told)
+
+    return call  # type: ignore[return-value]
+
+
+def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
+    """What is wrong with the arguments of a call; None if they fit, or if Python says it well."""
+    known = inspect.signature(function).parameters
+    name = function.__name__
+    if unknown := [one for one in keywords if one not in known]:
+        return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(known))}"
+    named = [one for one, parameter in known.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+    if len(args) <= len(known) - len(named):
+        return None
+    first = " and ".join(one for one in known if one not in named)
+    return f"{name} takes {first} by position, and all others by name, as in {named[0]}=... or {named[1]}=..."
+
+
+def suggest_keyword(name: str, known: Sequence[str]) -> str:
+    """What may have been meant by a keyword that there is not, as the end of a message."""
+    if name == "delta":
+        return "; there is no delta, since every release is pure epsilon-differentially private"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"
 
 
 def explain_fields(kind: _Class) -> _Class:

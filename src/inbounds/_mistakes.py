@@ -170,7 +170,8 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
     if code == "literal_error":
         words = re.findall(r"'([^']*)'", rule)
         return f"{rule}{got}{suggest(str(error['input']), words, cutoff=0.7)}"
-    return f"{rule}{got}"
+    decimal = "; write decimals with a point, as in 0.5" if code == "too_long" and place[-1:] == ("bounds",) else ""
+    return f"{rule}{got}{decimal}"
 
 
 def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:

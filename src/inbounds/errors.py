@@ -21,6 +21,7 @@ type raises a plain `TypeError`. No message shows a value of the data.
         └── Contradiction          constraints that cannot all be met
     UserWarning
     ├── LookAlike                  a new dataset whose name looks like an existing one
+    ├── OtherLimit                 a limit that is stated, but is not that of the dataset in the ledger
     └── PublicSize                 a query whose number of rows is taken as public
 """
 
@@ -38,6 +39,7 @@ __all__ = [
     "InboundsError",
     "LedgerError",
     "LookAlike",
+    "OtherLimit",
     "PlanError",
     "PublicSize",
     "RecordError",
@@ -143,6 +145,13 @@ class Contradiction(InboundsError):
 
 class LookAlike(UserWarning):
     """A dataset that is new to its ledger, with a name that looks like one that the ledger has."""
+
+
+class OtherLimit(UserWarning):
+    """A plan or an account states another limit than the ledger has for its dataset.
+
+    Only `inbounds.ledger.raise_limit` changes that one. A smaller limit that is stated binds the charges that state it.
+    """
 
 
 class PublicSize(UserWarning):

@@ -81,6 +81,63 @@ def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
     assert called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")[0] == 0
 
 
+def change(plan, name, **words):
+    """A plan beside another one, with some words changed."""
+    text = plan.read_text()
+    for old, new in words.items():
+        text = text.replace(f"{old} = {new[0]}", f"{old} = {new[1]}")
+    plan.with_name(name).write_text(text)
+    return plan.with_name(name)
+
+
+def test_what_is_left_is_what_is_left_now(monkeypatch, capsys, folder):
+    plan, out = folder / "plan.toml", folder / "out"
+    called(monkeypatch, capsys, "release", plan, "--out", out)
+    other = change(plan, "other.toml", epsilon=("1.0", "0.5"))
+    assert "1.5 left" in called(monkeypatch, capsys, "release", other, "--out", folder / "other")[2]
+    assert "nothing spent, 1.5 left" in called(monkeypatch, capsys, "release", plan, "--out", out)[2]
+    assert json.loads(called(monkeypatch, capsys, "release", plan, "--out", out, "--json")[1])["left"] == "1.5"
+
+
+def test_the_release_of_another_plan_is_not_overwritten(monkeypatch, capsys, folder):
+    plan, out = folder / "plan.toml", folder / "out"
+    called(monkeypatch, capsys, "release", plan, "--out", out)
+    paid = (out / "release.json").read_bytes()
+    others = [
+        change(plan, "other.toml", epsilon=("1.0", "0.5")),
+        change(plan, "moved.toml", dataset=('"survey-2026"', '"b"')),
+    ]
+    before = files(folder)
+    for other in others:
+        for dry in ([], ["--dry-run"]):
+            status, said, err = called(monkeypatch, capsys, "release", other, "--out", out, *dry)
+            assert (status, said) == (2, "")
+            assert "holds the release of another plan or dataset ('survey-2026'), which would be overwritten" in err
+    assert files(folder) == before
+    # The same plan and a new draw of it go there, as they did.
+    assert called(monkeypatch, capsys, "release", plan, "--out", out)[0] == 0
+    assert (out / "release.json").read_bytes() == paid
+    assert called(monkeypatch, capsys, "release", plan, "--out", out, "--new")[0] == 0
+    assert (out / "release.json").read_bytes() != paid
+    (out / "release.json").write_text("[]")
+    status, _, err = called(monkeypatch, capsys, "release", plan, "--out", out)
+    assert (status, "holds a release.json that is no record" in err) == (2, True)
+
+
+def test_a_plan_with_a_limit_of_its_own(monkeypatch, capsys, folder):
+    plan = folder / "plan.toml"
+    called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
+    smaller = change(plan, "smaller.toml", epsilon=("1.0", "0.1"), limit=("3.0", "1.05"))
+    status, _, err = called(monkeypatch, capsys, "release", smaller, "--out", folder / "smaller")
+    assert status == 3
+    assert "together more than the limit of 1.05 that is stated here; nothing was spent" in err
+    larger = change(plan, "larger.toml", epsilon=("1.0", "0.1"), limit=("3.0", "50"))
+    for dry in (["--dry-run"], []):
+        status, _, err = called(monkeypatch, capsys, "release", larger, "--out", folder / "larger", *dry)
+        assert status == 0
+        assert "a limit of 50 is stated for 'survey-2026', but its limit in the ledger is 3" in " ".join(err.split())
+
+
 def test_ledgers_for_others(monkeypatch, capsys, folder):
     called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", folder / "out")
     book = folder / "survey.ledger"

@@ -393,20 +393,20 @@ def test_the_command_announces_a_dataset_that_looks_like_another(monkeypatch, ca
     assert (status, "looks like" in err) == (3, False)
     file = small(tmp_path, "surv\u0435y")
     told = "inbounds: the dataset 'surv\u0435y' ('surv\\u0435y') has its own limit, and its name looks like"
-    status, said, err = called(monkeypatch, capsys, "release", file, "--out", out, "--dry-run")
+    status, said, err = called(monkeypatch, capsys, "release", file, "--out", tmp_path / "other", "--dry-run")
     assert (status, said) == (0, "")
     assert err.startswith(told)
     # Before the charge: the line is there even if nothing comes of it.
     broken = monkeypatch.context
     with broken() as patch:
         patch.setattr("inbounds.ledger.spending.append", lambda *_: (_ for _ in ()).throw(OSError("no disk")))
-        status, _, err = called(monkeypatch, capsys, "release", file, "--out", out)
+        status, _, err = called(monkeypatch, capsys, "release", file, "--out", tmp_path / "other")
         assert (status, err.startswith(told)) == (2, True)
-    status, _, err = called(monkeypatch, capsys, "release", file, "--out", out)
+    status, _, err = called(monkeypatch, capsys, "release", file, "--out", tmp_path / "other")
     assert status == 0
     assert err.startswith(told)
     for again in ((), ("--new",)):
-        assert "looks like" not in called(monkeypatch, capsys, "release", file, "--out", out, *again)[2]
+        assert "looks like" not in called(monkeypatch, capsys, "release", file, "--out", tmp_path / "other", *again)[2]
     status, said, err = called(monkeypatch, capsys, "ledger", "show", tmp_path / "l")
     assert status == 0
     assert err.startswith(told)

@@ -410,3 +410,22 @@ def test_more_texts_than_are_compared_one_by_one(engine):
     assert {place: cell[0] for (place,), cell in cells.items()} == {**expected, key.places[1]: 2}
     with pytest.raises(DataError, match="none of its levels"):
         tally(read(made(engine, pl.DataFrame({"g": values}), 3), [key]), [Request((replace(key, other=None),))])
+
+
+@pytest.mark.parametrize("engine", places.ENGINES)
+def test_the_levels_of_a_regression(engine):
+    """As many of each level as by hand, others and missing ones where the rule puts them, or refused."""
+    table = messy()
+    levels = ["n", "s", "e", "w"]
+    asked = ib.Regression("number", {"number": (0, 100)}, {"region": levels}, {"number": 50, "region": "n"})
+    draft = replace(asked, other={"region": "w"}).draft(Terms.of(1, rows=len(table)))
+    frame = read(made(engine, table, 3), draft.columns)
+    (cells,) = tally(frame, draft.requests)
+    assert cells == by_hand(table, draft.requests[0])
+    (found,) = draft.exact(cells)
+    regions = table["region"].fill_null("n").replace(["q"], ["w"])
+    expected = [int((regions == level).sum()) for level in levels[1:]]
+    # u = 2k - 1 of k in {0, 1}, in halves.
+    assert [(x * 2 + len(table)) / 2 for x in found[1:4]] == expected
+    with pytest.raises(DataError, match="column 'region' holds values that are none of its levels"):
+        tally(frame, asked.draft(Terms.of(1, rows=len(table))).requests)

@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import warnings
 import zlib
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inbounds import ledger
+from inbounds.errors import OtherLimit
 from inbounds.ledger import Account, BudgetRefused, LedgerError, Pure, Request, Unfinished, chain
 from inbounds.ledger.amounts import write_amount as billionths
 
@@ -138,7 +140,7 @@ def test_limits_change_by_an_act_of_their_own(account):
     ledger.charge(account, request())
     # A plan that states another limit does not change it.
     higher = Account(account.ledger, "survey", Fraction(5))
-    with pytest.raises(BudgetRefused):
+    with pytest.raises(BudgetRefused, match="a limit of 5 is stated here"):
         ledger.charge(higher, request("b", "2"))
     for why in ("", "  ", None):
         with pytest.raises(ValueError, match="why"):
@@ -156,6 +158,28 @@ def test_limits_change_by_an_act_of_their_own(account):
     assert billionths(ledger.charge(account, request("b", "2")).left) == 2_666_666_666
     entry = [entry for entry in ledger.verify(account.ledger) if entry.kind == "limit"][-1]
     assert (entry.body["why"], entry.body["who"], entry.body["before"]) == ("second wave", "board", 10**9)
+
+
+def test_another_limit_than_that_of_the_ledger_is_announced_and_a_smaller_one_binds(account):
+    ledger.charge(account, request())
+    before = ledger.read(account.ledger)
+    smaller = Account(account.ledger, "survey", Fraction(1, 2))
+    for ask in (ledger.charge, ledger.affordable):
+        with pytest.raises(BudgetRefused, match=r"more than the limit of 0\.5 that is stated here; nothing was spent"):
+            ask(smaller, request("b", "1/5"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(OtherLimit):
+                ask(smaller, request("b", "1/10"))
+    assert ledger.read(account.ledger) == before
+    told = r"a limit of 0\.5 is stated for 'survey', but its limit in the ledger is 1, .* inbounds ledger raise"
+    with pytest.warns(OtherLimit, match=told):
+        assert billionths(ledger.affordable(smaller, request("b", "1/10"))) == 566_666_666
+    with pytest.warns(OtherLimit, match=told):
+        assert billionths(ledger.charge(smaller, request("b", "1/10")).left) == 566_666_666
+    # The limit that a plan has by default is for a new dataset alone.
+    default = Account(account.ledger, "survey", Fraction(1, 10), binding=False)
+    assert billionths(ledger.charge(default, request("c", "1/10")).left) == 466_666_666
 
 
 def test_nothing_is_made_for_what_is_refused(tmp_path):

@@ -42,8 +42,8 @@ def test_a_charge_beyond_the_limit(account):
 def test_a_charge_without_its_result(account):
     (entry,) = [one for one in ledger.read(account.ledger) if one.kind == "charge"]
     rest = (
-        ". The charge stands, and nothing is drawn twice for one charge. To charge again, release a plan with --new or "
-        "new=True, or call the function with another epsilon"
+        ". The charge stands, and nothing is drawn twice for one charge. To charge again, call the function with a "
+        "slightly different epsilon, or release a plan with --new or new=True"
     )
     start = f"this was charged on {entry.body['when']} (entry {entry.sequence}) "
     for why in ("but has no result: it is still running elsewhere, or was interrupted", "and failed"):

@@ -40,7 +40,7 @@ def frames(columns):
 TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
 NO_NUMBERS = (
     "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave "
-    "them out with missing='skip'"
+    "them out with missing='skip' (not of regression and kendall); convert text such as 20% or 12,5 to numbers first"
 )
 SAME_EVERYWHERE = {
     "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),
@@ -107,7 +107,8 @@ SAME_EVERYWHERE = {
     "missing level": (
         lambda t: ib.proportion(t, "name", level="ann", epsilon=1),
         {"name": ["ann", None, "bob"]},
-        "column 'name' has missing values; say what they count as with missing=, or leave them out with missing='skip'",
+        "column 'name' has missing values; say what they count as with missing=, or leave them out with missing='skip' "
+        "(not of regression and kendall)",
     ),
 }
 

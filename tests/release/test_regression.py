@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import inbounds as ib
@@ -14,6 +15,11 @@ from inbounds.inference import regression
 from inbounds.report.lines import list_lines
 from inbounds.report.rows import collect_sections, to_csv
 from inbounds.report.view import view_section
+from inbounds.tables.engine import tally
+from inbounds.tables.indicators import Indicators
+from inbounds.tables.request import Request
+from inbounds.tables.schema import Levels, Numeric, quantise_column
+from inbounds.tables.sources import read
 from tests.soundness import is_sound
 
 HUGE = 10**6
@@ -69,7 +75,76 @@ def test_missing_and_unknown_levels():
     with pytest.raises(ib.errors.DataError, match="missing"):
         ib.regression(holes, "y", **RULES, epsilon=1)
     strange = t | {"region": np.array(["?" if x == "north" else x for x in t["region"]])}
-    assert ib.regression(strange, "y", **RULES, epsilon=HUGE).value == pytest.approx(least_squares(t), abs=0.01)
+    with pytest.raises(ib.errors.DataError, match="column 'region' holds values that are none of its levels"):
+        ib.regression(strange, "y", **RULES, epsilon=1)
+    made = ib.regression(strange, "y", **RULES, other={"region": "north"}, epsilon=HUGE)
+    assert made.value == pytest.approx(least_squares(t), abs=0.01)
+    assert made.columns[2].other == "north"
+    assert ib.Release.from_json(made.to_json()) == made
+    # To another level than the first, and beside one that is missing.
+    moved = holes | {"region": np.array([None if x is None else "?" if x == "o'x" else x for x in holes["region"]])}
+    counted = np.array(["south" if x is None else "o'x" if x == "?" else x for x in moved["region"]])
+    made = ib.regression(moved, "y", **RULES, other={"region": "o'x"}, missing={"region": "south"}, epsilon=HUGE)
+    assert made.value == pytest.approx(least_squares(t | {"region": counted}), abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["south", 1, True])
+def test_what_is_missing_is_named_by_its_column(kind):
+    name = {str: "region", int: "grade", bool: "late"}[type(kind)]
+    holes = table(50)
+    holes[name] = [None, *holes[name][1:].tolist()]
+    with pytest.raises(ib.errors.DataError, match=f"column '{name}' has missing values"):
+        ib.regression(holes, "y", **RULES, epsilon=1)
+
+
+def test_a_field_that_is_no_number_is_no_level():
+    t = table(400)
+    strange = t | {"grade": ["none" if x == 3 else x for x in t["grade"].tolist()]}
+    with pytest.raises(ib.errors.DataError, match="column 'grade' holds values that are none"):
+        ib.regression(strange, "y", **RULES, missing={"grade": 1}, epsilon=1)
+    made = ib.regression(strange, "y", **RULES, missing={"grade": 1}, other={"grade": 3}, epsilon=HUGE)
+    assert made.value == pytest.approx(least_squares(t), abs=0.01)
+
+
+def test_many_columns_with_levels():
+    """Many columns are counted in blocks; composed they are the sums of columns of 0 and 1."""
+    rng = np.random.default_rng(2)
+    sizes = [2, 2, 2, 3, 2, 7, 2, 40, 3]
+    t = {f"c{i}": rng.integers(0, size, 3000) for i, size in enumerate(sizes)}
+    t |= {"y": rng.normal(50, 10, 3000) + 3 * t["c5"], "z": t["c7"] * 2.5}
+    keys = tuple(Levels(f"c{i}", tuple(range(size))) for i, size in enumerate(sizes))
+    ones = {f"c{i}_{level}": t[f"c{i}"] == level for i, size in enumerate(sizes) for level in range(1, size)}
+    numbers = tuple(quantise_column(Numeric.of(name, (0, 100)), resolution=64) for name in ("y", "z"))
+    plain = tuple(quantise_column(Numeric.of(name, (0, 1), integer=True), resolution=64) for name in ones)
+    sums = Indicators(numbers, keys)
+    assert len(sums.blocks) == 4
+    frame = read(pl.DataFrame({**t, **ones}), [*Request(keys, (*numbers, *plain)).columns])
+    *tables, whole = tally(frame, [*sums.requests, Request((), (*numbers, *plain), True)])
+    assert sums.compose(*tables) == whole[()]
+
+
+def test_a_plan_checks_the_levels_and_says_what_others_count_as():
+    t = table(20_000)
+    t["region"] = np.where(t["region"] == "south", "suoth", t["region"])
+    made = ib.check(ib.Plan.of(PLAN), t)
+    assert not made.passes
+    assert "are no level and would have a release refused, after the charge" in str(made)
+    assert "column 'region' holds values that are none of its levels" in made.verdict
+    columns = PLAN["columns"] | {"region": PLAN["columns"]["region"] | {"other": "south"}}
+    plan = ib.Plan.of(PLAN | {"columns": columns})
+    assert "are no level and count as 'south'" in str(ib.check(plan, t))
+    releases = ib.release(plan, t)
+    notes = view_section(1, collect_sections(releases)[0]).notes
+    assert any("other values of region counted as south" in note for note in notes)
+    assert not any("region = south clipped" in note for note in notes)
+
+
+def test_a_derived_column_has_levels():
+    t = table(2000)
+    made = ib.regression(t, "y", bounds=BOUNDS, levels={"twice": [2, 6]}, derive={"twice": "grade * 2"}, epsilon=HUGE)
+    same = ib.regression(t, "y", bounds=BOUNDS, levels={"grade": [1, 3]}, epsilon=HUGE)
+    assert made.axes[0][-1] == "twice = 6"
+    assert made.value == pytest.approx(same.value, abs=0.01)
 
 
 def test_the_record_proves_itself():
@@ -180,6 +255,10 @@ def test_the_preview_is_of_coefficients():
         ({"missing": {"age": "skip"}}, ValueError, "missing of 'age' must be a value"),
         ({"missing": {"region": "skip"}}, ValueError, "missing of 'region' must be a value"),
         ({"missing": {"region": "west"}}, ValueError, "must be one of its levels"),
+        ({"other": "north"}, TypeError, "other must be a dictionary"),
+        ({"other": {"age": 3}}, ValueError, "other has the column 'age', which has no levels"),
+        ({"other": {"region": "west"}}, ValueError, "must be one of its levels"),
+        ({"other": {"region": "skip"}}, ValueError, "other of 'region' must be a value that others count as"),
         ({"missing": {"height": 3}}, ValueError, "missing has the column 'height'"),
         ({"bounds": BOUNDS | {"region = south": (0, 1)}}, ValueError, "same name"),
     ],

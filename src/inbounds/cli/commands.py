@@ -170,12 +170,13 @@ def release(
             "result, and it costs nothing. The table was not read: if it has other data now, change budget.dataset. "
             "Use --new to draw again"
         )
+    left = service.find_left(loaded.account) if made.stored and loaded.account is not None else made.left
     if as_json:
-        show(to_json(service.summarize(made) | {"files": [str(out / name) for name in FILES]}))
+        show(to_json(service.summarize(made) | {"left": left, "files": [str(out / name) for name in FILES]}))
         return
     show_values(service.describe_values(made))
     spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
-    spent += ", and there is no ledger" if made.entry is None else "" if made.left is None else f", {made.left} left"
+    spent += ", and there is no ledger" if made.entry is None else "" if left is None else f", {left} left"
     say(f"{spent}; the report is {out / 'report.html'}")
 
 
@@ -324,7 +325,8 @@ def main() -> None:
         # The exit status, if a command ended early; 130 if it was interrupted.
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:
-            say("interrupted; finished work is kept: run the same command again to continue")
+            again = ": run the same command again to continue" if sys.argv[1:2] != ["studio"] else ""
+            say(f"interrupted; finished work is kept{again}")
         sys.exit(status if isinstance(status, int) else 0)
     except (ValueError, TypeError, OSError, ArithmeticError, RecursionError, ImportError, MemoryError) as error:
         from inbounds.ledger import BudgetRefused

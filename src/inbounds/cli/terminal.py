@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from inbounds._text import visible, visible_lines, wrap
+from inbounds.errors import LookAlike, OtherLimit
 
 if TYPE_CHECKING:
     from inbounds.report.lines import Line
@@ -66,15 +67,14 @@ def has_colours() -> bool:
 
 @contextmanager
 def announce_look_alikes() -> Iterator[None]:
-    """Print warnings about look-alike datasets at once, each in one line."""
-    from inbounds.ledger import LookAlike
-
+    """Print warnings about look-alike datasets and other limits at once, each in one line."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", LookAlike)
+        warnings.simplefilter("always", OtherLimit)
         others = warnings.showwarning
 
         def tell(message: Warning | str, category: type[Warning], *place: Any, **rest: Any) -> None:
-            if issubclass(category, LookAlike):
+            if issubclass(category, LookAlike | OtherLimit):
                 say(f"inbounds: {visible(str(message))}")
             else:
                 others(message, category, *place, **rest)

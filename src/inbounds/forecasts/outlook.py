@@ -11,7 +11,7 @@ from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, describe_lost, preview_wanted
+from inbounds.forecasts.preview import KEPT, Preview, describe_lost, preview_wanted, warn_of_epsilon
 from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
@@ -94,10 +94,6 @@ _METHODS = ("joint", "split")
 _REMEDY = (
     "plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data] shows what that does; a larger contributions leaves out less."
 )
-# Above this ε a preview has a warning.
-_LARGE = 5
-
-
 _HEADS = ("", "epsilon", "RMSE", "95% ±", "at ½ ε", "at 2 ε")
 _RANGE = "RMSE range"
 
@@ -243,10 +239,7 @@ class Outlook:
         else:
             units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
             found += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
-        if self.epsilon > _LARGE:
-            found.append(
-                f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more."
-            )
+        found += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands"
         found += [

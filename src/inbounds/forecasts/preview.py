@@ -206,7 +206,8 @@ class Preview:
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted)])
+        warned = [wrap(one, "  ", "  ") for one in warn_of_epsilon(self.asked.epsilon)]
+        return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted), *warned])
 
     @property
     def _legend(self) -> str:
@@ -225,7 +226,13 @@ class Preview:
             way = f"{option.bounding}, {option.method}" if methods else option.bounding
             rows.append((f"{way} *" if option is self.recommended else way, option.figures()))
         heads = ["bounding", *self._heads]
-        made = render("list", caption=self.summary, heads=heads, rows=rows, rest=f"* {self._legend}")
+        made = render(
+            "list",
+            caption=self.summary,
+            heads=heads,
+            rows=rows,
+            rest=" ".join([f"* {self._legend}", *warn_of_epsilon(self.asked.epsilon)]),
+        )
         if not self.kept:
             return made
         others = [(mark, figures) for mark, *figures in list_kept(self.kept)]
@@ -239,6 +246,20 @@ def describe_lost(unit: Unit) -> str:
     """That rows of persons are left out, and that forecasts do not know of it."""
     kept = describe_kept(unit)
     return f"{kept[:1].upper()}{kept[1:]} are counted; further rows are left out, and errors do not include that"
+
+
+# Above this ε a preview has a warning; above the second one a percentage may have been meant.
+_LARGE, _PERCENT = 5, 10
+
+
+def warn_of_epsilon(epsilon: float) -> list[str]:
+    """A warning of an ε that promises little; none of others."""
+    if not epsilon > _LARGE:
+        return []
+    percent = " It is no percentage; usual are 0.1 to 5." if epsilon > _PERCENT else ""
+    return [
+        f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more.{percent}"
+    ]
 
 
 def _has_methods(record: Release) -> bool:

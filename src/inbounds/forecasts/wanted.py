@@ -1,11 +1,11 @@
 """A statistic with its keywords, but without data: for previews and targets."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
+from inbounds._keywords import suggest_keyword
 from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Terms
@@ -176,9 +176,7 @@ def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
     known = [*own, *TERMS, *PERSONS, *SELECTION]
     for name in keywords:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"
-            raise TypeError(f"{statistic} has no keyword {name}={hint}")
+            raise TypeError(f"{statistic} has no keyword {name}={suggest_keyword(name, known)}")
 
 
 def require_wanted(value: Any, name: str = "wanted") -> Wanted:

@@ -171,6 +171,7 @@ def regression(
     levels: Mapping[str, Levels] | None = None,
     epsilon: Number,
     missing: Mapping[str, Level | Number] | None = None,
+    other: Mapping[str, Level] | None = None,
     integer: Collection[str] = (),
     neighbours: Neighbours = "substitute",
     contributions: int = 1,
@@ -188,8 +189,9 @@ def regression(
     """The linear regression of a column on all others that are named in ``bounds`` and ``levels``, by least squares.
 
     The value has the intercept, then the slope of each regressor: those with bounds, then those with levels. A column
-    with levels has a slope for each level but the first, the difference from it. Any other value counts as the first
-    level. A column of truth values has the levels ``[False, True]``.
+    with levels has a slope for each level but the first, the difference from it. A value that is none of the levels is
+    refused, unless ``other={"region": "north"}`` says which level it counts as; missing ones count as the level in
+    ``missing``. A column of truth values has the levels ``[False, True]``.
 
     Noise is added to the sums of the columns and of their products in one draw, as for `moments`. The number of records
     must be public. Where noise hides the coefficients, their intervals have no ends.
@@ -201,7 +203,7 @@ def regression(
     >>> r.statistic.fit(r).r_squared > 0.9
     True
     """
-    statistic = Regression(column=column, bounds=bounds, levels=levels, missing=missing, integer=integer)
+    statistic = Regression(column=column, bounds=bounds, levels=levels, missing=missing, other=other, integer=integer)
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
     terms = Terms.of(epsilon, neighbours, contributions, persons=persons)
     return release_one(data, select(statistic, None, derive, time_zone), terms, rows, ledger)

@@ -195,7 +195,7 @@ def regression(
     wanted = [*regressors, outcome]
     for name in wanted:
         if name not in names:
-            raise ValueError(f"the release has no column {_check.shown(name)}; it has {', '.join(names)}")
+            raise ValueError(f"the release has no column {name!r}; it has {', '.join(names)}")
     if not regressors or len(set(wanted)) < len(wanted):
         raise ValueError("name at least one regressor, and each column once")
     own = [names.index(name) for name in wanted]

@@ -1,6 +1,6 @@
 """Accounts: the ledger to which a dataset is charged, and the name of the dataset in it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,8 +24,12 @@ class Account:
         The name of the dataset. It is normalised (NFC), and spaces around it are removed. Invisible characters are
         refused. A name that is already in the ledger is not changed.
     limit
-        What may be spent on the dataset in total: a guarantee, or a number, which is pure ε. It is only used for a
-        dataset that is new to the ledger. After that only `raise_limit` changes it.
+        What may be spent on the dataset in total: a guarantee, or a number, which is pure ε. It becomes that of a
+        dataset that is new to the ledger, and after that only `raise_limit` changes it: another one that is stated
+        later is announced with a warning, `OtherLimit`, and binds these charges if it is smaller.
+        One that the dataset had before it was raised says nothing.
+    binding
+        Whether the limit was stated; False for one that is only for a new dataset.
 
     Raises
     ------
@@ -42,15 +46,22 @@ class Account:
     ledger: Path
     dataset: str
     limit: Guarantee | None
+    binding: bool = field(default=True, repr=False, compare=False)
 
     def __init__(
-        self, ledger: str | Path, dataset: str, limit: Guarantee | Fraction | Decimal | float | str | None = None
+        self,
+        ledger: str | Path,
+        dataset: str,
+        limit: Guarantee | Fraction | Decimal | float | str | None = None,
+        *,
+        binding: bool = True,
     ) -> None:
         object.__setattr__(self, "ledger", Path(ledger))
         if "\0" in str(ledger):
             raise ValueError("ledger must be a path")
         object.__setattr__(self, "dataset", name_in(self.ledger, dataset))
         object.__setattr__(self, "limit", None if limit is None else _read_limit(limit))
+        object.__setattr__(self, "binding", binding)
 
 
 def _read_limit(limit: Guarantee | Fraction | Decimal | float | str) -> Guarantee:

@@ -13,6 +13,7 @@ from inbounds import _check
 from inbounds._text import visible
 from inbounds.errors import BudgetRefused as BudgetRefused
 from inbounds.errors import LookAlike as LookAlike
+from inbounds.errors import OtherLimit as OtherLimit
 from inbounds.errors import Unfinished as Unfinished
 from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
 from inbounds.ledger.account import Account
@@ -103,7 +104,8 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     """claim:ledger. Charge a request before any data are read, or find its stored result.
 
     The ledger is created if it does not exist. If the dataset is new and its name looks like another one, there is a
-    warning, `LookAlike`, before the charge.
+    warning, `LookAlike`, before the charge. If the account states another limit than the dataset has, there is a
+    warning, `OtherLimit`; a smaller one binds this charge.
 
     Parameters
     ----------
@@ -130,7 +132,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     """
     if not is_begun(account.ledger):
         # No file is created for a charge that will be refused.
-        _check_limit(account, request, _first_standing(account, request, Chain()))
+        _check_limit(account, request, _first_standing(account, request, Chain()), Chain())
     with change_chain(account.ledger) as (transaction, chain):
         asked = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
@@ -140,10 +142,11 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             return _find_stored(transaction, chain, asked, request.longest)
         if standing is None:
             standing = _first_standing(account, request, chain)
-            # The warning comes before the charge, so that nothing is spent if it is turned into an error.
             _announce(account, chain)
             append(transaction, chain, "dataset", standing.opening(), who)
-        _check_limit(account, request, standing)
+        _check_limit(account, request, standing, chain)
+        # Warnings come before the charge, so that nothing is spent if they are turned into errors.
+        _announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
     return Receipt(entry, chain.stood[entry.sequence].left)
 
@@ -178,7 +181,8 @@ def find_stored(account: Account, request: Request) -> Receipt | None:
 def affordable(account: Account, request: Request) -> Guarantee | None:
     """What would be left after a charge. Nothing is written.
 
-    There is a warning, `LookAlike`, if the dataset is new and its name looks like another one.
+    There is a warning, `LookAlike`, if the dataset is new and its name looks like another one, and `OtherLimit`, if the
+    account states another limit than the dataset has.
 
     Parameters
     ----------
@@ -203,7 +207,8 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
             pass
     standing = chain.datasets.get(account.dataset) or _first_standing(account, request, chain)
     _check_promise(standing, request)
-    after = _check_limit(account, request, standing)
+    after = _check_limit(account, request, standing, chain)
+    _announce_limit(account, standing, chain)
     if account.dataset not in chain.datasets:
         _announce(account, chain)
     return after.left
@@ -334,18 +339,56 @@ def _first_standing(account: Account, request: Request, chain: Chain) -> Standin
     return standing
 
 
-def _check_limit(account: Account, request: Request, standing: Standing) -> Standing:
-    """The state of the dataset after a charge. Raises `BudgetRefused` if it would exceed the limit."""
+def _check_limit(account: Account, request: Request, standing: Standing, chain: Chain) -> Standing:
+    """The state of the dataset after a charge. Raises `BudgetRefused` if it would exceed the limit, or a smaller one
+    that the account states."""
+    stated = _find_other_limit(account, standing, chain)
+    left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
     try:
-        return standing.after(request.cost)
+        after = standing.after(request.cost)
     except ValueError:
-        place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
-        left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
+        ignored = ""
+        if stated is not None:
+            ignored = f" (a limit of {spell_amount(stated)} is stated here, but that of a dataset in a ledger stays)"
         raise BudgetRefused(
-            f"{account.dataset!r} has {left} of its limit {limit} left, and this costs {cost}; nothing was spent. Use "
-            "a smaller epsilon, or raise the limit, which a plan cannot do: "
-            f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
+            f"{account.dataset!r} has {left} of its limit {limit} left{ignored}, and this costs {cost}; nothing was "
+            f"spent. Use a smaller epsilon, or raise the limit, which a plan cannot do: {_raise_with(account)}"
         ) from None
+    if stated is not None and after.spent is not None and not stated.covers(after.spent):
+        raise BudgetRefused(
+            f"{account.dataset!r} has {spell_amount(standing.spent)} spent, and this costs {cost}: together more than "
+            f"the limit of {spell_amount(stated)} that is stated here; nothing was spent. The limit in the ledger is "
+            f"{limit}: state that, or use a smaller epsilon"
+        )
+    return after
+
+
+def _find_other_limit(account: Account, standing: Standing, chain: Chain) -> Guarantee | None:
+    """The limit that an account states, where the dataset has another: not one that it had before `raise_limit`."""
+    if account.limit is None or not account.binding:
+        return None
+    stated = account.limit.round_down()
+    if stated is None or stated == standing.limit or stated.kind != standing.limit.kind:
+        return None
+    acts = (one.body for one in chain.entries if one.kind in ("dataset", "limit"))
+    former = [body["limit"] for body in acts if body["dataset"] == account.dataset]
+    return None if write_amount(stated) in former else stated
+
+
+def _raise_with(account: Account) -> str:
+    place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
+    return f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
+
+
+def _announce_limit(account: Account, standing: Standing, chain: Chain) -> None:
+    """Say that another limit is stated than the dataset has."""
+    stated = _find_other_limit(account, standing, chain)
+    if stated is not None:
+        told = (
+            f"a limit of {spell_amount(stated)} is stated for {account.dataset!r}, but its limit in the ledger is "
+            f"{spell_amount(standing.limit)}, which only this changes: {_raise_with(account)}"
+        )
+        warnings.warn(told, OtherLimit, stacklevel=3)
 
 
 def _announce(account: Account, chain: Chain) -> None:
@@ -395,6 +438,6 @@ def _find_stored(snapshot: Snapshot, chain: Chain, asked: Sequence[Entry], longe
     why = "and failed" if failed else "but has no result: it is still running elsewhere, or was interrupted"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge. To charge again, release a plan with --new or new=True, or call the function "
-        "with another epsilon"
+        "drawn twice for one charge. To charge again, call the function with a slightly different epsilon, or release "
+        "a plan with --new or new=True"
     )

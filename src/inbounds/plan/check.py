@@ -52,7 +52,9 @@ class Check:
         """Whether a release would go through, and if not, why and when it would be refused."""
         found = self.inspection
         if found.refusal is None:
-            return "A release would go through, as far as the table is concerned."
+            lost = [visible(one.column.name) for one in self.strays if found.rows and one.missing == found.rows]
+            but = f". But no value of {', '.join(dict.fromkeys(lost))} would be read: all are missing" if lost else ""
+            return f"A release would go through, as far as the table is concerned{but}."
         when = "after the charge" if found.charged else "before the charge"
         return f"A release would be refused {when}: {found.refusal}"
 
@@ -238,8 +240,9 @@ def _of_missing(strays: Strays) -> Iterator[str]:
     many = count > 1
     verb = "are" if many else "is"
     unread = strays.unreadable
-    some = f"{unread} of them {'are no numbers' if unread > 1 else 'is no number'}"
-    which = f"; {some if many else 'it is no number'}" if unread else ""
+    kind = {"date": "date", "datetime": "time"}.get(getattr(column, "clock", None) or "", "number")
+    some = f"{'all' if unread == count else unread} of them {f'are no {kind}s' if unread > 1 else f'is no {kind}'}"
+    which = f"; {some if many else f'it is no {kind}'}" if unread else ""
     if column.missing is None:
         yield f"{count} {verb} missing and {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
     elif column.missing in (ELSEWHERE, SKIP):

@@ -101,6 +101,7 @@ class _Outcome:
         missing = {name: rule.missing for name, rule in levels.items() if rule.missing is not None}
         made["missing"] = {**made.get("missing", {}), **missing} or None
         made["levels"] = {name: rule.levels for name, rule in levels.items()} or None
+        made["other"] = {name: rule.other for name, rule in levels.items() if rule.other is not None} or None
         return {"column": item.columns[0], **made}
 
 

@@ -118,7 +118,10 @@ class Budget(Part):
         True, description="draw releases together if that makes none of them worse; false draws each alone"
     )
     limit: Number | None = Field(
-        None, gt=0, description="the limit of the dataset, set with its first charge; the plan's epsilon by default"
+        None,
+        gt=0,
+        description="the limit of the dataset, set with its first charge, by default to the epsilon; later a "
+        "smaller one binds",
     )
 
 

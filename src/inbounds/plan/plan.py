@@ -319,8 +319,9 @@ class Plan(Part):
         """The account that is charged, or None if the plan has no ledger."""
         if self.budget.ledger is None:
             return None
-        limit = Fraction(self.budget.epsilon if self.budget.limit is None else self.budget.limit)
-        return Account(Path(self.budget.ledger), self.budget.dataset, limit)
+        budget = self.budget
+        limit = Fraction(budget.epsilon if budget.limit is None else budget.limit)
+        return Account(Path(self.budget.ledger), budget.dataset, limit, binding=budget.limit is not None)
 
     @property
     def digest(self) -> str:
@@ -354,4 +355,4 @@ def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms
 
 
 def _has_cells(item: Item) -> bool:
-    return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered")
+    return find_statistic(item.statistic).traits.columns in ("cells", "table", "ordered", "outcome")

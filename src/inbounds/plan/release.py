@@ -115,4 +115,8 @@ def _account(plan: Plan, ledger: Any) -> Account | None:
         )
     budget = plan.budget.model_copy(update={"ledger": str(ledger if given is None else given.ledger)})
     own = plan.model_copy(update={"budget": budget}).account
-    return own if own is None or given is None or given.limit is None else replace(own, limit=given.limit)
+    return (
+        own
+        if own is None or given is None or given.limit is None
+        else replace(own, limit=given.limit, binding=given.binding)
+    )

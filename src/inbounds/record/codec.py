@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from inbounds import _check
 from inbounds.errors import RecordError as RecordError
 from inbounds.ledger import Entry, LedgerError, Request
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
@@ -205,10 +206,13 @@ def read_record(text: str) -> Proved:
     numbers. The digest must be that of what was asked for. The entry of the ledger, if there is one, must have its hash
     and be the charge of these releases.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"the record must be text, got {_check.shown(text)}; read a file with Path(...).read_text()")
     try:
         body = json.loads(text, object_pairs_hook=without_repeats)
     except (ValueError, RecursionError):
-        raise RecordError("the file is not JSON, or has a field twice") from None
+        path = "; to read a file, give its text: Path(...).read_text()" if len(text) < 4096 and "{" not in text else ""
+        raise RecordError(f"the file is not JSON, or has a field twice{path}") from None
     if isinstance(body, dict) and body.get("format") in _FORMER:
         raise RecordError(
             f"the format is {body['format']}, of version 0.1; verify it with that version, or release it again"

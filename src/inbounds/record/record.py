@@ -50,6 +50,8 @@ class Releases(Mapping[str, Release]):
     _sections: Any = field(default=None, init=False, repr=False)
 
     def __getitem__(self, name: str) -> Release:
+        if name not in self.records:
+            raise KeyError(f"no release {name!r}; there are {', '.join(map(repr, self.records))}")
         return self.records[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -221,8 +221,10 @@ class Release:
         return Limits(*find_ends(self.bounds), self.numeric_ends(), noise)
 
     def numeric_ends(self) -> Array:
-        """A row (lower, upper) for each numeric column."""
+        """A row (lower, upper) for each numeric column, those of 0 and 1 for the levels of a regression included."""
         numeric = [(float(rule.lower or 0), float(rule.upper or 0)) for rule in self.columns if rule.step is not None]
+        if self.statistic.traits.columns == "outcome":
+            numeric += [(0.0, 1.0)] * sum(len(rule.cells) - 1 for rule in self.columns if rule.cells)
         return np.array(numeric).reshape(-1, 2)
 
     def limits_of_coordinates(self) -> list[tuple[float, float]]:

@@ -122,7 +122,7 @@ def to_text(release: "Release") -> str:
     unit = release.terms.unit.per_unit
     how = release.bounding if release.derivation.plain else f"{release.bounding}, {release.derivation.text}"
     # Errors that need a simulation are not computed for printing.
-    error = str(release.error) if release.has_error else "expected error: see error"
+    error = str(release.error) if release.has_error else "its error is simulated by .error"
     others = "" if release.group is None else f", in one draw of {len(release.group.members)} releases"
     cost = f"epsilon {release.epsilon:g} per {unit}{others}, {release.neighbours}; {how}; {error}"
     lines = [wrap(visible(text), "  ", "  ") for text in (cost, *release.notes)]

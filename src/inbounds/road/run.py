@@ -222,7 +222,7 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
         return read(data, columns), terms
     frame = read(data, columns)
     if stated is None and not hasattr(frame, "shape") and not named:
-        warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=4)
+        warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=5)
         terms = replace(terms, counted=True)
     size = _count_units(frame, terms) if stated is None or hasattr(frame, "shape") else stated
     if stated is not None and size != stated:
@@ -242,7 +242,7 @@ def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
     if persons is not None and persons.column in names:
         warnings.warn(
             f"column {persons.column!r} says whose row it is, and is counted as well: its levels or bounds are public",
-            stacklevel=4,
+            stacklevel=5,
         )
 
 
@@ -284,7 +284,7 @@ def read_columns(data: Any, columns: Sequence[Column]) -> Frame:
     if not isinstance(data, Place):
         return read(data, columns)
     table = open_place(data.source, columns, table=data.table, engine=data.engine, written=data.written)
-    require_names(read(table, []).collect_schema().names(), columns)
+    require_names(read(table, []).collect_schema().names(), columns, public=True)
     return read(table, columns)
 
 
@@ -324,7 +324,10 @@ def column_name(column: Any, data: Any) -> str:
             raise TypeError("column must be given for a table, as in mean(table, 'age', ...)")
         return own or UNNAMED
     if not isinstance(column, str):
-        raise TypeError(f"column must be a name, got {type(column).__name__}")
+        raise TypeError(
+            f"column must be a name, got {type(column).__name__}; columns that have no names get them by "
+            "df.columns = ['age', 'sex']"
+        )
     if own is not None and own != column:
         raise TypeError(f"the data are a column named {own!r}, but column is {column!r}; pass the table instead")
     return column

@@ -7,6 +7,7 @@ from typing import Any
 
 from inbounds import ledger as ledgers
 from inbounds._text import visible
+from inbounds.errors import OtherLimit
 from inbounds.ledger.access import is_begun
 from inbounds.ledger.reports import CSV_HEADS, to_cells
 from inbounds.plan.plan import Plan
@@ -97,6 +98,7 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     try:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ledgers.LookAlike)
+            warnings.simplefilter("always", OtherLimit)
             after = ledgers.spell_amount(ledgers.affordable(account, imagined))
     except ledgers.LedgerError as error:
         return {"fits": False, "cost": spelled, "left": left, "after": None, "said": visible(str(error))}

@@ -1,5 +1,6 @@
 """The main job: release a plan and verify its record."""
 
+import json
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -46,6 +47,25 @@ def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
             )
 
 
+def _check_unclaimed(plan: Plan, folder: Path, argument: str) -> None:
+    """Refuse a folder that holds the record of another request: another plan's, or of another dataset."""
+    place = folder / "release.json"
+    if not place.exists():
+        return
+    try:
+        record = json.loads(place.read_text("utf-8"))
+        digest, dataset = record["digest"], record["dataset"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        digest, dataset = None, None
+    if digest == plan.digest:
+        return
+    whose = f"the release of another plan or dataset ({dataset!r})" if digest else "a release.json that is no record"
+    raise ValueError(
+        f"{argument} {str(folder)!r} holds {whose}, which would be overwritten; choose another folder, or move its "
+        "files. Nothing was spent"
+    )
+
+
 def release_plan(
     plan: Plan,
     folder: Path,
@@ -57,6 +77,7 @@ def release_plan(
 ) -> Releases:
     """Release a plan and write its files to a folder. ``argument`` is the caller's name for it, for messages."""
     _check_apart(plan, folder, argument)
+    _check_unclaimed(plan, folder, argument)
     with prepare_folder(folder, argument):
         made = release(plan, new=new, who=who, say=say)
         if say is not None:
@@ -68,6 +89,7 @@ def release_plan(
 def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str = "folder") -> str:
     """Make all checks that a release makes before the charge, including the budget, and say what it would do."""
     _check_apart(plan, folder, argument)
+    _check_unclaimed(plan, folder, argument)
     remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
     account, asked = plan.account, request_of(drafts, plan.budget.dataset)

@@ -18,6 +18,7 @@ from inbounds.record.release import ColumnRule, Release
 from inbounds.record.statistic import Statistic
 from inbounds.tables.answers import Cell, Cells, counts_of
 from inbounds.tables.coordinates import Coordinate, MomentSums
+from inbounds.tables.indicators import Indicators
 from inbounds.tables.request import Request
 from inbounds.tables.schema import (
     ELSEWHERE,
@@ -172,11 +173,12 @@ def draft_moments(
     *,
     axes: Sequence[Sequence[str]] = (),
     of_mean: bool = False,
+    indicators: Indicators | None = None,
 ) -> Draft:
     """Draft a release of the sums of columns and of their products, in one draw, for a public number of rows.
 
     Numbers are in halves, so that one unit is worth 2. With ``of_mean`` the square of the one column has more noise,
-    and its sum no more than alone.
+    and its sum no more than alone. ``indicators`` say which columns are 0 and 1 for the levels of others.
     """
     moments = MomentSums(tuple(columns), products=True, counted=False, of_mean=of_mean)
     moved = terms.unit.contributions * moments.sensitivity
@@ -185,10 +187,10 @@ def draft_moments(
         terms,
         derivation,
         norm_law(statistic.name, terms, moved, (moments.block,)),
-        moments.request,
-        lambda cells: [moments(cells[()])],
+        moments.request if indicators is None else indicators.requests,
+        lambda *cells: [moments(cells[0][()] if indicators is None else indicators.compose(*cells))],
         bounds=bounds,
-        columns=moments.columns,
+        columns=moments.columns if indicators is None else (*indicators.numbers, *indicators.keys),
         units=moments.units,
         axes=axes,
     )

@@ -120,6 +120,8 @@ class Correlation:
 
     def __post_init__(self) -> None:
         columns = several(self.bounds, self.missing, self.integer)
+        if len(columns) < 2:
+            raise ValueError("a correlation needs two or more columns with bounds: that of one with itself is 1")
         repair = choose_repair(self.repair, len(columns))
         _check.choice(self.method, "method", METHODS)
         keep(self, **fields_of_several(columns), repair=repair, _columns=columns)

@@ -19,12 +19,11 @@ from inbounds.record.draft import Draft
 from inbounds.record.release import Release
 from inbounds.record.statistic import Traits, register
 from inbounds.statistics.base import MOST_COLUMNS, fields_of_several, keep, list_names, quantise, several
-from inbounds.statistics.drafts import draft_moments
+from inbounds.statistics.drafts import draft_moments, rule_of
 from inbounds.statistics.matrices import check_method, choose_repair, count_elements, of_elements
 from inbounds.statistics.moments import Moments
-from inbounds.tables.expressions import parse
-from inbounds.tables.expressions.spelling import quote, write_name
-from inbounds.tables.schema import Column, Numeric, Place
+from inbounds.tables.indicators import Indicators
+from inbounds.tables.schema import Column, Numeric, Place, Ruled
 from inbounds.tables.schema import Levels as LevelsRule
 
 
@@ -42,7 +41,9 @@ class Regression:
     bounds: Mapping[str, Bounds]
     levels: Mapping[str, Levels] | None = None
     missing: Mapping[str, Level | Number] | None = None
+    other: Mapping[str, Level] | None = None
     integer: Collection[str] = ()
+    _rules: tuple[Ruled, ...] = field(init=False, repr=False, compare=False)
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
     name: ClassVar[str] = "regression"
@@ -54,21 +55,29 @@ class Regression:
         if self.levels is not None and not isinstance(self.levels, Mapping):
             raise TypeError("levels must be a dictionary by column, as in levels={'region': ['north', 'south']}")
         if self.missing is not None and not isinstance(self.missing, Mapping):
-            raise TypeError("missing must be a dictionary by column, as in missing={'age': 40, 'bmi': 'skip'}")
+            raise TypeError("missing must be a dictionary by column, as in missing={'age': 40, 'region': 'north'}")
+        if self.other is not None and not isinstance(self.other, Mapping):
+            raise TypeError("other must be a dictionary by column, as in other={'region': 'north'}")
         fills: Mapping[str, Any] = self.missing or {}
-        given = self.levels or {}
+        given: Mapping[str, Any] = self.levels or {}
+        others = self.other or {}
+        for name in others:
+            if name not in given:
+                raise ValueError(f"other has the column {name!r}, which has no levels")
         numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)
         if not isinstance(self.column, str) or self.column not in self.bounds:
-            raise ValueError(f"bounds has no column {_check.shown(self.column)}, which is to be explained")
+            raise ValueError(f"bounds has no column {_name(self.column)}, which is to be explained")
         if both := [name for name in given if name in self.bounds]:
             raise ValueError(f"column {both[0]!r} has bounds and levels; give one of them")
-        rules = [LevelsRule(name, tuple(levels), missing=fills.get(name)) for name, levels in given.items()]
-        for name, place in [*((one.name, one.missing) for one in numbers), *((one.name, one.missing) for one in rules)]:
-            if isinstance(place, Place):
-                raise ValueError(
-                    f"missing of {name!r} must be a value that missing ones count as: a regression needs a public "
-                    "number of records, so that none are left out"
-                )
+        rules = [LevelsRule(name, levels, others.get(name), fills.get(name)) for name, levels in given.items()]
+        every: list[Any] = [*numbers, *rules]
+        for word, kind in (("missing", "missing ones count"), ("other", "others count")):
+            for name, place in [(one.name, getattr(one, word, None)) for one in every]:
+                if isinstance(place, Place):
+                    raise ValueError(
+                        f"{word} of {name!r} must be a value that {kind} as: a regression needs a public number of "
+                        "records, so that none are left out"
+                    )
         made = [one for rule in rules for one in _indicators(rule)]
         first = [one for one in numbers if one.name == self.column]
         columns = (*first, *(one for one in numbers if one.name != self.column), *made)
@@ -80,14 +89,15 @@ class Regression:
         if len(set(names)) < len(names):
             raise ValueError("two regressors have the same name; rename a column of the table")
         own = fields_of_several(numbers)
-        places = {rule.name: fills[rule.name] for rule in rules if rule.name in fills}
+        places = {rule.name: rule.missing for rule in rules if rule.missing is not None}
         own["missing"] = FrozenMap({**(own["missing"] or {}), **places}) or None
-        own["levels"] = FrozenMap({rule.name: tuple(rule.levels) for rule in rules}) or None
-        keep(self, **own, _columns=columns)
+        own["other"] = FrozenMap({rule.name: rule.other for rule in rules if rule.other is not None}) or None
+        own["levels"] = FrozenMap({rule.name: rule.levels for rule in rules}) or None
+        keep(self, **own, _columns=columns, _rules=(*columns[: len(numbers)], *rules))
 
     @property
     def inputs(self) -> tuple[Column, ...]:
-        return self._columns
+        return self._rules
 
     @property
     def title(self) -> str:
@@ -104,11 +114,14 @@ class Regression:
             )
         check_method("joint", terms)
         columns = [quantise(column, terms) for column in self._columns]
+        keys = tuple(rule for rule in self._rules if isinstance(rule, LevelsRule))
+        indicators = Indicators(tuple(columns[: len(self._rules) - len(keys)]), keys)
         repair = choose_repair(None, len(columns))
         limits = [(column.lower, column.upper) for column in self._columns]
         axes = [["intercept", *(column.name for column in self._columns[1:])]]
         bounds = [*limits, *of_elements(self._columns, terms)]
-        return draft_moments(self, terms, Coefficients(terms.rows, repair), columns, bounds, axes=axes)
+        way = Coefficients(terms.rows, repair)
+        return draft_moments(self, terms, way, columns, bounds, axes=axes, indicators=indicators)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         def limit(made: Release, alpha: float, population: bool) -> Made:
@@ -128,7 +141,8 @@ class Regression:
         table = release.derivation.table
         bounds = {column.name: column.ends for column in self._columns}
         statistic = Moments(bounds=bounds, repair=choose_repair(None, len(names)), integer=whole)
-        return replace(release, statistic=statistic, derivation=table, axes=(("mean", *names), names))
+        columns = tuple(rule_of(quantise(column, release.terms)) for column in self._columns)
+        return replace(release, statistic=statistic, derivation=table, axes=(("mean", *names), names), columns=columns)
 
     def fit(self, release: Release, level: float = 0.95) -> Fit:
         """The fit with R², predictions and what the noise does to it; see `inbounds.inference.regression`."""
@@ -142,17 +156,11 @@ class Regression:
         return f"R² {fit.r_squared:.3g}, residual standard deviation {fit.residual_deviation:.3g}; {fit.diagnosis}."
 
 
+def _name(column: object) -> str:
+    return repr(column) if isinstance(column, str) else _check.shown(column)
+
+
 def _indicators(rule: LevelsRule) -> Iterator[Numeric]:
-    """Columns of 0 and 1 for all levels but the first; one of truth values is such a column itself."""
-    fill, name = rule.missing, write_name(rule.name)
-    if tuple(rule.levels) == (False, True) and all(isinstance(level, bool) for level in rule.levels):
-        yield Numeric.of(rule.name, (0, 1), None if fill is None else int(fill), integer=True)
-        return
-    for level in rule.levels[1:]:
-        if isinstance(level, bool):
-            text = name if level else f"not {name}"
-        else:
-            text = f"{name} = {quote(level) if isinstance(level, str) else level}"
-        label = f"{rule.name} = {str(level).lower() if isinstance(level, bool) else level}"
-        number = Numeric.of(label, (0, 1), None if fill is None else int(fill == level), integer=True)
-        yield replace(number, formula=parse(text))
+    """Columns of 0 and 1 for all levels but the first; that of the levels false and true has the name of its column."""
+    for level, text in zip(rule.levels[1:], rule.texts[1:], strict=True):
+        yield Numeric.of(rule.name if level is True else f"{rule.name} = {text}", (0, 1), integer=True)

@@ -4,14 +4,17 @@ The first line of a file may be a record, where somebody forgot the header. So o
 than a name that is the same but for case and spaces.
 """
 
+import difflib
 from collections.abc import Collection, Iterable, Sequence
 
-from inbounds.tables.schema import IN_QUOTES, Column, DataError, is_written
+from inbounds.tables.schema import IN_QUOTES, Column, DataError, is_written, unknown_column
 
 _SEPARATORS = (";", "\t", "|", ",")
 
 
-def require_names(names: Sequence[str], columns: Sequence[Column], *, separator: str = "") -> None:
+def require_names(
+    names: Sequence[str], columns: Sequence[Column], *, separator: str = "", public: bool = False
+) -> None:
     """Refuse a table that lacks columns, all of them at once, or has two of one name.
 
     Parameters
@@ -22,6 +25,8 @@ def require_names(names: Sequence[str], columns: Sequence[Column], *, separator:
         The columns that are asked for.
     separator
         What separates the fields of a CSV file; empty for other tables.
+    public
+        Whether names are declared apart from the rows, so that a message may show them.
     """
     for column in columns:
         # As Polars names the second of two columns that have one name.
@@ -35,6 +40,9 @@ def require_names(names: Sequence[str], columns: Sequence[Column], *, separator:
             f"the header is one name with {declared!r} in it, and no {separator!r}: write separator = "
             f"{_in_toml(declared)} under [data]"
         )
+    if public:
+        wanted = next(column for column in columns if column.name == missing[0])
+        raise unknown_column(missing[0], names, written=is_written(wanted))
     what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     written = all(is_written(column) for column in columns if column.name in missing)
     raise DataError(f"the table has no {what}{_hint(missing, names, written=written)}")
@@ -59,6 +67,8 @@ def _hint(missing: Sequence[str], names: Collection[str], *, written: bool) -> s
     meant = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
     if meant:
         return f"; it has {', '.join(map(repr, meant))}: names differ by case and spaces"
+    if any(difflib.get_close_matches(name, names, n=1, cutoff=0.6) for name in missing):
+        return "; one of its names is nearly the same: look for a slip of the pen"
     return IN_QUOTES if written else "; the first line of a CSV file must be its header"
 
 

@@ -9,6 +9,7 @@ A refusal names the column and the rule. It does not say which record it was, ho
 """
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -157,7 +158,8 @@ def _levels(name: str, levels: Any) -> tuple[Level, ...]:
     if len(kinds) != 1 or not kinds <= {str, int, bool}:
         raise TypeError(f"levels of {name!r} must be all text, all integers or all booleans")
     if len(set(plain)) < len(plain):
-        raise ValueError(f"levels of {name!r} must be different")
+        twice = max(plain, key=Counter(plain).__getitem__)
+        raise ValueError(f"levels of {name!r} must be different, and {_check.shown(twice)} is there twice")
     if kinds == {str} and any("\0" in level for level in plain):
         raise ValueError(f"levels of {name!r} must not hold the character NUL")
     if kinds == {int} and max(abs(level) for level in plain) >= 1 << 53:
@@ -228,7 +230,7 @@ def list_operands(formula: "Expression") -> list[Operand]:
 
 
 # What somebody may have meant who names a column that there is not, in an expression.
-IN_QUOTES = "; text of an expression is in single quotes, and what is in double quotes is a column"
+IN_QUOTES = "; if it is meant as text, write it in single quotes"
 
 
 def unknown_column(name: str, names: Iterable[Any], *, written: bool = False) -> DataError:
@@ -236,7 +238,10 @@ def unknown_column(name: str, names: Iterable[Any], *, written: bool = False) ->
 
     ``written`` says that it is one of an expression, where text may have been meant.
     """
+    names = list(names)
     known = [one for one in names if isinstance(one, str) and "\0" not in one]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else IN_QUOTES * written
+    if not all(isinstance(one, str) for one in names):
+        hint = "; its columns have names that are not text: name them first, as in df.columns = ['age', 'sex']"
     return DataError(f"the table has no column {name!r}{hint}")

@@ -58,12 +58,11 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     frame = _frame(data)
     if frame is None:
         raise TypeError(
-            f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}; use list(...) to "
-            "make a column"
+            f"data must be a table, a column of values or a dictionary of columns, got {_kind(data)}{_remedy(data)}"
         )
     names = guard(lambda: frame.collect_schema().names())
     if len(set(names)) < len(names):
-        raise DataError("the table has two columns of the same name; rename one")
+        raise _repeated(names)
     for column in columns:
         if column.name not in names:
             raise unknown_column(column.name, names, written=is_written(column))
@@ -93,8 +92,14 @@ def _frame(data: Any) -> "Frame | None":
         return None
     except Exception:
         # pandas with repeated names, which have been seen to be refused here.
-        raise DataError("the table has two columns of the same name; rename one") from None
+        raise _repeated(list(getattr(data, "columns", ()))) from None
     return None if isinstance(frame, nw.Series) else frame
+
+
+def _repeated(names: Sequence[Any]) -> DataError:
+    """The error for a table with two columns of one name, which is public."""
+    twice = [name for i, name in enumerate(names) if name in names[:i] and isinstance(name, str)]
+    return DataError(f"the table has two columns of the same name{f', {twice[0]!r}' if twice else ''}; rename one")
 
 
 def _rows_only(values: Sequence[Any]) -> Frame:
@@ -112,6 +117,13 @@ def _rows_only(values: Sequence[Any]) -> Frame:
 
 def _kind(data: Any) -> str:
     return f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
+
+
+def _remedy(data: Any) -> str:
+    """What to hand over instead."""
+    if "groupby" in type(data).__name__.lower():
+        return "; hand over the table itself, and name the column of groups with by="
+    return "" if data is None else "; use list(...) to make a column"
 
 
 def _part(data: Mapping[Any, Any], column: Column) -> Any:

@@ -1,0 +1,135 @@
+"""What somebody may have meant by a call, a name or a table that does not fit: one line, before a charge."""
+
+import datetime
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import inbounds as ib
+from inbounds.errors import DataError, PlanError, RecordError
+
+COLUMNS = {"health": [1.0, 2.0, 3.0], "b": [2.0, 3.0, 4.0]}
+TABLE = pl.DataFrame(COLUMNS)
+PAIR = {"bounds": (0, 5), "epsilon": 1}
+UNNAMED = pd.DataFrame([[1, 2], [3, 4]])
+PLAN = {
+    "data": {"rows": 3},
+    "budget": {"epsilon": 1},
+    "columns": {"b": {"bounds": [0, 5]}},
+    "release": [{"name": "m", "statistic": "mean", "columns": ["b"]}],
+}
+
+CALLS = {
+    "position": (
+        lambda: ib.correlation(TABLE, "health", "b", epsilon=1),
+        TypeError,
+        "correlation takes data by position, and all others by name, as in bounds=... or epsilon=...",
+    ),
+    "two by position": (
+        lambda: ib.mean(TABLE, "b", (0, 5), 1),
+        TypeError,
+        "mean takes data and column by position, and all others by name, as in bounds=... or epsilon=...",
+    ),
+    "keyword": (
+        lambda: ib.mean(TABLE, "b", bounds=(0, 5), eps=1),
+        TypeError,
+        "no keyword eps=; did you mean epsilon=?",
+    ),
+    "delta": (lambda: ib.mean(TABLE, "b", **PAIR, delta=1e-6), TypeError, "no keyword delta=; there is no delta"),
+    "name": (lambda: ib.std, AttributeError, "no attribute 'std'; did you mean 'standard_deviation'?"),
+    "misspelt name": (lambda: ib.medain, AttributeError, "did you mean 'median'?"),
+    "groups": (lambda: ib.mean(pd.DataFrame(COLUMNS).groupby("health"), "b", **PAIR), TypeError, "of groups with by="),
+    "no data": (lambda: ib.mean(None, "b", **PAIR), TypeError, "got NoneType"),
+    "numbered columns": (lambda: ib.mean(UNNAMED, "b", **PAIR), DataError, "as in df.columns = ['age', 'sex']"),
+    "number of a column": (lambda: ib.mean(UNNAMED, 0, **PAIR), TypeError, "columns that have no names get them by"),
+    "repeated columns": (
+        lambda: ib.mean(UNNAMED.set_axis(["a", "a"], axis=1), "a", **PAIR),
+        DataError,
+        "two columns of the same name, 'a'; rename one",
+    ),
+    "repeated levels": (
+        lambda: ib.histogram(TABLE, "b", levels=["x", "y", "x"], epsilon=1),
+        ValueError,
+        "levels of 'b' must be different, and 'x' of type str is there twice",
+    ),
+    "dates": (
+        lambda: ib.mean(TABLE, "b", bounds=("01.01.1970", "31.12.1980"), epsilon=1),
+        ValueError,
+        "got '01.01.1970'; write a date as 1970-01-31",
+    ),
+    "commas": (lambda: ib.mean(TABLE, "b", bounds=("0,5", "6"), epsilon=1), ValueError, "decimals with a point"),
+    "percent": (lambda: ib.mean(TABLE, "b", bounds=(0, 5), epsilon="5%"), ValueError, "write 5% as 0.05"),
+    "near name": (lambda: ib.count(TABLE, where="helth = 1", epsilon=1), DataError, "did you mean 'health'?"),
+    "no near name": (
+        lambda: ib.mean(TABLE, "x", derive={"x": "HP * 2"}, **PAIR),
+        DataError,
+        "the table has no column 'HP'; if it is meant as text, write it in single quotes",
+    ),
+    "one correlation": (
+        lambda: ib.correlation(TABLE, bounds={"b": (0, 5)}, epsilon=1),
+        ValueError,
+        "a correlation needs two or more columns",
+    ),
+    "path": (lambda: ib.Release.from_json(Path("release.json")), TypeError, "read a file with Path(...).read_text()"),
+    "text of a path": (
+        lambda: ib.Release.from_json("release.json"),
+        RecordError,
+        "give its text: Path(...).read_text()",
+    ),
+    "decimal comma": (
+        lambda: ib.Plan.of(PLAN | {"columns": {"b": {"bounds": [0, 5, 60, 5]}}}),
+        PlanError,
+        "at most 2 entries, got 4; write decimals with a point, as in 0.5",
+    ),
+    "release": (lambda: ib.release(ib.Plan.of(PLAN), TABLE)["visit"], KeyError, "no release 'visit'; there are 'm'"),
+}
+
+
+@pytest.mark.parametrize("case", CALLS)
+def test_what_may_have_been_meant(case):
+    call, kind, words = CALLS[case]
+    with pytest.raises(kind) as told:
+        call()
+    assert words in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_what_python_says_well_is_left_to_it():
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'epsilon'"):
+        ib.mean(TABLE, "b", bounds=(0, 5))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "words"), [("csv", "one of its names is nearly the same"), ("parquet", "'health'?")]
+)
+def test_a_misspelt_column_of_a_plan(tmp_path, suffix, words):
+    """The first line of a CSV file may be a record, so that no name of it is shown."""
+    path = tmp_path / f"t.{suffix}"
+    getattr(TABLE, f"write_{suffix}")(path)
+    columns = {"helth": {"bounds": [0, 5]}}
+    item = {"name": "m", "statistic": "mean", "columns": ["helth"]}
+    plan = ib.Plan.of(PLAN | {"data": {"rows": 3, "source": str(path)}, "columns": columns, "release": [item]})
+    with pytest.raises(DataError) as told:
+        ib.release(plan)
+    assert words in str(told.value)
+    assert ("health" in str(told.value)) == (suffix == "parquet")
+
+
+def test_a_check_says_where_all_values_are_lost():
+    bounds = [datetime.date(1970, 1, 1), datetime.date(1990, 1, 1)]
+    plan = ib.Plan.of(PLAN | {"columns": {"b": {"bounds": bounds, "missing": "skip"}}})
+    made = ib.check(plan, {"b": ["17-08-1984"] * 3})
+    assert "3 are missing and are left out; all of them are no dates." in str(made)
+    assert made.verdict.endswith("But no value of b would be read: all are missing.")
+    made = ib.check(plan, {"b": ["17-08-1984", "1984-08-17", None]})
+    assert "2 are missing and are left out; 1 of them is no date." in str(made)
+    assert made.verdict.endswith("as far as the table is concerned.")
+
+
+def test_a_preview_of_a_large_epsilon_says_so():
+    text = str(ib.preview("mean", bounds=(0, 5), rows=100, epsilon=50))
+    assert "An epsilon above 5 promises little" in text
+    assert "It is no percentage" in " ".join(text.split())
+    assert "promises little" not in str(ib.preview("mean", bounds=(0, 5), rows=100, epsilon=1))
