@@ -87,7 +87,7 @@ def settle(rounded: "nw.Expr", quantised: Quantised, *, null: bool) -> "nw.Expr"
 def clip_settled(whole: "nw.Expr", quantised: Quantised) -> "nw.Expr":
     """`integers` in DuckDB, of what `settle` makes: (|k| - |k - M| + M)/2 is k clipped to 0..M.
 
-    Every term is a whole number below 2^53. `greatest` and `least` cost DuckDB four times as much.
+    Every term is a whole number below 2^53. `greatest` and `least` cost DuckDB three times as much.
     """
     most = float(quantised.count)
     return (whole.abs() - (whole - most).abs() + most) * 0.5

@@ -232,7 +232,7 @@ def step_numbers(key: Steps, value: "nw.Expr", *, flat: bool, duckdb: bool = Fal
 def interval_numbers(key: Edges, value: "nw.Expr", *, duckdb: bool = False) -> "nw.Expr":
     """The number of the interval that a value is in, -1 for a missing one that counts as no number, or null in DuckDB.
 
-    DuckDB adds doubles in a fifth of the time of integers, which it checks for overflow.
+    This takes DuckDB less than half of the time that it takes to add up integers, which it checks for overflow.
     """
     import narwhals as nw
 
