@@ -117,3 +117,12 @@ def test_a_number_without_an_interval_has_none_in_words(sections: list[Section])
 )
 def test_a_point_and_its_limits_have_as_many_decimals(value: float, lower: float, upper: float, text: str) -> None:
     assert Estimate(value, lower, upper, possible=(0, 1e21), is_point=True).write() == text
+
+
+def test_what_errors_take_for_granted_is_said(sections: list[Section]) -> None:
+    said = [" ".join(list_notes(section)) for section in sections]
+    even = "records that lie evenly between the released points and the bounds"
+    assert f"Expected errors are those of groups of {len(DELAYS) // 8:,} {even}." in said[0]
+    # Nothing is known of the number of selected records, and so no error is stated.
+    assert even not in said[1]
+    assert f"Expected errors are those of {even}." in said[2]
