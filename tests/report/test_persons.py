@@ -150,7 +150,7 @@ def test_previews_say_it_with_the_remedy(contributions):
     alone = ib.preview(
         "sum", column="visits", bounds=(0, 10), epsilon=1, rows=600, person="id", contributions=contributions
     )
-    kept = f"At most {contributions} row{'s' * (contributions > 1)} of each person are counted; further rows are left"
+    kept = f"Counted: at most {contributions} row{'s' * (contributions > 1)} of each person; further rows are left"
     for seen in (alone, plan("substitute", contributions, rows=600).preview()):
         text = say(str(seen))
         assert text.count(kept) == 1

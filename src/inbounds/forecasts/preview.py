@@ -244,8 +244,7 @@ _REMEDY = "plausible_rows={1: 0.5, 2: 0.3, ...} shows what that does, and a larg
 
 def describe_lost(unit: Unit) -> str:
     """That rows of persons are left out, and that forecasts do not know of it."""
-    kept = describe_kept(unit)
-    return f"{kept[:1].upper()}{kept[1:]} are counted; further rows are left out, and errors do not include that"
+    return f"Counted: {describe_kept(unit)}; further rows are left out, and errors do not include that"
 
 
 # Above this ε a preview has a warning; above the second one a percentage may have been meant.
