@@ -40,7 +40,8 @@ def frames(columns):
 TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
 NO_NUMBERS = (
     "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave "
-    "them out with missing='skip' (not of regression and kendall); convert text such as 20% or 12,5 to numbers first"
+    "them out with missing='skip' (not of regression and kendall); convert text with percent signs, units or "
+    "decimal commas first"
 )
 SAME_EVERYWHERE = {
     "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),
@@ -62,8 +63,7 @@ SAME_EVERYWHERE = {
     "text in double quotes": (
         lambda t: ib.mean(t, "age", bounds=(0, 9), where='name = "zoe"', epsilon=1),
         TABLE,
-        "the table has no column 'zoe'; text of an expression is in single quotes, and what is in double quotes is a "
-        "column",
+        "the table has no column 'zoe'; if it is meant as text, write it in single quotes",
     ),
     "text for numbers": (
         lambda t: ib.mean(t, "name", bounds=(0, 9), epsilon=1),
@@ -146,7 +146,7 @@ FUNCTIONS = {
     "proportions": lambda **k: ib.proportions(X, edges=[0, 2, 9], **k),
     "crosstab": lambda **k: ib.crosstab({"x": X}, edges={"x": [0, 2, 9]}, **k),
     "covariance": lambda **k: ib.covariance({"x": X}, bounds={"x": (0, 9)}, **k),
-    "correlation": lambda **k: ib.correlation({"x": X}, bounds={"x": (0, 9)}, **k),
+    "correlation": lambda **k: ib.correlation({"x": X, "y": X}, bounds={"x": (0, 9), "y": (0, 9)}, **k),
     "pooled_variance": lambda **k: ib.pooled_variance(
         {"x": X, "g": [1, 1, 2, 2]}, "x", bounds=(0, 9), by="g", levels=[1, 2], **k
     ),

@@ -80,10 +80,10 @@ def make_refusal(column: Column | Steps, what: str) -> DataError:
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
         unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
-        first = "" if isinstance(column, Levels) else "; convert text such as 20% or 12,5 to numbers first"
+        first = "" if isinstance(column, Levels) else "; convert text with percent signs, units or decimal commas first"
         if getattr(column, "clock", None):
             unreadable = ", or values that are no dates or times"
-            first = "; convert text such as 31.01.1970 to 1970-01-31 first"
+            first = "; convert dates in other forms to that of 1970-01-31 first"
             # An instant without a declared clock is missing where types are made from values.
             unreadable += "" if getattr(column, "zone", None) else " (those with a zone need time_zone=)"
         return DataError(
