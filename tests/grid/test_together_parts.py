@@ -315,6 +315,40 @@ def test_products_are_rounded_outwards():
         draft._times(([1], [1]), ([1], [1, 1]))
 
 
+@pytest.mark.claim("together-exact")
+def test_running_sums_are_rounded_outwards(monkeypatch):
+    draft = draft_of(*TABLES[0])
+    assert draft.width == 2 * Sizes(2, 3, Fraction(2), 3).window + 1 == 7
+    low, high = draft.powers
+    monkeypatch.setattr(draft, "powers", (low, [low[0], low[1] + 9, *high[2:]]))
+    folded, real = [], draft._fold
+
+    def fold(numbers, ratio, *, up):
+        folded.append((ratio - low[1], up))
+        return real(numbers, ratio, up=up)
+
+    monkeypatch.setattr(draft, "_fold", fold)
+    draft._pass_on(1)
+    assert folded == [(0, False), (9, True), (0, False), (9, True)]
+    draft.digits = 3
+    assert real([5, 7, 1], 3, up=False) == [5, 8, 4]
+    assert real([5, 7, 1], 3, up=True) == [5, 9, 5]
+
+
+def test_beyond_the_ranks_that_are_looked_at_there_is_nothing():
+    draft = draft_of(*TABLES[0])
+    assert [draft._at([4, 5, 6], place) for place in range(-2, 5)] == [0, 0, 4, 5, 6, 0, 0]
+    draft.entering[0] = [1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14]
+    for off, ends in (
+        (0, draft.entering[0]),
+        (3, ([4, 5, 6, 7, 0, 0, 0], [11, 12, 13, 14, 0, 0, 0])),
+        (7, ([0] * 7, [0] * 7)),
+        (50, ([0] * 7, [0] * 7)),
+    ):
+        draft.starts = [2, 2 + off]
+        assert draft._shifted(0, 1) == (list(ends[0]), list(ends[1]))
+
+
 def test_what_is_left_out_is_shared_rounding_up():
     draft = draft_of(*TABLES[0])
     for behind in (1, 3, 1 << draft.digits, (1 << draft.digits) - 1, (1 << draft.digits) // 3):
