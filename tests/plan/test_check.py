@@ -229,11 +229,29 @@ def test_strays_are_counted_among_the_records_that_a_rule_meets():
         assert found == [[2, unread, 2, 1, 0], [1, unread, 2, 0, 0], [0, 0, 0, 0, 0]]
         assert everyone["where"] is None
         assert here["where"] == "place = 'here'"
-        assert "age (bounds 18 to 100; for here; where place = 'here', other records are not counted)" in str(made)
+        said = "age (bounds 18 to 100; for here; where place = 'here', true of 3 rows; others are not counted)"
+        assert said in str(made)
+        assert [one["met"] for one in made.to_dict()["columns"]] == [6, 3, 3]
     # A level that is none, in a record that counts, is refused and said to be.
     refused = ib.check(ib.Plan.of(body), table | {"kind": ["z", *table["kind"][1:]]})
     assert not refused.passes
     assert refused.to_dict()["columns"][2]["other"] == 1
+
+
+def test_a_condition_that_selects_nobody_is_said():
+    item = {"name": "x", "statistic": "mean", "columns": ["age"], "where": "cylinders"}
+    plan = ib.Plan.of(
+        {
+            "data": {"rows": 2},
+            "budget": {"epsilon": 1},
+            "columns": {"age": {"bounds": [0, 9], "missing": 5}},
+            "release": [item],
+        }
+    )
+    made = ib.check(plan, {"age": [1, 2], "cylinders": [4, 8]})
+    assert "No row is selected." in str(made)
+    assert made.verdict.endswith("But no row is selected by cylinders.")
+    assert "all are missing" not in made.verdict
 
 
 def test_rows_that_are_left_out_are_said_up_to_where_there_are_none():

@@ -52,8 +52,11 @@ class Check:
         """Whether a release would go through, and if not, why and when it would be refused."""
         found = self.inspection
         if found.refusal is None:
-            lost = [visible(one.column.name) for one in self.strays if found.rows and one.missing == found.rows]
+            some = [one for one in self.strays if found.rows]
+            lost = [visible(one.column.name) for one in some if one.met and one.missing == one.met]
             but = f". But no value of {', '.join(dict.fromkeys(lost))} would be read: all are missing" if lost else ""
+            idle = [visible(one.where.text) for one in some if one.where is not None and not one.met]
+            but += f". But no row is selected by {' or by '.join(dict.fromkeys(idle))}" if idle else ""
             return f"A release would go through, as far as the table is concerned{but}."
         when = "after the charge" if found.charged else "before the charge"
         return f"A release would be refused {when}: {found.refusal}"
@@ -73,9 +76,8 @@ class Check:
             yield from (f"  {rule}" for rule in irregular.rules)
         for strays in self.strays:
             readers = ", ".join(map(visible, self.readers.get((strays.column, strays.where), ("all",))))
-            among = (
-                "" if strays.where is None else f"; where {visible(strays.where.text)}, other records are not counted"
-            )
+            where = "" if strays.where is None else visible(strays.where.text)
+            among = f"; where {where}, true of {strays.met} rows; others are not counted" if where else ""
             yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers}{among})"
             yield from (f"  {sentence}" for sentence in list_sentences(strays))
         yield visible(self.verdict)
@@ -100,6 +102,7 @@ class Check:
                     "rule": describe_rule(one.column),
                     "releases": list(self.readers.get((one.column, one.where), ())),
                     "where": None if one.where is None else one.where.text,
+                    "met": one.met,
                     "missing": one.missing,
                     "unreadable": one.unreadable,
                     "below": one.below,
@@ -226,6 +229,9 @@ def _name_ends(column: Numeric | Edges) -> tuple[str, str]:
 def list_sentences(strays: Strays) -> Iterator[str]:
     """What happens to the records that a rule does not take as they are, a sentence for each kind."""
     column, quiet = strays.column, True
+    if strays.where is not None and not strays.met:
+        yield "No row is selected."
+        return
     for sentence in (*_of_missing(strays), *_of_others(strays), *_of_clipped(strays)):
         quiet = False
         yield sentence

@@ -27,7 +27,7 @@ class Strays:
     """Records of one column by what its rule does with them.
 
     ``missing`` has ``unreadable`` ones among them: fields that are there, and are no numbers. ``below`` and ``above``
-    are clipped, ``other`` are none of the levels. The numbers are exact and confidential.
+    are clipped, ``other`` are none of the levels. ``met`` are all of them. The numbers are exact and confidential.
     """
 
     column: Ruled
@@ -38,6 +38,7 @@ class Strays:
     other: int = 0
     # The condition of the records that were counted; None for all.
     where: Expression | None = None
+    met: int = 0
 
 
 def probes(columns: Sequence[Ruled]) -> list[Levels]:
@@ -68,7 +69,7 @@ def count_strays(frame: Frame, columns: Sequence[Rule]) -> list[Strays]:
             below, missing = _at(first, 0), _at(second, 0) - _at(first, 0)
             unreadable = missing - _at(next(found), 1) if _has_probe(column, known) else 0
             counts = {"missing": missing, "unreadable": unreadable, "below": below, "above": _at(first, 2)}
-        made.append(Strays(column, **counts, where=where))
+        made.append(Strays(column, **counts, where=where, met=sum(cell[0] for cell in first.values())))
     return made
 
 
