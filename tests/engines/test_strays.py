@@ -34,7 +34,9 @@ def figures(strays):
 @pytest.mark.parametrize("engine", places.ENGINES)
 def test_strays_on_every_engine(engine):
     frame = read(made(engine, TABLE, 3), [*COLUMNS, *probes(COLUMNS)])
-    assert figures(count_strays(frame, COLUMNS)) == EXPECTED
+    found = count_strays(frame, COLUMNS)
+    assert figures(found) == EXPECTED
+    assert {one.met for one in found} == {len(TABLE)}
 
 
 @pytest.mark.claim("strays")
@@ -43,7 +45,8 @@ def test_strays_of_columns_without_types():
     data = {"x": ["1", None, "", "nan", "x", "11", -2, b"3", " 4 ", "TRUE"]}
     columns = [Numeric.of("x", (0, 10)), Levels("x", (1, 4), missing=1)]
     (number, level) = count_strays(read(data, [*columns, *probes(columns)]), columns)
-    assert number == Strays(columns[0], missing=5, unreadable=4, below=1, above=1)
+    assert number == Strays(columns[0], missing=5, unreadable=4, below=1, above=1, met=10)
     assert (level.missing, level.other) == (3, 4)
     none = count_strays(read({"x": []}, [*columns, *probes(columns)]), columns)
     assert figures(none) == [(0, 0, 0, 0, 0)] * 2
+    assert [one.met for one in none] == [0, 0]
