@@ -31,7 +31,7 @@ import numpy as np
 from inbounds.ledger.chain import Entry
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.terms import Terms
-from inbounds.record import Release, codec
+from inbounds.record import Release, charges, codec
 from inbounds.record.sequential import laws_in_turn
 from inbounds.statistics import (
     Correlation,
@@ -60,8 +60,8 @@ def text_of(releases: dict[str, Release], *, paid: bool = False) -> str:
     """A record of releases, honest but for the draw; with the entry of a charge of 1."""
     entry = None
     if paid:
-        said = {"dataset": "d", "request": codec.digest_of("d", releases), "epsilon": "1"}
-        rest = {"cost": 10**9, "what": list(codec.list_charged(releases)), "when": "", "who": ""}
+        said = {"dataset": "d", "request": charges.digest_of("d", releases), "epsilon": "1"}
+        rest = {"cost": 10**9, "what": list(charges.list_charged(releases)), "when": "", "who": ""}
         entry = Entry.after(None, "charge", said | rest)
     return compact(json.loads("".join(codec.record_pieces(releases, "d", entry))))
 

@@ -10,7 +10,7 @@ import pytest
 import inbounds as ib
 from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
-from inbounds.record.codec import total
+from inbounds.record.charges import total
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.report.rows import collect_sections
 from tests import health as example

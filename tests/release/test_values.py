@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import inbounds as ib
-from inbounds.record.codec import digest_of
+from inbounds.record.charges import digest_of
 from inbounds.tables.schema import DataError
 from tests.records import body_of, record_with
 from tests.release.cases import ALL, CHOSEN, COUNTED, FITTED, GROUPS, ORDERED, REPAIRED, SPLIT, THEMSELVES, table

@@ -14,8 +14,8 @@ from inbounds.record.notes import describe_kept, explain_kept
 from inbounds.record.possible import list_possible
 from inbounds.report.exports import export
 from inbounds.report.lines import list_lines
+from inbounds.report.promise import state_promise
 from inbounds.report.rows import collect_sections
-from inbounds.report.words import state_promise
 
 # Person i has 1 + i % 5 rows.
 TABLE = {

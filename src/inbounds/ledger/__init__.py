@@ -51,17 +51,15 @@ survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)
 >>> folder.cleanup()
 """
 
+from inbounds.errors import BudgetRefused, LookAlike, Unfinished
 from inbounds.ledger.account import Account, find_account, name_in
 from inbounds.ledger.amounts import spell_amount
 from inbounds.ledger.chain import Entry, LedgerError, Standing
 from inbounds.ledger.history import read, read_result, read_results, similar, standings, verify
 from inbounds.ledger.reports import export, show, summarize
+from inbounds.ledger.request import Request
 from inbounds.ledger.spending import (
-    BudgetRefused,
-    LookAlike,
     Receipt,
-    Request,
-    Unfinished,
     affordable,
     charge,
     fail,

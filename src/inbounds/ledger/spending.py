@@ -1,84 +1,29 @@
 """Charge requests and store their results; `inbounds.ledger` has the rules."""
 
 import hashlib
-import shlex
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 
-from inbounds import _check
-from inbounds._text import visible
 from inbounds.errors import BudgetRefused as BudgetRefused
-from inbounds.errors import LookAlike as LookAlike
-from inbounds.errors import OtherLimit as OtherLimit
 from inbounds.errors import Unfinished as Unfinished
 from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
 from inbounds.ledger.chain import Chain, Entry, LedgerError, Standing
-from inbounds.ledger.names import describe_look_alikes
+from inbounds.ledger.limits import (
+    announce_limit,
+    announce_name,
+    check_kind,
+    check_limit,
+    check_promise,
+    describe_missing,
+    first_standing,
+)
+from inbounds.ledger.request import Request as Request
 from inbounds.ledger.results import pack, unpack
 from inbounds.ledger.store import Snapshot
-from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
-
-# The most datasets that a message names.
-_FEW = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is charged: the guarantee of one or more releases.
-
-    Parameters
-    ----------
-    digest
-        Identifies what was asked for. The same digest is the same request, which gets its stored result.
-    guarantee
-        The guarantee of all releases together, of a kind that is registered with
-        `inbounds.privacy.guarantee.register_guarantee`.
-    neighbours, contributions
-        The neighbour relation, and how many records a person may have. All charges of a dataset have the same.
-    person
-        The column of persons, if a rule bounds the rows of each; ``contributions`` is 1 then.
-    what
-        What is released, in words, for readers of the ledger.
-    longest
-        The most bytes that the result may have. A longer stored result is not read.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not valid.
-    """
-
-    digest: str
-    guarantee: Guarantee
-    neighbours: str
-    contributions: int
-    what: tuple[str, ...] = ()
-    longest: int | None = None
-    person: str | None = None
-
-    def __post_init__(self) -> None:
-        _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
-        if not isinstance(self.guarantee, Guarantee):
-            raise TypeError(f"guarantee must be a guarantee such as Pure(1), got {_check.shown(self.guarantee)}")
-        # A guarantee that cannot be read again must not be written.
-        if parse_guarantee(self.guarantee.to_dict()) != self.guarantee:
-            raise ValueError(f"the guarantee of kind {self.guarantee.kind!r} does not match its fields")
-
-    @property
-    def cost(self) -> Guarantee:
-        """What is charged: the guarantee, rounded up to the units of a ledger."""
-        return self.guarantee.round_up()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields of the entry of its charge."""
-        plain = {"request": self.digest, "cost": write_amount(self.cost), "what": list(self.what)}
-        return plain | self.guarantee.to_dict()
+from inbounds.privacy.guarantee import Guarantee
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,21 +77,21 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     """
     if not is_begun(account.ledger):
         # No file is created for a charge that will be refused.
-        _check_limit(account, request, _first_standing(account, request, Chain()), Chain())
+        check_limit(account, request, first_standing(account, request, Chain()), Chain())
     with change_chain(account.ledger) as (transaction, chain):
         asked = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
-            _check_promise(standing, request)
+            check_promise(standing, request)
         if asked and not new:
             return _find_stored(transaction, chain, asked, request.longest)
         if standing is None:
-            standing = _first_standing(account, request, chain)
-            _announce(account, chain)
+            standing = first_standing(account, request, chain)
+            announce_name(account, chain)
             append(transaction, chain, "dataset", standing.opening(), who)
-        _check_limit(account, request, standing, chain)
+        check_limit(account, request, standing, chain)
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.
-        _announce_limit(account, standing, chain)
+        announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
     return Receipt(entry, chain.stood[entry.sequence].left)
 
@@ -205,12 +150,12 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
     if is_begun(account.ledger):
         with read_chain(account.ledger) as (_, chain):
             pass
-    standing = chain.datasets.get(account.dataset) or _first_standing(account, request, chain)
-    _check_promise(standing, request)
-    after = _check_limit(account, request, standing, chain)
-    _announce_limit(account, standing, chain)
+    standing = chain.datasets.get(account.dataset) or first_standing(account, request, chain)
+    check_promise(standing, request)
+    after = check_limit(account, request, standing, chain)
+    announce_limit(account, standing, chain)
     if account.dataset not in chain.datasets:
-        _announce(account, chain)
+        announce_name(account, chain)
     return after.left
 
 
@@ -315,110 +260,13 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
     with change_chain(account.ledger, "; the limit is as it was") as (transaction, chain):
         standing = chain.datasets.get(account.dataset)
         if standing is None:
-            raise LedgerError(_describe_missing(account.dataset, chain))
-        _check_kind(standing, account.limit)
+            raise LedgerError(describe_missing(account.dataset, chain))
+        check_kind(standing, account.limit)
         if limit is None or (standing.spent is not None and not limit.covers(standing.spent)):
             raise LedgerError(f"the limit cannot be below {spell_amount(standing.spent)}, which is already spent")
         change = {"limit": write_amount(limit), "before": write_amount(standing.limit), "why": clean_text(why)}
         append(transaction, chain, "limit", {"dataset": account.dataset} | change, who)
         return chain.datasets[account.dataset]
-
-
-def _first_standing(account: Account, request: Request, chain: Chain) -> Standing:
-    """The state of a dataset that is new to the ledger."""
-    if account.limit is None:
-        new = "; a new one needs a limit, as in Account(ledger, dataset, limit)"
-        raise LedgerError(_describe_missing(account.dataset, chain) + new)
-    limit = account.limit.round_down()
-    if limit is None:
-        raise BudgetRefused(
-            f"the limit of {account.dataset!r} is below the smallest amount that a ledger can hold; nothing was spent"
-        )
-    standing = Standing(account.dataset, limit, None, request.neighbours, request.contributions, 0, request.person)
-    _check_kind(standing, request.guarantee)
-    return standing
-
-
-def _check_limit(account: Account, request: Request, standing: Standing, chain: Chain) -> Standing:
-    """The state of the dataset after a charge. Raises `BudgetRefused` if it would exceed the limit, or a smaller one
-    that the account states."""
-    stated = _find_other_limit(account, standing, chain)
-    left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
-    try:
-        after = standing.after(request.cost)
-    except ValueError:
-        ignored = ""
-        if stated is not None:
-            ignored = f" (a limit of {spell_amount(stated)} is stated here, but that of a dataset in a ledger stays)"
-        raise BudgetRefused(
-            f"{account.dataset!r} has {left} of its limit {limit} left{ignored}, and this costs {cost}; nothing was "
-            f"spent. Use a smaller epsilon, or raise the limit, which a plan cannot do: {_raise_with(account)}"
-        ) from None
-    if stated is not None and after.spent is not None and not stated.covers(after.spent):
-        raise BudgetRefused(
-            f"{account.dataset!r} has {spell_amount(standing.spent)} spent, and this costs {cost}: together more than "
-            f"the limit of {spell_amount(stated)} that is stated here; nothing was spent. The limit in the ledger is "
-            f"{limit}: state that, or use a smaller epsilon"
-        )
-    return after
-
-
-def _find_other_limit(account: Account, standing: Standing, chain: Chain) -> Guarantee | None:
-    """The limit that an account states, where the dataset has another: not one that it had before `raise_limit`."""
-    if account.limit is None or not account.binding:
-        return None
-    stated = account.limit.round_down()
-    if stated is None or stated == standing.limit or stated.kind != standing.limit.kind:
-        return None
-    acts = (one.body for one in chain.entries if one.kind in ("dataset", "limit"))
-    former = [body["limit"] for body in acts if body["dataset"] == account.dataset]
-    return None if write_amount(stated) in former else stated
-
-
-def _raise_with(account: Account) -> str:
-    place, name = shlex.quote(str(account.ledger)), shlex.quote(visible(account.dataset))
-    return f"inbounds ledger raise {place} --dataset {name} --limit ... --why ..."
-
-
-def _announce_limit(account: Account, standing: Standing, chain: Chain) -> None:
-    """Say that another limit is stated than the dataset has."""
-    stated = _find_other_limit(account, standing, chain)
-    if stated is not None:
-        told = (
-            f"a limit of {spell_amount(stated)} is stated for {account.dataset!r}, but its limit in the ledger is "
-            f"{spell_amount(standing.limit)}, which only this changes: {_raise_with(account)}"
-        )
-        warnings.warn(told, OtherLimit, stacklevel=3)
-
-
-def _announce(account: Account, chain: Chain) -> None:
-    told = describe_look_alikes(account.dataset, chain.datasets)
-    if told is not None:
-        warnings.warn(told, LookAlike, stacklevel=3)
-
-
-def _describe_missing(name: str, chain: Chain) -> str:
-    others = ", ".join(map(repr, islice(chain.datasets, _FEW))) or "none yet"
-    others += f" and {len(chain.datasets) - _FEW} more" if len(chain.datasets) > _FEW else ""
-    return f"the ledger has no dataset {name!r} (it has {others})"
-
-
-def _check_promise(standing: Standing, request: Request) -> None:
-    for name in ("person", "neighbours", "contributions"):
-        own, asked = getattr(standing, name), getattr(request, name)
-        if own != asked:
-            said = f"is charged with {name} {own}, but this release has {name} {asked}: their epsilons do not add up"
-            raise LedgerError(f"{standing.dataset!r} {said} to one guarantee. Use the same, or charge another dataset")
-    _check_kind(standing, request.guarantee)
-
-
-def _check_kind(standing: Standing, other: Guarantee) -> None:
-    if other.kind != standing.limit.kind:
-        raise LedgerError(
-            f"the limit of {standing.dataset!r} is of the kind {standing.limit.kind!r} ({standing.limit}), but {other} "
-            f"is of the kind {other.kind!r}, so they do not add up. Use the same kind, or charge another dataset; "
-            "nothing was spent"
-        )
 
 
 def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:

@@ -26,7 +26,8 @@ from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
 from inbounds.privacy.terms import Terms
-from inbounds.record import codec
+from inbounds.record.charges import digest_of
+from inbounds.record.codec import MOST_RELEASES
 from inbounds.record.draft import Draft
 from inbounds.record.selection import draft_statistic
 from inbounds.record.statistic import Statistic, find_statistic
@@ -69,7 +70,7 @@ class Plan(Part):
         default_factory=dict, description="columns that are computed from others of the record: conditions or numbers"
     )
     columns: dict[str, Column] = Field(default_factory=dict)
-    release: list[Item] = Field(min_length=1, max_length=codec.MOST_RELEASES)
+    release: list[Item] = Field(min_length=1, max_length=MOST_RELEASES)
     _drafts: dict[str, tuple[Any, dict[str, Draft]]] = PrivateAttr(default_factory=dict)
 
     @classmethod
@@ -326,7 +327,7 @@ class Plan(Part):
     @property
     def digest(self) -> str:
         """A hash that is the same for the same releases of the same dataset."""
-        return codec.digest_of(self.budget.dataset, {name: draft.record for name, draft in self.drafts().items()})
+        return digest_of(self.budget.dataset, {name: draft.record for name, draft in self.drafts().items()})
 
     def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
         """The keywords of the release function."""

@@ -5,12 +5,11 @@ follows from these two. When a record is read, each statistic is drafted again a
 record is refused if anything differs. So a reader only has to trust that the drawn numbers were drawn.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache, reduce
+from functools import cache
 from itertools import chain
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -19,11 +18,11 @@ import numpy as np
 
 from inbounds import _check
 from inbounds.errors import RecordError as RecordError
-from inbounds.ledger import Entry, LedgerError, Request
+from inbounds.ledger import Entry, LedgerError
 from inbounds.privacy.certificate import Certificate, CertificateError, Composition, parse_fraction, without_repeats
-from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record.asked import Asked, read_asked, write_asked
+from inbounds.record.charges import digest_of, list_guarantees, request_of
 from inbounds.record.group import Group
 from inbounds.record.selection import draft_statistic, terms_of
 from inbounds.record.sequential import laws_in_turn
@@ -64,19 +63,6 @@ _MOST_DIGITS = 4000
 
 
 # Writing
-
-
-def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
-    """The SHA-256 of what was asked for, by name. It is the same for drafts and for their releases."""
-    groups = list_groups(releases)
-    asked = [
-        [name, describe(release.statistic), release.terms.to_dict(), place_in(groups, release)]
-        for name, release in releases.items()
-    ]
-    body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": asked}
-    # Keys are not sorted, because the order of columns is that of a matrix.
-    text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def record_pieces(
@@ -373,32 +359,3 @@ def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Releas
     if entry.kind != "charge" or {name: entry.body.get(name) for name in own} != own:
         raise RecordError("the ledger's entry is not the charge of these releases")
     return entry
-
-
-def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Request:
-    """The request that is charged for releases, or for drafts of them."""
-    unit = next(iter(releases.values())).terms.unit
-    persons = unit.persons
-    promise = total(releases), unit.neighbours, 1 if persons is not None else unit.contributions
-    what = list_charged(releases)
-    return Request(digest_of(dataset, releases), *promise, what, person=None if persons is None else persons.column)
-
-
-def total(releases: "Mapping[str, Release]") -> Guarantee:
-    """The guarantee of all releases together. The guarantee of a joint draw counts once."""
-    return reduce(lambda one, other: one.plus(other), list_guarantees(releases))
-
-
-def list_guarantees(releases: "Mapping[str, Release]") -> list[Guarantee]:
-    """The guarantee of each draw."""
-    alone = [release.guarantee for release in releases.values() if release.group is None]
-    return [*(group.terms.guarantee for group in list_groups(releases)), *alone]
-
-
-def list_charged(releases: "Mapping[str, Release]") -> tuple[str, ...]:
-    """What a ledger writes about releases: the title of each, or its name and its statistic."""
-    return tuple(
-        (release.title if name == release.title else f"{name}: {release.statistic.name}")
-        + ("" if release.terms.unit.persons is None else f" ({release.terms.unit.words})")
-        for name, release in releases.items()
-    )

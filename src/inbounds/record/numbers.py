@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds._check import Array
+from inbounds.derivations import Situation
 from inbounds.privacy.certified import Bound
+from inbounds.record.selection import is_selection
 
 if TYPE_CHECKING:
     from inbounds.record.release import Release
@@ -42,6 +44,23 @@ def find_ends(bounds: Sequence[Bound]) -> tuple[Array, Array]:
 
     ends = np.array(for_each(both, bounds)).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
+
+
+def find_numeric_ends(release: "Release") -> Array:
+    """A row (lower, upper) for each numeric column, those of 0 and 1 for the levels of a regression included."""
+    numeric = [(float(rule.lower or 0), float(rule.upper or 0)) for rule in release.columns if rule.step is not None]
+    if release.statistic.traits.columns == "outcome":
+        numeric += [(0.0, 1.0)] * sum(len(rule.cells) - 1 for rule in release.columns if rule.cells)
+    return np.array(numeric).reshape(-1, 2)
+
+
+def find_situation(release: "Release", plausible: Any, size: int | None) -> Situation:
+    """What is known before the release, for a plausible true value and ``size`` records."""
+    several = release.derivation.of_sums and not release.places
+    groups = max(len(release.units) // max(release.parts[0].dimension, 1), 1) if several else 1
+    ends, limits, selected = release.numeric_ends(), release.limits(), is_selection(release.statistic)
+    name, meaning = release.statistic.name, release.statistic.traits.meaning
+    return Situation(plausible, size, ends, release.units, release.axes, groups, name, limits, meaning, selected)
 
 
 def multiply(x: Fraction | int, unit: Fraction | int) -> float:

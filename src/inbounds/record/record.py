@@ -11,7 +11,7 @@ from inbounds._text import visible
 from inbounds.ledger import Entry
 from inbounds.privacy.guarantee import Guarantee
 from inbounds.privacy.terms import Terms
-from inbounds.record import codec
+from inbounds.record import charges, codec
 from inbounds.record.asked import Asked
 from inbounds.record.release import Release
 
@@ -84,7 +84,7 @@ class Releases(Mapping[str, Release]):
     @property
     def guarantee(self) -> Guarantee:
         """The guarantee of all releases together."""
-        return codec.total(self.records)
+        return charges.total(self.records)
 
     @property
     def epsilon(self) -> Fraction:
@@ -94,7 +94,7 @@ class Releases(Mapping[str, Release]):
     @property
     def digest(self) -> str:
         """A hash of what was asked for. It is the same for the same releases of the same dataset."""
-        return codec.digest_of(self.dataset, self.records)
+        return charges.digest_of(self.dataset, self.records)
 
     def write(self, folder: str | Path) -> None:
         """Write release.json, values.csv, report.html and report.md to a folder.

@@ -27,9 +27,9 @@ from inbounds.record.asked import find_interval
 from inbounds.record.column import ColumnRule as ColumnRule
 from inbounds.record.group import Group
 from inbounds.record.notes import list_own_notes
-from inbounds.record.numbers import derive_values, find_ends, multiply
+from inbounds.record.numbers import derive_values, find_ends, find_numeric_ends, find_situation, multiply
 from inbounds.record.numbers import for_each as for_each
-from inbounds.record.selection import is_selection, list_rules, plain_statistic, terms_of
+from inbounds.record.selection import list_rules, plain_statistic, terms_of
 from inbounds.record.statistic import Statistic
 from inbounds.tables.schema import Edges, Numeric
 from inbounds.tables.times import Clock
@@ -180,8 +180,7 @@ class Release:
         """Whether the value is a date or a time; None for numbers."""
         if self.statistic.traits.meaning != "centre":
             return None
-        numeric = [rule for rule in list_rules(self.statistic) if isinstance(rule, Numeric | Edges)]
-        return numeric[0].clock if numeric else None
+        return next((rule.clock for rule in list_rules(self.statistic) if isinstance(rule, Numeric | Edges)), None)
 
     @property
     def table(self) -> Any:
@@ -222,15 +221,11 @@ class Release:
 
     def numeric_ends(self) -> Array:
         """A row (lower, upper) for each numeric column, those of 0 and 1 for the levels of a regression included."""
-        numeric = [(float(rule.lower or 0), float(rule.upper or 0)) for rule in self.columns if rule.step is not None]
-        if self.statistic.traits.columns == "outcome":
-            numeric += [(0.0, 1.0)] * sum(len(rule.cells) - 1 for rule in self.columns if rule.cells)
-        return np.array(numeric).reshape(-1, 2)
+        return find_numeric_ends(self)
 
     def limits_of_coordinates(self) -> list[tuple[float, float]]:
         """The bounds of the noisy coordinates as floats, infinite if a side is open."""
-        limits = self.limits()
-        return list(zip(limits.lower.tolist(), limits.upper.tolist(), strict=True))
+        return list(zip(*(ends.tolist() for ends in find_ends(self.bounds)), strict=True))
 
     def coordinates(self) -> Coordinates:
         """Everything that the value is computed from."""
@@ -238,12 +233,7 @@ class Release:
 
     def situation(self, plausible: Any, size: int | None) -> Situation:
         """What is known before the release, for a plausible true value and ``size`` records."""
-        several = self.derivation.of_sums and not self.places
-        groups = max(len(self.units) // max(self.parts[0].dimension, 1), 1) if several else 1
-        ends = self.numeric_ends()
-        name, meaning = self.statistic.name, self.statistic.traits.meaning
-        selected = is_selection(self.statistic)
-        return Situation(plausible, size, ends, self.units, self.axes, groups, name, self.limits(), meaning, selected)
+        return find_situation(self, plausible, size)
 
     @property
     def error(self) -> Error:

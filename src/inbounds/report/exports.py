@@ -15,7 +15,8 @@ from inbounds._estimates import QUALITY_RULE, find_places
 from inbounds._text import visible
 from inbounds.record import Releases
 from inbounds.record.show import NOT_AVAILABLE, title_of
-from inbounds.report import words
+from inbounds.report import promise, words
+from inbounds.report.figures import format_value
 from inbounds.report.html import to_html
 from inbounds.report.lines import count_qualities
 from inbounds.report.markdown import to_markdown
@@ -93,7 +94,7 @@ def _write_summary(book: Any, releases: Releases, sections: list[Section], bold:
     left = words.describe_left(releases)
     texts = [f"Released statistics of {releases.dataset_name}", words.describe_data(releases)]
     texts += words.explain_rows(releases)
-    texts += [count_qualities(sections), words.explain_promise(releases)[0], f"{left[0]}. {left[1]}", QUALITY_RULE]
+    texts += [count_qualities(sections), promise.explain_promise(releases)[0], f"{left[0]}. {left[1]}", QUALITY_RULE]
     for line, text in enumerate(texts):
         sheet.merge_range(line, 0, line, 5, _cut(text), bold if line == 0 else wrapped)
         sheet.set_row(line, 16 * (1 + len(text) // 110))
@@ -133,7 +134,7 @@ def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_forma
             # A sheet has no such number.
             sheet.write_string(line, column, f"{x:g}")
         elif clock is not None:
-            sheet.write_string(line, column, words.format_value(section, x))
+            sheet.write_string(line, column, format_value(section, x))
         else:
             sheet.write_number(line, column, float(x), find_format(form + " %" * (share and places is not None)))
 
@@ -191,7 +192,7 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         if rest := words.describe_rest(section):
             lines.append(rf"\par\smallskip {escape_latex(rest)}")
         lines += [] if long else [r"\end{table}"]
-    texts = (*words.explain_rows(releases), words.explain_promise(releases)[0], QUALITY_RULE)
+    texts = (*words.explain_rows(releases), promise.explain_promise(releases)[0], QUALITY_RULE)
     lines += ["", *map(escape_latex, texts), ""]
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from inbounds._check import percent
 from inbounds._estimates import QUALITY_RULE
 from inbounds._html import draw, render
 from inbounds.record import Releases
-from inbounds.report import words
+from inbounds.report import promise, words
 from inbounds.report.lines import count_qualities
 from inbounds.report.rows import Section
 from inbounds.report.view import MOST_DOUBTFUL, View, list_doubtful, view_section
@@ -41,7 +41,7 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         count=count_qualities(sections),
         doubtful=doubtful[:MOST_DOUBTFUL],
         further=len(doubtful[MOST_DOUBTFUL:]),
-        promise=words.explain_promise(releases),
+        promise=promise.explain_promise(releases),
         left=words.describe_left(releases),
         level=" or ".join(map(percent, sorted(levels))),
         how_to_read=words.HOW_TO_READ,
@@ -49,7 +49,7 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         rule=QUALITY_RULE,
         views=[_with_drawing(view_section(number, section)) for number, section in enumerate(sections, 1)],
         facts=words.list_facts(releases),
-        symbols=words.write_symbols(releases),
+        symbols=promise.write_symbols(releases),
         certificate_heads=words.CERTIFICATE_HEADS,
         certificates=words.list_certificates(sections),
         payment=words.describe_payment(releases),

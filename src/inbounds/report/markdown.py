@@ -3,7 +3,7 @@
 from inbounds._estimates import QUALITY_RULE
 from inbounds._text import markdown
 from inbounds.record import Releases
-from inbounds.report import words
+from inbounds.report import promise, words
 from inbounds.report.lines import count_qualities
 from inbounds.report.rows import Section
 from inbounds.report.view import list_doubtful
@@ -24,7 +24,7 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     str
         The Markdown. All names in it are escaped.
     """
-    promise, left = words.explain_promise(releases), words.describe_left(releases)
+    promised, left = promise.explain_promise(releases), words.describe_left(releases)
     lines = [f"# Released statistics of {markdown(releases.dataset_name)}", ""]
     lines += [f"{words.describe_data(releases)}.", ""]
     lines += [line for text in words.explain_rows(releases) for line in (markdown(text), "")]
@@ -32,14 +32,14 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     for _, name, cells, more, quality in list_doubtful(sections):
         named = "; ".join(map(markdown, cells)) + (f" and {more} more" if more > 0 else "")
         lines.append(f"  - {quality}: {markdown(name)}" + (f": {named}" if named else ""))
-    lines += [f"- Promised: {markdown(promise[0])}", f"- Left: {markdown(left[0])}. {markdown(left[1])}", ""]
+    lines += [f"- Promised: {markdown(promised[0])}", f"- Left: {markdown(left[0])}. {markdown(left[1])}", ""]
     for section in sections:
         lines += _write_section(section)
     lines += ["## How to read the numbers", "", words.HOW_TO_READ, "", words.ROUNDING, "", QUALITY_RULE, ""]
     lines += ["## What is promised to everybody in the data", ""]
-    lines += [*map(markdown, promise), ""]
+    lines += [*map(markdown, promised), ""]
     lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]
-    lines += ["", f"In symbols: {words.write_symbols(releases)}", ""]
+    lines += ["", f"In symbols: {promise.write_symbols(releases)}", ""]
     lines += ["## The ledger", "", markdown(words.describe_payment(releases)), ""]
     return "\n".join([*lines, "Check everything with `inbounds verify release.json`.", ""])
 

@@ -10,7 +10,7 @@ import numpy as np
 from inbounds._estimates import QUALITIES, Quality, find_places, write_rounded
 from inbounds.record import Release
 from inbounds.record.show import NOT_AVAILABLE, axis_names, key_names
-from inbounds.report import words
+from inbounds.report import figures, words
 from inbounds.report.charts import Chart, draw_chart
 from inbounds.report.rows import VERDICTS, Row, Section
 
@@ -153,7 +153,7 @@ def _describe_possible(section: Section, rows: list[Row]) -> str:
     ranges = {row.possible for row in rows}
     if len(ranges) != 1 or not all(map(math.isfinite, next(iter(ranges)))):
         return ""
-    ends = [words.format_end(section, end) for end in ranges.pop()]
+    ends = [figures.format_end(section, end) for end in ranges.pop()]
     return f"Possible values: {ends[0]} to {ends[1]}."
 
 
@@ -202,7 +202,7 @@ def _lay_out_grid(section: Section) -> Grid | None:
     if traits.counted and traits.whole and len(release.axes) == 2:
         margins = release.margins()
         sums, ends = (_round_sums(margins[name], rows) for name in keys)
-        totals = (*ends, words.format_figure(round(float(margins["total"]))))
+        totals = (*ends, figures.format_figure(round(float(margins["total"]))))
     return Grid(
         tuple(row_names),
         column_name,

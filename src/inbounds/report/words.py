@@ -1,31 +1,27 @@
 """The texts and figures of a report, for HTML and Markdown alike. They are plain text; the caller escapes them."""
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from inbounds._check import percent
-from inbounds._estimates import find_places, write_rounded
 from inbounds.derivations import Direct, Points
 from inbounds.inference.result import NORMAL, Interval, describe_ends, describe_missing
 from inbounds.ledger import spell_amount
 from inbounds.privacy.certificate import Certificate
-from inbounds.privacy.terms import Unit
 from inbounds.record import Release, Releases
 from inbounds.record.notes import describe_kept, explain_kept, keeps_rows
 from inbounds.record.selection import is_selection, plain_statistic
-from inbounds.record.show import NOT_AVAILABLE, choose_unit, key_names, title_of
+from inbounds.record.show import key_names, title_of
+from inbounds.report.figures import format_exact, format_figure, write_error
+from inbounds.report.promise import name_protected
 from inbounds.report.rows import NOT_JUDGED, Section
-from inbounds.tables.times import write_time
 
 # The most cells of one release that a report shows. The others are in values.csv.
 MOST_ROWS = 200
 # The most cells that a note names.
 _MOST_NAMED = 10
-# A report calls the promise weak if ε is above this.
-_WEAK = 5
 
 HOW_TO_READ = (
     "Noise was added to every number, so that what it tells about any one person is limited. The interval beside it "
@@ -49,7 +45,7 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
     persons = data.unit.persons
     facts = [
         ("privacy loss, ε", format_figure(float(releases.epsilon))),
-        ("protects", _name_protected(data.unit)),
+        ("protects", name_protected(data.unit)),
         ("neighbours", data.neighbours),
     ]
     if kept := _list_kept(releases):
@@ -230,10 +226,10 @@ def _describe_price(section: Section) -> str:
     release = section.release
     bias, worst = float(np.max(np.abs(section.error.bias))), float(np.max(np.abs(section.error.worst_bias)))
     rmse = float(np.max(section.error.rmse) or 1)
-    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {_write_error(release, bias)}"
+    size = "no more than rounding" if bias < 1e-3 * rmse else f"about {write_error(release, bias)}"
     how = "clamped to" if release.bounding == "bit" else "drawn within"
     why = f" ({_explain_worst(release)})" if release.derivation.of_sums else ""
-    return f"Price of staying in bounds ({how} them): bias {size} here, {_write_error(release, worst)} at worst{why}."
+    return f"Price of staying in bounds ({how} them): bias {size} here, {write_error(release, worst)} at worst{why}."
 
 
 def _explain_worst(release: Release) -> str:
@@ -271,91 +267,6 @@ def _list_idle(section: Section) -> list[str]:
     ]
 
 
-def state_promise(unit: Unit, epsilon: float, what: str) -> str:
-    """State in one sentence what is promised to everybody in the data.
-
-    Parameters
-    ----------
-    unit
-        What is protected: a record, or a person with all of their records.
-    epsilon
-        The ε of all releases together.
-    what
-        What is released, such as ``"everything on this page"``.
-
-    Returns
-    -------
-    str
-        By which factor its probability would change.
-
-    Examples
-    --------
-    >>> print(state_promise(Unit(), 0.5, "this page"))
-    If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
-    """
-    change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
-    # Beyond that the number says less than its power.
-    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
-    return (
-        f"If {_name_protected(unit)} {change}, the probability of {what} would change by a factor of at most {odds} "
-        f"(ε = {format_figure(epsilon)})."
-    )
-
-
-def _name_protected(unit: Unit) -> str:
-    """What may change without anybody noticing much, in words."""
-    if unit.persons is not None:
-        return f"all rows of one person (column {unit.persons.column})"
-    return "one record" if unit.contributions == 1 else f"all records of one person (at most {unit.contributions:,})"
-
-
-def explain_promise(releases: Releases) -> list[str]:
-    """Explain what is promised to everybody in the data."""
-    data, epsilon = releases.terms, float(releases.epsilon)
-    sentences = [
-        f"{state_promise(data.unit, epsilon, 'everything on this page')} {_weigh(epsilon)}",
-        f"The privacy losses of the releases add up to {format_figure(epsilon)}. Other releases from the same data add "
-        "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
-    ]
-    if data.neighbours == "substitute":
-        counted = "rows" if data.unit.persons is None else "persons"
-        sentences.append(f"The number of {counted} is public and is not protected.")
-    kept = [name for name, release in releases.items() if release.keeps_groups]
-    if kept:
-        sentences.append(
-            f"The sizes of groups were declared public for {', '.join(kept)}. The promise then covers the values of a "
-            "record, but not the group that it is in."
-        )
-    return sentences
-
-
-def _weigh(epsilon: float) -> str:
-    """Say how strong a promise with that ε is."""
-    if epsilon <= 1:
-        return (
-            "Whatever somebody concludes about a person, they could have concluded nearly as well without their data."
-        )
-    if epsilon <= _WEAK:
-        return "The nearer this factor is to one, the less anybody learns about a person from their data being here."
-    return "That is a weak promise: somebody may learn a good deal about a person from their data being here."
-
-
-def write_symbols(releases: Releases) -> str:
-    """Write the promise in symbols."""
-    data = releases.terms
-    change = "d(x, x') ≤ {} substituted" if data.neighbours == "substitute" else "d(x, x') ≤ {} added or removed"
-    rows = "row" if data.contributions == 1 else "rows"
-    if data.unit.persons is not None:
-        rows = f"{'row' if data.contributions == 1 else 'rows'} of one person"
-    rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
-    parts = " + ".join(_format_exact(one.certificate.epsilon) for one in list(releases.values())[:12])
-    more = " + …" if len(releases) > 12 else ""
-    return (
-        f"P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q and all x, x' with {change.format(data.contributions)} {rows}; "
-        f"ε = {parts}{more} = {_format_exact(releases.epsilon)}."
-    )
-
-
 _FAMILIES = {"staircase": "staircase", "exponential": "exponential mechanism"}
 CERTIFICATE_HEADS = ("release", "noise", "scale", "sensitivity", "loss, exact", "ε")
 
@@ -371,7 +282,7 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
         bare = part.bounding == "unbounded" or part.noise == "exponential"
         noise = family if bare else f"{family}, {part.bounding}"
         figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
-        lines.append((section.name, [*figures, f"{float(loss):.9g}", _format_exact(whole.epsilon)]))
+        lines.append((section.name, [*figures, f"{float(loss):.9g}", format_exact(whole.epsilon)]))
     return lines
 
 
@@ -386,52 +297,3 @@ def describe_payment(releases: Releases) -> str:
         f"{left} Its hash is {releases.entry.hash}. inbounds ledger verify detects a ledger that was changed or set "
         "back since."
     )
-
-
-def format_figure(x: float) -> str:
-    """Write a number for people: whole numbers in full, others with five digits or more, and few exponents.
-
-    >>> format_figure(20000), format_figure(20000.0), format_figure(0.123456)
-    ('20,000', '20,000.0', '0.12346')
-    """
-    if isinstance(x, int):
-        return f"{x:,}"
-    if 1000 <= abs(x) < 1e15:
-        return f"{x:,.0f}" if abs(x) >= 1e5 else f"{x:,.1f}"
-    return f"{x:.5g}"
-
-
-def format_value(section: Section, x: float | None) -> str:
-    """A value of a release or a limit of it: a number, or the date or time that it is."""
-    clock = section.release.clock
-    return _format_any(x) if clock is None or x is None else write_time(x, clock)
-
-
-def _write_alone(error: float) -> str:
-    """An error in no more digits than it has itself."""
-    return write_rounded(error, find_places(error))
-
-
-def _write_error(release: Release, error: float) -> str:
-    """An error of a release by itself: of dates and times with its unit."""
-    if release.clock is None:
-        return _write_alone(error)
-    name, seconds = choose_unit(error, release.clock)
-    return f"{_write_alone(error / seconds)} {name}"
-
-
-def format_end(section: Section, x: float) -> str:
-    """An end of what is possible: a share in percent, a date as such."""
-    if section.release.clock is None and section.release.statistic.traits.shares:
-        return f"{100 * x:g} %"
-    if section.release.clock is not None:
-        return format_value(section, x)
-    return f"{x:,.0f}" if x.is_integer() and abs(x) < 1e15 else f"{x:,.6g}"
-
-
-def _format_any(x: float | None) -> str:
-    return NOT_AVAILABLE if x is None else format_figure(x)
-
-
-def _format_exact(x: Fraction) -> str:
-    return str(x) if len(str(x)) <= 12 else f"{float(x):.6g}"

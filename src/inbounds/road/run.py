@@ -16,7 +16,8 @@ from inbounds import ledger as ledgers
 from inbounds.errors import PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms, Unit
-from inbounds.record import codec
+from inbounds.record import charges
+from inbounds.record.codec import longest_text
 from inbounds.record.draft import UNNAMED, Draft, Unnamed, check_rows, size_terms
 from inbounds.record.group import Group
 from inbounds.record.notes import PUBLIC_SIZE
@@ -126,8 +127,8 @@ def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
         # If the statistic were not read back as it is now, a paid result could not be verified.
         if parse_statistic(describe(release.statistic)) != release.statistic:
             raise ValueError(f"{release.title} changes when it is written and read again; please report this bug")
-    longest = 10_000 + sum(codec.longest_text(release) + 4 * len(name) for name, release in asked.items())
-    return replace(codec.request_of(dataset, asked), longest=longest)
+    longest = 10_000 + sum(longest_text(release) + 4 * len(name) for name, release in asked.items())
+    return replace(charges.request_of(dataset, asked), longest=longest)
 
 
 def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, handed: str | None) -> Releases:

@@ -12,7 +12,7 @@ from typing import Any
 from inbounds._mistakes import write_place
 from inbounds.plan.mistakes import PlanError
 from inbounds.plan.plan import Plan
-from inbounds.report.words import state_promise
+from inbounds.report.promise import state_promise
 
 # A plan is written by people; a longer file is not one.
 LONGEST = 1_000_000

@@ -9,9 +9,10 @@ from typing import Any
 from inbounds.errors import RecordError
 from inbounds.plan.plan import Plan
 from inbounds.report.lines import count_qualities
+from inbounds.report.promise import state_promise
 from inbounds.report.rows import collect_sections
 from inbounds.report.view import list_doubtful
-from inbounds.report.words import describe_left, state_promise
+from inbounds.report.words import describe_left
 from inbounds.service.budget import find_left
 from inbounds.service.plans import verify_record
 

@@ -1,0 +1,61 @@
+"""What is charged: the guarantee of one or more releases."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from inbounds import _check
+from inbounds.ledger.amounts import write_amount
+from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is charged: the guarantee of one or more releases.
+
+    Parameters
+    ----------
+    digest
+        Identifies what was asked for. The same digest is the same request, which gets its stored result.
+    guarantee
+        The guarantee of all releases together, of a kind that is registered with
+        `inbounds.privacy.guarantee.register_guarantee`.
+    neighbours, contributions
+        The neighbour relation, and how many records a person may have. All charges of a dataset have the same.
+    person
+        The column of persons, if a rule bounds the rows of each; ``contributions`` is 1 then.
+    what
+        What is released, in words, for readers of the ledger.
+    longest
+        The most bytes that the result may have. A longer stored result is not read.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not valid.
+    """
+
+    digest: str
+    guarantee: Guarantee
+    neighbours: str
+    contributions: int
+    what: tuple[str, ...] = ()
+    longest: int | None = None
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
+        if not isinstance(self.guarantee, Guarantee):
+            raise TypeError(f"guarantee must be a guarantee such as Pure(1), got {_check.shown(self.guarantee)}")
+        # A guarantee that cannot be read again must not be written.
+        if parse_guarantee(self.guarantee.to_dict()) != self.guarantee:
+            raise ValueError(f"the guarantee of kind {self.guarantee.kind!r} does not match its fields")
+
+    @property
+    def cost(self) -> Guarantee:
+        """What is charged: the guarantee, rounded up to the units of a ledger."""
+        return self.guarantee.round_up()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields of the entry of its charge."""
+        plain = {"request": self.digest, "cost": write_amount(self.cost), "what": list(self.what)}
+        return plain | self.guarantee.to_dict()
