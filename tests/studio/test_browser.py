@@ -448,6 +448,23 @@ def test_by_keyboard_alone(studio, visit):
     page.wait_for_selector("[data-proof]")
 
 
+def test_what_is_moved_keeps_the_focus(studio, visit):
+    page = visit(studio, "release")
+    page.wait_for_selector("#go:not([disabled])")
+    # The offer goes behind a part that stays; to make the view again brings it back to its place before that.
+    moved = """async () => {
+        const { show } = await import("/static/app.js");
+        const held = document.getElementById("go"), offer = held.closest("section"), view = offer.parentElement;
+        const last = [...view.children].find((one) => one !== offer && (one.id || one.getAttribute("aria-labelledby")));
+        view.append(offer);
+        held.focus();
+        const before = [Boolean(last), view.lastElementChild === offer, document.activeElement === held];
+        show();
+        return [...before, view.lastElementChild !== offer, document.activeElement === held];
+    }"""
+    assert page.evaluate(moved) == [True] * 5
+
+
 @pytest.mark.parametrize(
     "options",
     [

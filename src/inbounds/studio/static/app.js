@@ -38,8 +38,9 @@ export function show() {
   made.dataset.key = page.view;
   const within = $("made").contains(held);
   update($("made"), made);
-  // What had the focus may be gone. Whoever works by keyboard goes on from here, not from the end of the page.
-  if (within && !held.isConnected) $("view").focus({ preventScroll: true });
+  // What had the focus may be gone, or have lost it on its way to another place. Whoever works by keyboard goes on from
+  // there, and not from the end of the page.
+  if (within && document.activeElement !== held) (held.isConnected ? held : $("view")).focus({ preventScroll: true });
   if (page.view !== "release") $("beside").replaceChildren();
   frame();
 }
