@@ -45,6 +45,8 @@ class Traits:
         Whether it is a symmetric matrix of columns, and whether that has ones on its diagonal.
     mean, variance
         Whether it is a mean or a variance, which can be combined for a shorter interval.
+    means_above
+        Whether its table has a line of means above such a matrix.
     needs_truth
         Whether its error depends strongly on the true value.
     meaning
@@ -59,6 +61,7 @@ class Traits:
     unit_diagonal: bool = False
     mean: bool = False
     variance: bool = False
+    means_above: bool = False
     needs_truth: bool = False
     meaning: Meaning | None = None
 

@@ -18,7 +18,6 @@ from inbounds.record import Release, Releases
 from inbounds.record.asked import Asked, find_level
 from inbounds.record.notes import describe_kept
 from inbounds.record.possible import list_possible
-from inbounds.record.selection import plain_statistic
 from inbounds.record.show import NOT_AVAILABLE, write_estimate
 from inbounds.tables.times import write_time
 
@@ -146,9 +145,8 @@ class Section:
     @property
     def rows_above_matrix(self) -> int | None:
         """How many lines of a table are above a symmetric matrix: of moments the means. None where there is none."""
-        if self.release.statistic.traits.matrix:
-            return 0
-        return 1 if plain_statistic(self.release.statistic).name == "moments" else None
+        traits = self.release.statistic.traits
+        return int(traits.means_above) if traits.matrix or traits.means_above else None
 
 
 def _repeat(figure: Any, size: int) -> list[float | None]:
