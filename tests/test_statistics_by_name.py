@@ -34,6 +34,7 @@ COINCIDENCES = {
         "Literal['count', 'sum', 'mean', 'min', 'max', 'any', 'all', 'first', 'last']",
         "how == 'count'",
     ],
+    "record/notes.py": ["{'count': 'the number of rows', 'sum': 'the sum', 'mean': 'the mean', 'min': 'th"],
     "tables/folding.py": ["how == 'mean'", "how in ('sum', 'mean')"],
     "privacy/certificate.py": ["text.startswith(('moments', 'mean', 'selected'))"],
     "privacy/forms.py": [
