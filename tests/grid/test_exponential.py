@@ -542,3 +542,53 @@ def test_tilted_scores_have_their_law(tilt, monkeypatch):
     if tilt != Fraction(1, 2):
         even = law_of(counts, halve([share]), [spread], monkeypatch)
         assert any(abs(own[key] - even[key]) > 0.01 for key in own)
+
+
+@pytest.mark.claim("inward-free")
+@pytest.mark.parametrize("share", [Fraction(1, 10), Fraction(1, 2)])
+def test_draws_that_lean_inward_have_their_law(share, monkeypatch):
+    counts, spread = (1, 0, 3, 2, 0), Fraction(3, 2)
+    own = law_of(counts, keep_apart([share], inward=True), [spread], monkeypatch)
+    below = [sum(counts[:k]) for k in range(5)]
+    scores = [max(a - share * 6, share * 6 - a - n) / spread for a, n in zip(below, counts, strict=True)]
+    weights = [mp.exp(-mp.mpf(s.numerator) / s.denominator) for s in map(Fraction, scores)]
+    leaning = [
+        weight * mp.exp(-mp.mpf("1.4") * part) for weight, part in zip(weights, (1, 0.25, 0, 0.25, 1), strict=True)
+    ]
+    # What is added to scores is rounded down to a whole number of their units.
+    unit = 1 / float(spread * share.denominator)
+    for key, chance in enumerate(chances_of_noise(leaning)):
+        assert abs(mp.log(own[(key,)] / chance)) <= 2 * unit
+    off = [
+        max(abs(own[(k,)] - chance) for k, chance in enumerate(chances_of_noise(given))) for given in (leaning, weights)
+    ]
+    assert off[0] < off[1] / 3
+
+
+@pytest.mark.claim("inward-free")
+@pytest.mark.parametrize(("asked", "points", "rows"), [(shares(5), 3, 4), (shares(9), 3, 4), (shares(1), 4, 3)])
+def test_leaning_inward_loses_no_more(asked, points, rows, monkeypatch):
+    moved = max(asked[0], 1 - asked[0])
+    pairs = neighbours(points, rows, "add-remove")
+    lost = most_lost(pairs, keep_apart(asked, inward=True), [2 * moved], monkeypatch)
+    assert 0.5 < lost <= 1 + ROUNDING
+    assert most_lost(pairs, keep_apart(asked, inward=True), [moved], monkeypatch) > 1
+
+
+@pytest.mark.claim("inward-free")
+@pytest.mark.parametrize("points", [1, 2, 3, 8, 101, 65_536])
+@pytest.mark.parametrize("unit", [Fraction(1, 3), Fraction(1, 7_000), Fraction(5, 2)])
+def test_what_is_added_follows_from_the_distance_to_the_middle(points, unit):
+    added = halving.lean_inward(points, unit)
+    part = np.abs(np.linspace(-1, 1, points)) if points > 1 else np.zeros(1)
+    worth = 1.4 * part**2 / float(unit)
+    # Rounded down to a whole number, and the distance to a 128th.
+    assert np.all(added <= worth + 1e-9)
+    assert np.all(worth - added < 1 + 1.4 / float(unit) * 2 / 128)
+    assert added.tolist() == added[::-1].tolist()
+    assert added[0] == int(Fraction(7, 5) / unit) or points == 1
+    assert np.array_equal(added, np.sort(added)[::-1]) or points > 2
+
+
+def test_what_is_added_fits_into_64_bits_however_small_epsilon_is():
+    assert halving.lean_inward(5, Fraction(1, 10**30)).tolist() == [1 << 59, 1 << 59, 0, 1 << 59, 1 << 59]

@@ -1,6 +1,6 @@
 """The order of draws: which quantiles stand between which, with what share of their records, and at what depth."""
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from fractions import Fraction
 
 import pytest
@@ -52,13 +52,15 @@ def test_each_quantile_is_drawn_once_after_those_on_either_side(count):
     used = {one for node in nodes for one in (node.below, node.above)}
     assert all(node.inner == (node.place in used) for node in nodes)
     assert all((node.tilt, node.together, node.shift) == (Fraction(1, 2), False, 0) for node in nodes)
+    assert not any(node.inward for node in nodes)
 
 
 def test_draws_that_stand_alone_have_the_whole_table():
     asked = shares(3, 5, 9)
     plain = keep_apart(asked)
     assert [astuple(node) for node in plain] == [
-        (place, None, None, place, share, False, place, Fraction(1, 2), False, 0) for place, share in enumerate(asked)
+        (place, None, None, place, share, False, place, Fraction(1, 2), False, 0, False)
+        for place, share in enumerate(asked)
     ]
     tilts, shifts = shares(1, 5, 8), [-2, 0, 7]
     moved = keep_apart(asked, tilts, shifts)
@@ -67,6 +69,7 @@ def test_draws_that_stand_alone_have_the_whole_table():
         (node.place, node.depth, node.share, node.last) for node in plain
     ]
     assert [node.shift for node in keep_apart(asked, tilts)] == [0, 0, 0]
+    assert keep_apart(asked, tilts, shifts, inward=True) == tuple(replace(node, inward=True) for node in moved)
     assert [node.tilt for node in keep_apart(asked, shifts=shifts)] == [Fraction(1, 2)] * 3
     for wrong in ({"tilts": tilts[:2]}, {"shifts": [1]}, {"shifts": [1, 2, 3, 4]}):
         with pytest.raises(ValueError):
@@ -76,7 +79,7 @@ def test_draws_that_stand_alone_have_the_whole_table():
 def test_draws_together_are_one_of_the_first_depth():
     asked = shares(2, 5, 6)
     assert [astuple(node) for node in join(asked)] == [
-        (place, None, None, 0, share, False, 0, Fraction(1, 2), True, 0) for place, share in enumerate(asked)
+        (place, None, None, 0, share, False, 0, Fraction(1, 2), True, 0, False) for place, share in enumerate(asked)
     ]
 
 

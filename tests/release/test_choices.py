@@ -1,17 +1,21 @@
 """Quantiles of groups, and means with their squares: what is certified, by brute force over all neighbours."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
 import mpmath as mp
+import numpy as np
 import pytest
 
 import inbounds as ib
+from inbounds.expected.quantiles import Spread
 from inbounds.privacy.certificate import Composition
 from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
 from inbounds.record.selection import draft_statistic, select
+from inbounds.road.draw import draw_choices
 from tests.grid.test_exponential import law_of
 from tests.grid.test_together import reference as together_law
 from tests.release.test_selection import distance, numbers_of
@@ -115,6 +119,42 @@ def test_scores_are_tilted_only_where_all_of_a_public_number_of_records_are_draw
             assert all(node.tilt == Fraction(1, 2) for node in draft_statistic(other, terms).nodes)
     grouped = ib.Quantile("x", q=0.9, bounds=(0, 2), step=1, **BY)
     assert all(node.tilt == Fraction(1, 2) for node in draft_statistic(grouped, public).nodes)
+
+
+@pytest.mark.claim("inward-free")
+def test_one_point_leans_inward_where_the_number_of_records_is_secret():
+    rules = {"bounds": (0, 2), "step": 1}
+    public, secret = Terms.of("0.1", rows=400), Terms.of("0.1", "add-remove")
+    for one in (ib.Median("x", **rules), ib.Quantile("x", q=0.9, **rules), ib.Quantile("x", q=(0.9,), **rules)):
+        assert [node.inward for node in draft_statistic(one, public).nodes] == [False]
+        for leaning, terms in ((one, secret), (select(one, "y > 0"), public), (replace(one, **BY), public)):
+            assert [node.inward for node in draft_statistic(leaning, terms).nodes] == [True]
+    # Points around it are drawn for ranks that are further out, and their intervals know the law without it.
+    for other in (ib.Median("x", cover=0.9, **rules), ib.Quantile("x", q=(0.1, 0.5), **rules)):
+        for terms in (public, secret):
+            assert not any(node.inward for node in draft_statistic(other, terms).nodes)
+    bounds = ib.Bounds("x", within=(0, 9), side="upper")
+    assert not any(node.inward for node in draft_statistic(bounds, secret).nodes)
+
+
+@pytest.mark.claim("inward-free")
+@pytest.mark.parametrize("q", [0.1, 0.9])
+def test_few_records_in_the_middle_are_found_under_add_remove(q):
+    """Points beyond all of them are less likely, the further out they are, and the simulated errors know it."""
+    x = np.clip(np.random.default_rng(500).normal(0.5, 0.1, 500), 0, 1)
+    truth, statistic = float(np.quantile(x, q)), ib.Quantile("x", q=q, bounds=(0, 1), step="0.001")
+    draft = draft_statistic(statistic, Terms.of("0.1", "add-remove"))
+    counts = np.bincount(np.rint(x * 1000).astype(int), minlength=1001)
+    (certificate,) = laws_of(draft)
+    drawn = [
+        [float(draw_choices(counts[None], nodes, certificate)[0]) for _ in range(2000)]
+        for nodes in (draft.nodes, tuple(replace(node, inward=False) for node in draft.nodes))
+    ]
+    error, even = (float(np.sqrt(np.mean((np.array(one) - truth) ** 2))) for one in drawn)
+    assert error < 0.85 * even
+    law = Spread.through(np.linspace(0, 1, 1001), np.cumsum(counts) / 500)
+    simulated = draft.record.derivation.errors_for(law, certificate, 500, 4000)
+    assert 0.85 < float(np.sqrt(np.mean(simulated**2))) / error < 1.18
 
 
 X = {"column": "x", "bounds": (0, 10), "method": "moments"}

@@ -30,7 +30,7 @@ class Chosen(Simulated):
     ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
     those of scores, for one share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw.
     ``shifts`` are records by which the ranks of some are further up. With a ``margin`` both ends are shown that much of
-    their width further out, at the next point.
+    their width further out, at the next point. Shares that are drawn apart may lean ``inward``.
     """
 
     shares: tuple[Fraction, ...]
@@ -44,6 +44,7 @@ class Chosen(Simulated):
     together: bool = False
     shifts: tuple[int, ...] = ()
     margin: Fraction = Fraction(0)
+    inward: bool = False
 
     of_sums = False
     plain = False
@@ -63,7 +64,7 @@ class Chosen(Simulated):
         if self.together:
             return join(self.shares)
         apart = self.apart or len(self.shares) == 1
-        return keep_apart(self.shares, self.tilts, self.shifts) if apart else halve(self.shares)
+        return keep_apart(self.shares, self.tilts, self.shifts, inward=self.inward) if apart else halve(self.shares)
 
     @property
     def depths(self) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.grid.nodes import Node, find_rate, list_parts
+from inbounds.grid.nodes import INWARD, Node, find_rate, list_parts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +80,8 @@ def simulate_choices(
         scores = 2 * np.maximum(tilt * off, (tilt - 1) * off) * rates[node.place]
         place = np.arange(len(points))
         inside = (place >= low[:, None]) & (place <= high[:, None])
+        if node.inward:
+            scores = scores + float(INWARD) * (2 * (points - points[0]) / max(points[-1] - points[0], 1e-300) - 1) ** 2
         scores = np.where(inside, scores, np.inf)
         weights = np.where(inside, widths, 0.0) * np.exp(-(scores - scores.min(axis=1, keepdims=True)))
         sums = weights.cumsum(axis=1)

@@ -13,6 +13,9 @@ Of a draw that nothing depends on, it is the distance from the rank asked for to
 point that has this rank the negative distance to the nearer end of its ranks: a quantile that is one by many records is
 more likely than one that just is. It is taken twice the tilt above the rank asked for and twice the rest below it: a
 record that is substituted moves ranks one way, and so scores on one side up and on the other down, by 2 together.
+
+Where few records lie on one side of a quantile, points beyond all of them are still likely. A draw that leans inward
+adds to the score of a point what follows from its distance to the middle of the grid.
 """
 
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ import numpy as np
 from inbounds.grid.entropy import Entropy
 from inbounds.grid.exponential import Fixed, Powers, choose, choose_by, flip
 from inbounds.grid.geometric import Integers
-from inbounds.grid.nodes import Node, find_rate
+from inbounds.grid.nodes import INWARD, Node, find_rate
 
 # Places of a point, as a power of two.
 _DOUBLINGS = 8
@@ -55,7 +58,7 @@ def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fract
         low = start if node.below is None else cuts[node.below]
         high = end if node.above is None else cuts[node.above]
         unit = find_rate(node, spreads) / (parts * node.share.denominator)
-        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt, node.shift)
+        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt, node.shift, node.inward)
         cuts[node.place] = one.cut(entropy) if node.inner else one.point(entropy)
     return [cuts[place].point for place in sorted(cuts)]
 
@@ -65,6 +68,8 @@ def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fract
 _MOST = 1 << 60
 # The score of what cannot be chosen.
 _NEVER = (1 << 63) - 1
+# Distances to the middle of the grid that are told apart, on either side.
+_RINGS = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,6 +85,7 @@ class _Draw:
     unit: Fraction
     tilt: Fraction
     shift: int
+    inward: bool = False
 
     @property
     def _points(self) -> slice:
@@ -102,8 +108,10 @@ class _Draw:
             # The ends have all ranks beyond them, so that there is one for whatever is asked for.
             over[0], under[-1] = under[0], over[-1]
         above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
-        scores = np.maximum(above * over, (whole - above) * under)
-        return _Cut(self.low.point + flip(scores, 2 * self.unit / whole, _MOST, entropy), 0, 0)
+        scores, unit = np.maximum(above * over, (whole - above) * under), 2 * self.unit / whole
+        if self.inward:
+            scores = scores + lean_inward(len(scores), unit)
+        return _Cut(self.low.point + flip(scores, unit, _MOST, entropy), 0, 0)
 
     def cut(self, entropy: Entropy) -> _Cut:
         """A place: first its point, by the sum of the weights of its places, then one of these."""
@@ -138,6 +146,20 @@ class _Draw:
         if point == 0:
             scores = np.where(part < self.low.part, _NEVER, scores)
         return np.where(part > self.high.part, _NEVER, scores) if point == len(first) - 1 else scores
+
+
+def lean_inward(points: int, unit: Fraction) -> Integers:
+    """claim:inward-free. What is added to scores so that a point at the part x of the way from the middle to an end
+    weighs e^(-1.4 x²) times as much.
+
+    It depends on the grid and the unit of the scores alone, so that a record moves no score by more than without it.
+
+    >>> lean_inward(5, Fraction(1, 10)).tolist()
+    [14, 3, 0, 3, 14]
+    """
+    added = [min(int(INWARD * Fraction(ring, _RINGS) ** 2 / unit), _MOST >> 1) for ring in range(_RINGS + 1)]
+    off = np.abs(2 * np.arange(points) - (points - 1))
+    return np.array(added, dtype=np.int64)[off * _RINGS // max(points - 1, 1)]
 
 
 def _weigh_points(powers: Powers, near: Integers, step: Integers) -> tuple[Fixed, int]:

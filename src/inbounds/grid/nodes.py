@@ -6,6 +6,8 @@ from fractions import Fraction
 
 # Of the share that a draw has of the records between two others.
 LARGEST_DENOMINATOR = 1 << 20
+# Of a draw that leans inward, a point at an end weighs e to the power of minus this, about a quarter.
+INWARD = Fraction(7, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,8 @@ class Node:
     ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``. Of a
     draw that is not, ``tilt`` is how steep scores are above the rank that is asked for, as a part of both sides'. Nodes
     that are drawn ``together`` are one draw. Of a draw with a ``shift`` the rank that is asked for is so many records
-    further up, and the ends of the grid stand for all ranks beyond them.
+    further up, and the ends of the grid stand for all ranks beyond them. In one that leans ``inward`` points weigh the
+    less, the nearer they are to an end of the grid, whatever the records are.
     """
 
     place: int
@@ -28,6 +31,7 @@ class Node:
     tilt: Fraction = Fraction(1, 2)
     together: bool = False
     shift: int = 0
+    inward: bool = False
 
 
 def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
@@ -59,13 +63,13 @@ def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
 
 
 def keep_apart(
-    shares: Sequence[Fraction], tilts: Sequence[Fraction] = (), shifts: Sequence[int] = ()
+    shares: Sequence[Fraction], tilts: Sequence[Fraction] = (), shifts: Sequence[int] = (), *, inward: bool = False
 ) -> tuple[Node, ...]:
     """The draws for shares of which none depends on another, each with its tilt and its shift."""
     steep, moved = tilts or [Fraction(1, 2)] * len(shares), shifts or [0] * len(shares)
     each = enumerate(zip(shares, steep, moved, strict=True))
     return tuple(
-        Node(place, None, None, place, share, last=place, tilt=tilt, shift=shift)
+        Node(place, None, None, place, share, last=place, tilt=tilt, shift=shift, inward=inward)
         for place, (share, tilt, shift) in each
     )
 

@@ -341,8 +341,18 @@ def _draft(
     if len(shares) == 1 and terms.rows is not None and not keys:
         rate = float(terms.epsilon) / (2 * terms.contributions)
         tilts = (find_tilt(shares[0], terms.rows, rate, TAKEN),)
-    shown = tuple(shares.index(share) for share in asked)
-    way = Chosen(shares, shown, groups, known, apart=own is not None, tilts=tilts, together=together, shifts=shifts)
+    way = Chosen(
+        shares,
+        tuple(shares.index(share) for share in asked),
+        groups,
+        known,
+        apart=own is not None,
+        tilts=tilts,
+        together=together,
+        shifts=shifts,
+        # Where the number of records is secret, scores cannot be tilted by it.
+        inward=len(shares) == 1 and not tilts,
+    )
     draft = make_draft(
         statistic,
         terms,
