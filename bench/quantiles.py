@@ -33,7 +33,7 @@ import inbounds as ib
 from inbounds.grid import together
 from inbounds.grid.entropy import SystemEntropy, bits
 from inbounds.grid.halving import draw_points
-from inbounds.grid.nodes import halve, keep_apart
+from inbounds.grid.nodes import INWARD, halve, keep_apart
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import UNNAMED
 from inbounds.record.selection import draft_statistic
@@ -112,7 +112,8 @@ def peers(runs: int, pythons: Sequence[str]) -> None:
                     draft = draft_statistic(quantile(q), terms)
                     certificate: Any = draft.record.certificate
                     rate, tilt = 1 / float(certificate.grid.scale.steps), float(draft.nodes[0].tilt)
-                    own[neighbours] = exact_error(x, q, rate, truth, certificate.move, tilt)
+                    inward = draft.nodes[0].inward
+                    own[neighbours] = exact_error(x, q, rate, truth, certificate.move, tilt, inward=inward)
                 said = ""
                 for python in pythons:
                     job = {"x": x.tolist(), "q": q, "epsilon": epsilon, "runs": runs}
@@ -128,7 +129,9 @@ def peers(runs: int, pythons: Sequence[str]) -> None:
                 print(f"  {q}  {rows:6d}  {epsilon:<4}  {own['substitute']:.5f} {said}", flush=True)
 
 
-def exact_error(x: Any, q: float, rate: float, truth: float, steps: int | None = None, tilt: float = 0.5) -> float:
+def exact_error(
+    x: Any, q: float, rate: float, truth: float, steps: int | None = None, tilt: float = 0.5, *, inward: bool = False
+) -> float:
     """The RMSE on [0, 1] by the law: of our points of a grid, or without one as diffprivlib draws it."""
     if steps is None:
         ends = np.concatenate([[0.0], np.sort(x), [1.0]])
@@ -141,7 +144,10 @@ def exact_error(x: Any, q: float, rate: float, truth: float, steps: int | None =
         below = np.cumsum(counts) - counts
         over, under = below - q * len(x), q * len(x) - below - counts
         scores = 2 * np.maximum(tilt * over, (1 - tilt) * under)
-        weights = flip_chances(np.exp(-rate * (scores - scores.min())))
+        scores = rate * scores
+        if inward:
+            scores = scores + float(INWARD) * (2 * np.arange(steps + 1) / steps - 1) ** 2
+        weights = flip_chances(np.exp(-(scores - scores.min())))
         squares = (np.arange(steps + 1) / steps - truth) ** 2
     return float(np.sqrt(weights @ squares / weights.sum()))
 

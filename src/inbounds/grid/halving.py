@@ -159,7 +159,7 @@ def lean_inward(points: int, unit: Fraction) -> Integers:
     """
     added = [min(int(INWARD * Fraction(ring, _RINGS) ** 2 / unit), _MOST >> 1) for ring in range(_RINGS + 1)]
     off = np.abs(2 * np.arange(points) - (points - 1))
-    return np.array(added, dtype=np.int64)[off * _RINGS // max(points - 1, 1)]
+    return np.array(added, dtype=np.int64).take(off * _RINGS // max(points - 1, 1))
 
 
 def _weigh_points(powers: Powers, near: Integers, step: Integers) -> tuple[Fixed, int]:
