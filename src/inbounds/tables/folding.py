@@ -55,7 +55,9 @@ def fold_records(frame: Frame, requests: Sequence[Request], persons: Persons) ->
     What a person's record is follows from that person's rows alone.
     """
     columns = list(dict.fromkeys(column for request in requests for column in request.columns))
-    check_types(frame, [*(column for column in columns if column.name not in persons.made), *list_columns(persons)])
+    check_types(
+        frame, [*(column for column in columns if column.name not in persons.new_columns), *list_columns(persons)]
+    )
     return guard(lambda: _fold(frame, columns, persons))
 
 
@@ -67,7 +69,7 @@ def _fold(frame: Frame, columns: Sequence[Column], persons: Persons) -> Frame:
     own, *order = list_columns(persons)
     rules: dict[str, list[Column]] = {}
     for column in columns:
-        if column.name not in persons.made:
+        if column.name not in persons.new_columns:
             rules.setdefault(source_name(column, types), []).append(column)
     text = [name for name in dict.fromkeys([*rules, source_name(own, types)]) if _is_text(types[name])]
     numbers = [name for name in rules if types[name].is_numeric()]
@@ -87,7 +89,7 @@ def _fold(frame: Frame, columns: Sequence[Column], persons: Persons) -> Frame:
         for i, (name, found) in enumerate(rules.items())
     }
     made = {name: one.made for name, one in folded.items()}
-    made |= {column.name: nw.col(_ROWS) for column in columns if column.name in persons.made}
+    made |= {column.name: nw.col(_ROWS) for column in columns if column.name in persons.new_columns}
     terms = {name: term for one in folded.values() for name, term in one.terms.items()}
     ways = {_ROWS: "sum"} | {name: way for one in folded.values() for name, way in one.ways.items()}
 

@@ -94,7 +94,7 @@ def add_columns(columns: Sequence[Column], persons: Persons | None) -> tuple[Col
     """All columns of a table that are read: those of statistics, but for what folding makes, and those of the rule."""
     if persons is None:
         return tuple(columns)
-    return *(column for column in columns if column.name not in persons.made), *list_columns(persons)
+    return *(column for column in columns if column.name not in persons.new_columns), *list_columns(persons)
 
 
 def range_of(key: Levels | Edges | Steps | Condition, name: str) -> Integer:
