@@ -177,7 +177,7 @@ class Proportion:
         zero_one = Quantised(Numeric.of(self.column, (0, 1), integer=True), 1)
 
         def find(cells: Cells, group: tuple[int, ...]) -> Cell:
-            # What is skipped has a cell beyond that of the records without the level.
+            # Skipped records have a cell beyond that of the records without the level.
             sizes = {cell[-1]: cells[cell][0] for cell in cells if cell[:-1] == group and cell[-1] <= last}
             return sum(sizes.values()), (sizes.get(place, 0),), ()
 
