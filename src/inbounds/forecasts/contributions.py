@@ -179,7 +179,7 @@ def _spreads_of_column(seen: Situation, meaning: Any, way: Any) -> tuple[float, 
     if meaning == "matrix" and plain:
         return 1.0, 1.0, 1.0
     known = replace(seen, plausible=None) if plain and meaning not in ("spread", "squared spread") else seen
-    truths = find_truths(known, "squared spread" if meaning == "squared spread" else "spread", placed=False)
+    truths = find_truths(known, "squared spread" if meaning == "squared spread" else "spread", depends_on_means=False)
     middle = truths.typical.matrix[0, 0]
     ratios = [one.matrix[0, 0] / middle for one in truths.corners] if middle > 0 else [1.0]
     # Of a variance, or a covariance, a row adds a square.
