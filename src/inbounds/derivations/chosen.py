@@ -87,7 +87,7 @@ class Chosen(Simulated):
         offsets = self.offsets or (0,) * len(places)
         return [self.points[int(place) + offset] for place, offset in zip(places, offsets, strict=True)]
 
-    def moved_out(self, places: Sequence[Fraction]) -> list[Fraction]:
+    def move_out(self, places: Sequence[Fraction]) -> list[Fraction]:
         """The same, moved out by the margin. An end that was not drawn is that of the grid."""
         ends, points = self.ends_of(places), self.points
         assert points is not None
@@ -110,7 +110,7 @@ class Chosen(Simulated):
             within = np.sort(rows, axis=-1).reshape(within.shape)
         if self.points is not None:
             places: list[list[Any]] = within.astype(np.int64).reshape(-1, len(self.shares)).tolist()
-            ends = [[float(x) for x in self.moved_out(row)] for row in places]
+            ends = [[float(x) for x in self.move_out(row)] for row in places]
             within = np.array(ends).reshape(within.shape)
         each = within.reshape(*within.shape[:-1], self.groups, len(self.shares))[..., self.shown]
         return np.asarray(each.reshape(*within.shape[:-1], -1))

@@ -140,7 +140,7 @@ class Bounds:
         """The released bounds as exact numbers or dates, for a statistic that uses them."""
         way = release.derivation
         assert isinstance(way, Chosen)
-        lower, upper = self._complete_ends(way.moved_out(sorted(release.noisy)))
+        lower, upper = self._complete_ends(way.move_out(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]
 
@@ -210,7 +210,7 @@ class Bounds:
         return tuple(find_tilt(share, terms.rows, rate, _TAKEN) for share in shares)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 def list_points(lower: Fraction, upper: Fraction) -> list[Fraction]:

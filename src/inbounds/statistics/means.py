@@ -235,7 +235,7 @@ class Sum:
         return OneNumber(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = intervals.summed if self._keys else intervals.averaged
+        maker = intervals.limit_sums if self._keys else intervals.limit_mean
         return intervals.interval_by(maker, release, level, kind, variance)
 
 

@@ -125,7 +125,7 @@ class Quantile:
         return _draft(self, terms, self.shares, axes, together=method == "together")
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 @register
@@ -182,7 +182,7 @@ class Median:
         return _draft(self, terms, self.shares, labels_of(self._keys))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 def _keep_rules(statistic: "Quantile | Median") -> None:

@@ -142,7 +142,7 @@ class Kendall:
         )
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(ranks.taus, release, level, kind, variance)
+        return intervals.interval_by(ranks.limit_taus, release, level, kind, variance)
 
 
 def _by_column(rules: Any, word: str) -> Mapping[str, Any]:

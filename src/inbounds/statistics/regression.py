@@ -13,7 +13,7 @@ from inbounds.inference import intervals
 from inbounds.inference.coefficients import fit_moments, limit_coefficients
 from inbounds.inference.regression import Regression as Fit
 from inbounds.inference.result import Interval
-from inbounds.inference.spreads import Made
+from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
@@ -124,7 +124,7 @@ class Regression:
         return draft_moments(self, terms, way, columns, bounds, axes=axes, indicators=indicators)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        def limit(fit: Release, alpha: float, population: bool) -> Made:
+        def limit(fit: Release, alpha: float, population: bool) -> RawInterval:
             return limit_coefficients(fit, self.moments(fit), alpha, population)
 
         return intervals.interval_by(limit, release, level, kind, variance)

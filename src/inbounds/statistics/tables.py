@@ -86,7 +86,7 @@ class Histogram:
         return _draft_table(self, terms, [self._key])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+        return intervals.interval_by(intervals.limit_counts, release, level, kind, variance)
 
 
 @register
@@ -145,7 +145,7 @@ class Crosstab:
         return _draft_table(self, terms, self._keys)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+        return intervals.interval_by(intervals.limit_counts, release, level, kind, variance)
 
 
 @register
@@ -224,7 +224,7 @@ class Proportions:
         return draft_counts(self, terms, Projected(), keys, over=over, top=top, keeps_sum=True)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = intervals.counted if release.size is not None else intervals.shares_of_sum
+        maker = intervals.limit_counts if release.size is not None else intervals.limit_shares
         return intervals.interval_by(maker, release, level, kind, variance)
 
 

@@ -77,8 +77,8 @@ def parse(text: str, declared: Mapping[str, Kind] = _NONE, *, condition: bool = 
 
     Examples
     --------
-    >>> made = parse("Age  >= 18.0 AND NOT (smoker)")
-    >>> made.text, made.kind, made.columns
+    >>> expression = parse("Age  >= 18.0 AND NOT (smoker)")
+    >>> expression.text, expression.kind, expression.columns
     ('Age >= 18 and not smoker', 'boolean', {'Age': 'number', 'smoker': 'boolean'})
     >>> parse("region == 'north'")
     Traceback (most recent call last):
