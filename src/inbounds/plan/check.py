@@ -38,28 +38,28 @@ class Check:
 
     @property
     def passes(self) -> bool:
-        """Whether a release would go through, as far as the table is concerned; the budget is not looked at."""
+        """Whether a release would go through, as far as the table is concerned; the budget is not checked."""
         return self.inspection.refusal is None
 
     @property
     def strays(self) -> list[Strays]:
         """What was counted in each column, in the order of the plan."""
         order = {rule: place for place, rule in enumerate(self.readers)}
-        return sorted(self.inspection.strays, key=lambda one: order.get((one.column, one.where), len(order)))
+        return sorted(self.inspection.strays, key=lambda strays: order.get((strays.column, strays.where), len(order)))
 
     @property
     def verdict(self) -> str:
         """Whether a release would go through, and if not, why and when it would be refused."""
-        found = self.inspection
-        if found.refusal is None:
-            some = [one for one in self.strays if found.rows]
-            lost = [visible(one.column.name) for one in some if one.met and one.missing == one.met]
-            but = f". But no value of {', '.join(dict.fromkeys(lost))} would be read: all are missing" if lost else ""
-            idle = [visible(one.where.text) for one in some if one.where is not None and not one.met]
+        inspection = self.inspection
+        if inspection.refusal is None:
+            counted = [strays for strays in self.strays if inspection.rows]
+            empty = [visible(strays.column.name) for strays in counted if strays.met and strays.missing == strays.met]
+            but = f". But no value of {', '.join(dict.fromkeys(empty))} would be read: all are missing" if empty else ""
+            idle = [visible(strays.where.text) for strays in counted if strays.where is not None and not strays.met]
             but += f". But no row is selected by {' or by '.join(dict.fromkeys(idle))}" if idle else ""
             return f"A release would go through, as far as the table is concerned{but}."
-        when = "after the charge" if found.charged else "before the charge"
-        return f"A release would be refused {when}: {found.refusal}"
+        when = "after the charge" if inspection.charged else "before the charge"
+        return f"A release would be refused {when}: {inspection.refusal}"
 
     def lines(self) -> Iterator[str]:
         """The whole text, line by line."""
@@ -84,33 +84,33 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        found = self.inspection
+        inspection = self.inspection
         return {
             "notice": NOTICE,
             "passes": self.passes,
             "verdict": self.verdict,
-            "refused_after_charge": found.charged,
-            "rows": found.rows,
-            "persons": None if found.census is None else dict(persons_of(found.census)),
+            "refused_after_charge": inspection.charged,
+            "rows": inspection.rows,
+            "persons": None if inspection.census is None else dict(persons_of(inspection.census)),
             "irregular": [
-                {"file": title, "rows": one.count, "lines": list(one.lines), "rules": list(one.rules)}
-                for title, one in found.irregular
+                {"file": title, "rows": file.count, "lines": list(file.lines), "rules": list(file.rules)}
+                for title, file in inspection.irregular
             ],
             "columns": [
                 {
-                    "column": one.column.name,
-                    "rule": describe_rule(one.column),
-                    "releases": list(self.readers.get((one.column, one.where), ())),
-                    "where": None if one.where is None else one.where.text,
-                    "met": one.met,
-                    "missing": one.missing,
-                    "unreadable": one.unreadable,
-                    "below": one.below,
-                    "above": one.above,
-                    "other": one.other,
-                    "sentences": list(list_sentences(one)),
+                    "column": strays.column.name,
+                    "rule": describe_rule(strays.column),
+                    "releases": list(self.readers.get((strays.column, strays.where), ())),
+                    "where": None if strays.where is None else strays.where.text,
+                    "met": strays.met,
+                    "missing": strays.missing,
+                    "unreadable": strays.unreadable,
+                    "below": strays.below,
+                    "above": strays.above,
+                    "other": strays.other,
+                    "sentences": list(list_sentences(strays)),
                 }
-                for one in self.strays
+                for strays in self.strays
             ],
             "text": list(self.lines()),
         }
@@ -127,13 +127,14 @@ class Check:
         heads = ["", "missing", "no number", "below", "above", "no level", "what happens"]
         rows = [
             (
-                f"{one.column.name} ({describe_rule(one.column)}{'' if one.where is None else f'; where {one.where}'})",
+                f"{strays.column.name} ({describe_rule(strays.column)}"
+                f"{'' if strays.where is None else f'; where {strays.where}'})",
                 [
-                    *map(str, (one.missing, one.unreadable, one.below, one.above, one.other)),
-                    " ".join(list_sentences(one)),
+                    *map(str, (strays.missing, strays.unreadable, strays.below, strays.above, strays.other)),
+                    " ".join(list_sentences(strays)),
                 ],
             )
-            for one in self.strays
+            for strays in self.strays
         ]
         rows = rows or [("", [""] * 6)]
         return render("list", caption=f"{NOTICE} {self.verdict}", heads=heads, rows=rows, rest="")
@@ -214,11 +215,11 @@ def describe_census(census: Census) -> Iterator[str]:
 
 def describe_rule(column: Ruled) -> str:
     """A column's rule in a few words."""
-    made = "" if column.formula is None else f"{column.formula}; "
+    prefix = "" if column.formula is None else f"{column.formula}; "
     if isinstance(column, Levels):
-        return f"{made}{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
+        return f"{prefix}{len(column.levels)} level{'s' * (len(column.levels) > 1)}"
     first, last = _name_ends(column)
-    return f"{made}{'bounds' if isinstance(column, Numeric) else 'edges'} {first} to {last}"
+    return f"{prefix}{'bounds' if isinstance(column, Numeric) else 'edges'} {first} to {last}"
 
 
 def _name_ends(column: Numeric | Edges) -> tuple[str, str]:
@@ -227,7 +228,7 @@ def _name_ends(column: Numeric | Edges) -> tuple[str, str]:
 
 
 def list_sentences(strays: Strays) -> Iterator[str]:
-    """What happens to the records that a rule does not take as they are, a sentence for each kind."""
+    """What happens to the records that a rule refuses or changes, in a sentence for each kind."""
     column, quiet = strays.column, True
     if strays.where is not None and not strays.met:
         yield "No row is selected."

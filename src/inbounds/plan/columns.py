@@ -26,8 +26,8 @@ class _Number:
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
         ((name, rule),) = rules.items()
-        made = {"column": name, "bounds": exact(rule.bounds), "missing": exact(rule.missing)}
-        return made | {"integer": rule.integer or None}
+        keywords = {"column": name, "bounds": exact(rule.bounds), "missing": exact(rule.missing)}
+        return keywords | {"integer": rule.integer or None}
 
 
 class _Free:
@@ -50,10 +50,10 @@ class _Numbers:
         yield from _need_bounds(item, rules)
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
-        made: dict[str, Any] = {"bounds": {name: exact(rule.bounds) for name, rule in rules.items()}}
-        made["missing"] = {name: exact(rule.missing) for name, rule in rules.items() if rule.missing is not None}
-        made["integer"] = [name for name, rule in rules.items() if rule.integer]
-        return {name: value for name, value in made.items() if value}
+        keywords: dict[str, Any] = {"bounds": {name: exact(rule.bounds) for name, rule in rules.items()}}
+        keywords["missing"] = {name: exact(rule.missing) for name, rule in rules.items() if rule.missing is not None}
+        keywords["integer"] = [name for name, rule in rules.items() if rule.integer]
+        return {name: value for name, value in keywords.items() if value}
 
 
 class _Ordered:
@@ -70,15 +70,15 @@ class _Ordered:
                 )
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
-        made: dict[str, dict[str, Any]] = {word: {} for word in ("bounds", "edges", "levels", "missing", "other")}
+        keywords: dict[str, dict[str, Any]] = {word: {} for word in ("bounds", "edges", "levels", "missing", "other")}
         for name, rule in rules.items():
             if (way := self._rule(rule)) is not None:
-                made[way][name] = exact(getattr(rule, way))
+                keywords[way][name] = exact(getattr(rule, way))
             if rule.missing is not None:
-                made["missing"][name] = exact(rule.missing)
+                keywords["missing"][name] = exact(rule.missing)
             if rule.other is not None and way == "levels":
-                made["other"][name] = rule.other
-        return {word: given for word, given in made.items() if given}
+                keywords["other"][name] = rule.other
+        return {word: value for word, value in keywords.items() if value}
 
     def _rule(self, rule: Column) -> str | None:
         return next((word for word in ("levels", "edges", "bounds") if getattr(rule, word) is not None), None)
@@ -97,12 +97,12 @@ class _Outcome:
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
         levels = {name: rule for name, rule in rules.items() if rule.levels is not None and name != item.columns[0]}
-        made = _Numbers().keywords(item, {name: rule for name, rule in rules.items() if name not in levels})
+        keywords = _Numbers().keywords(item, {name: rule for name, rule in rules.items() if name not in levels})
         missing = {name: rule.missing for name, rule in levels.items() if rule.missing is not None}
-        made["missing"] = {**made.get("missing", {}), **missing} or None
-        made["levels"] = {name: rule.levels for name, rule in levels.items()} or None
-        made["other"] = {name: rule.other for name, rule in levels.items() if rule.other is not None} or None
-        return {"column": item.columns[0], **made}
+        keywords["missing"] = {**keywords.get("missing", {}), **missing} or None
+        keywords["levels"] = {name: rule.levels for name, rule in levels.items()} or None
+        keywords["other"] = {name: rule.other for name, rule in levels.items() if rule.other is not None} or None
+        return {"column": item.columns[0], **keywords}
 
 
 class _Cells:
@@ -115,8 +115,8 @@ class _Cells:
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
         ((name, rule),) = rules.items()
         which = "levels" if rule.levels is not None else "edges"
-        made = {"column": name, which: exact(getattr(rule, which))}
-        return made | {"missing": exact(rule.missing), "other": rule.other}
+        keywords = {"column": name, which: exact(getattr(rule, which))}
+        return keywords | {"missing": exact(rule.missing), "other": rule.other}
 
 
 class _Table:
@@ -128,13 +128,13 @@ class _Table:
         yield from _need_cells(item, rules)
 
     def keywords(self, item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
-        made = {
+        keywords = {
             word: {name: exact(getattr(rule, word)) for name, rule in rules.items() if getattr(rule, word) is not None}
             for word in ("levels", "edges", "missing", "other")
         }
         # If a column has both, its levels are used.
-        made["edges"] = {name: edges for name, edges in made["edges"].items() if name not in made["levels"]}
-        return {name: value for name, value in made.items() if value}
+        keywords["edges"] = {name: edges for name, edges in keywords["edges"].items() if name not in keywords["levels"]}
+        return {name: value for name, value in keywords.items() if value}
 
 
 class _Level:
@@ -198,7 +198,7 @@ def exact(value: Any) -> Any:
     """Turn decimal numbers into fractions, also inside lists."""
     if isinstance(value, Decimal):
         return Fraction(value)
-    return [exact(one) for one in value] if isinstance(value, list | tuple) else value
+    return [exact(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def group_keywords(item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
@@ -208,29 +208,29 @@ def group_keywords(item: Item, rules: Mapping[str, Column]) -> dict[str, Any]:
         return {}
     each = {"levels": "levels", "by_missing": "missing", "other": "other"}
     if len(names) == 1:
-        made: dict[str, Any] = {word: getattr(rules[names[0]], key) for word, key in each.items()}
+        keywords: dict[str, Any] = {word: getattr(rules[names[0]], key) for word, key in each.items()}
     else:
-        made = {
+        keywords = {
             word: {name: value for name in names if (value := getattr(rules[name], key)) is not None} or None
             for word, key in each.items()
         }
-    made["by"] = names[0] if len(names) == 1 else names
+    keywords["by"] = names[0] if len(names) == 1 else names
     if item.sizes is not None:
         # In TOML all keys are text, but levels may be numbers or booleans.
         levels = {
             str(level).lower() if isinstance(level, bool) else str(level): level
             for level in rules[names[0]].levels or ()
         }
-        made["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
-    return made
+        keywords["sizes"] = {levels.get(name, name): size for name, size in item.sizes.items()}
+    return keywords
 
 
 def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tuple[dict[str, Column], list[str]]:
     """The rules of columns with those of derived conditions, whose levels are true and false; and what is wrong.
 
-    A derived number needs bounds, edges or levels of its own.
+    A derived number needs its own bounds, edges or levels.
     """
-    made, problems = dict(columns), []
+    rules, problems = dict(columns), []
     for name, text in derive.items():
         try:
             kind = parse(text).kind
@@ -238,22 +238,22 @@ def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tup
             problems.append(f"derive.{name}: {error}")
             continue
         if kind == "boolean":
-            made.setdefault(name, Column.model_validate({"levels": [False, True]}))
-        elif name not in made:
+            rules.setdefault(name, Column.model_validate({"levels": [False, True]}))
+        elif name not in rules:
             problems.append(f"columns.{name}: the derived column is a number; declare bounds, edges or levels for it")
-    return made, problems
+    return rules, problems
 
 
 def combine_conditions(*conditions: str | None) -> str | None:
-    """All conditions together, of those that are given."""
-    given = [one for one in conditions if one is not None]
-    return given[0] if len(given) == 1 else " and ".join(f"({one})" for one in given) or None
+    """Join the conditions that are given by ``and``."""
+    texts = [text for text in conditions if text is not None]
+    return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts) or None
 
 
 def floats(value: Any) -> Any:
-    """Turn decimal numbers into floats, also inside lists and tables. Only for values that previews alone use."""
+    """Turn decimal numbers into floats, also inside lists and tables. Only for values that only previews use."""
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):
-        return {key: floats(one) for key, one in value.items()}
-    return [floats(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: floats(item) for key, item in value.items()}
+    return [floats(item) for item in value] if isinstance(value, list | tuple) else value

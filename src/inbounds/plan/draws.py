@@ -41,14 +41,14 @@ class Candidate:
     epsilon: Fraction
 
 
-def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
+def arrange(requests: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
     """claim:joint-arrangement. The groups of two or more releases that are drawn together, by their names.
 
     Releases with the same terms, apart from ε, are first tried as one group. While some release of the group would have
     more noise than alone, the one that loses most is taken out. Those that were taken out are then tried as a group.
     """
     kinds: dict[Terms, list[Candidate]] = {}
-    for name, (statistic, terms) in asked.items():
+    for name, (statistic, terms) in requests.items():
         try:
             share = offer(statistic, terms)
         except (ValueError, TypeError):
@@ -57,23 +57,23 @@ def arrange(asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
         if share is not None:
             alike = replace(terms, guarantee=Pure(Fraction(1)))
             kinds.setdefault(alike, []).append(Candidate(name, statistic, share, terms.epsilon))
-    found: list[list[str]] = []
+    groups: list[list[str]] = []
     for candidates in kinds.values():
         left = candidates
         while len(left) > 1:
             together, out = _keep_those_who_gain(left)
             if len(together) < 2:
                 break
-            found.append([one.name for one in together])
+            groups.append([candidate.name for candidate in together])
             left = out
-    return found
+    return groups
 
 
-def make_group(names: Sequence[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> Group:
+def make_group(names: Sequence[str], requests: Mapping[str, tuple[Statistic, Terms]]) -> Group:
     """The joint draw of some releases, with the sum of their ε."""
-    first = asked[names[0]][1]
-    spent = sum((asked[name][1].epsilon for name in names), start=Fraction(0))
-    return Group(replace(first, guarantee=Pure(spent)), tuple(asked[name][0] for name in names))
+    first = requests[names[0]][1]
+    epsilon = sum((requests[name][1].epsilon for name in names), start=Fraction(0))
+    return Group(replace(first, guarantee=Pure(epsilon)), tuple(requests[name][0] for name in names))
 
 
 def _keep_those_who_gain(candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
@@ -91,21 +91,21 @@ def _keep_those_who_gain(candidates: list[Candidate]) -> tuple[list[Candidate], 
 
 def _compare(together: Sequence[Candidate]) -> list[Fraction]:
     """The variance of each release's noise in the joint draw, divided by the variance if it is drawn alone."""
-    sets = _join_columns([one.share for one in together])
+    sets = _join_columns([candidate.share for candidate in together])
     home = {column: len(columns) for columns in sets for column in columns}
     dimension = _count_coordinates(together)
-    spent = sum((one.epsilon for one in together), start=Fraction(0))
+    epsilon = sum((candidate.epsilon for candidate in together), start=Fraction(0))
+    factor = (dimension + 1) * (dimension + 2) / epsilon**2
     return [
-        _ball(one.share, home) * (dimension + 1) * (dimension + 2) / spent**2 / (_by_itself(one.share, one.epsilon))
-        for one in together
+        _ball(candidate.share, home) * factor / _by_itself(candidate.share, candidate.epsilon) for candidate in together
     ]
 
 
 def _count_coordinates(together: Sequence[Candidate]) -> int:
     """Count the coordinates of the joint draw: the moments of each set of columns, and each number besides them."""
-    sets = _join_columns([one.share for one in together])
+    sets = _join_columns([candidate.share for candidate in together])
     home = {column: len(columns) for columns in sets for column in columns}
-    alone = [one for one in together if not _is_of(one.share, home)]
+    alone = [candidate for candidate in together if not _is_of(candidate.share, home)]
     return sum(_count(len(columns)) for columns in sets) + len(alone)
 
 
@@ -152,7 +152,7 @@ def _join_columns(shares: Sequence[Share]) -> list[set[Numeric]]:
     for share in shares:
         if isinstance(share, OfMoments) and share.number is None:
             columns = set(share.columns)
-            for other in [one for one in sets if one & columns]:
+            for other in [earlier for earlier in sets if earlier & columns]:
                 columns |= other
                 sets.remove(other)
             sets.append(columns)

@@ -22,7 +22,7 @@ _ZERO_ONE = {(kind, kind(one)) for kind in (int, bool) for one in (0, 1)}
 
 def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mapping[str, set[Any]]) -> Iterator[str]:
     """Yield what is wrong with a release. ``levels`` are those of each column with their types, because 1 == True."""
-    where, made = f"release.{item.name}", find_statistic(item.statistic)
+    where, statistic = f"release.{item.name}", find_statistic(item.statistic)
     for column in dict.fromkeys([*item.columns, *item.groups]):
         if column not in columns:
             yield f"{where}: columns.{column}: no such column{suggest_column(column, columns)}"
@@ -32,27 +32,27 @@ def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mappin
         yield f"{where}.columns: more than {MOST_COLUMNS} columns"
         return
     rules = {name: columns[name] for name in item.columns if name in columns}
-    if made.traits.columns in ("cells", "table") and prod(map(_cells, rules.values())) > MOST_CELLS:
+    if statistic.traits.columns in ("cells", "table") and prod(map(_cells, rules.values())) > MOST_CELLS:
         yield f"{where}.columns: the table would have more than {MOST_CELLS:,} cells"
     extra = item.model_extra or {}
     for key in (*(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None), *extra):
-        others = [name for name, one in registered().items() if key in _keys(one)]
+        others = [name for name, other in registered().items() if key in _keys(other)]
         if not others or key in NOT_KEYS:
             yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
         elif item.statistic not in others:
             yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
-    offered = getattr(made, "interval_methods", ())
+    offered = getattr(statistic, "interval_methods", ())
     if item.interval_method is not None and item.interval_method not in offered:
-        there = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
-        yield f"{where}.interval_method: must be {there}, got {item.interval_method!r}"
-    needed = getattr(made, "interval_needs", {}).get(item.interval_method)
+        remedy = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"
+        yield f"{where}.interval_method: must be {remedy}, got {item.interval_method!r}"
+    needed = getattr(statistic, "interval_needs", {}).get(item.interval_method)
     if needed is not None and item.method != needed:
         yield f"{where}.interval_method: {item.interval_method!r} needs method = {needed!r}"
-    given = {*extra, *(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None)}
-    for key in _needed(made) - given - {*NOT_KEYS, "columns"}:
+    present = {*extra, *(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None)}
+    for key in _needed(statistic) - present - {*NOT_KEYS, "columns"}:
         yield f"{where}.{key}: must be given"
     yield from _list_level_problems(item, columns, levels)
-    yield from WAYS[made.traits.columns].problems(item, rules)
+    yield from WAYS[statistic.traits.columns].problems(item, rules)
     for group in item.groups:
         if group in columns and columns[group].levels is None:
             yield f"columns.{group}: release.{item.name} needs levels = [...], its groups"
@@ -65,10 +65,10 @@ def _list_level_problems(item: Item, columns: Mapping[str, Column], levels: Mapp
     rule = columns.get(item.columns[0])
     if rule is None or rule.levels is None:
         return
-    known = levels[item.columns[0]]
-    if item.level is None and not known <= _ZERO_ONE:
+    typed_levels = levels[item.columns[0]]
+    if item.level is None and not typed_levels <= _ZERO_ONE:
         yield f"release.{item.name}.level: must be given, one of {_list_levels(rule.levels)}"
-    elif item.level is not None and (type(item.level), item.level) not in known:
+    elif item.level is not None and (type(item.level), item.level) not in typed_levels:
         yield f"release.{item.name}.level: must be one of {_list_levels(rule.levels)}, got {item.level!r}"
 
 
@@ -80,15 +80,15 @@ def _list_levels(levels: list[Any]) -> str:
     return ", ".join(map(repr, levels))
 
 
-def _needed(made: type[Statistic]) -> set[str]:
+def _needed(statistic: type[Statistic]) -> set[str]:
     """The keywords of a statistic that have no default."""
-    return {field.name for field in fields(made) if field.init and _has_none(field)}  # type: ignore[arg-type]
+    return {field.name for field in fields(statistic) if field.init and _has_none(field)}  # type: ignore[arg-type]
 
 
 def _has_none(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _keys(made: type[Statistic]) -> set[str]:
+def _keys(statistic: type[Statistic]) -> set[str]:
     """The keywords of a statistic."""
-    return {field.name for field in fields(made) if field.init}  # type: ignore[arg-type]
+    return {field.name for field in fields(statistic) if field.init}  # type: ignore[arg-type]

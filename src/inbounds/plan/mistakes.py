@@ -27,8 +27,8 @@ _OPEN = re.compile(r"(?<!\w)(ROWS|LOWER|UPPER|LEVEL|STATISTIC)(?!\w)")
 def find_unfilled(text: str) -> list[str]:
     """List the lines of a plan in which something is still to be filled in."""
     lines = [(number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), 1)]
-    found = [(number, _OPEN.search(line)) for number, line in lines]
-    return [f"line {number}: {word[1]} is still to be filled in" for number, word in found if word]
+    matches = [(number, _OPEN.search(line)) for number, line in lines]
+    return [f"line {number}: {word[1]} is still to be filled in" for number, word in matches if word]
 
 
 # A valid key of TOML, up to the equals sign.
@@ -55,7 +55,7 @@ def explain_plan(
 ) -> list[str]:
     """Explain what is wrong with the form of a plan, one line per mistake. ``parts`` are the models of its tables."""
     mistakes = explain(error, content, whole, parts, _REMEDIES)
-    return [f"{write_place(_name_release(one.place, content)) or 'the plan'}: {one.rule}" for one in mistakes]
+    return [f"{write_place(_name_release(each.place, content)) or 'the plan'}: {each.rule}" for each in mistakes]
 
 
 def _name_release(place: Place, content: Any) -> Place:

@@ -239,9 +239,9 @@ class Item(Part):
         while layer:
             if depth > DEEPEST:
                 raise ValueError(f"groups must not be nested more than {DEEPEST} deep")
-            if not all(isinstance(one, str | int | list) for one in layer):
+            if not all(isinstance(member, str | int | list) for member in layer):
                 raise ValueError("tree must hold levels (text, whole numbers, true or false) and lists of them")
-            layer, depth = [inner for one in layer if isinstance(one, list) for inner in one], depth + 1
+            layer, depth = [inner for member in layer if isinstance(member, list) for inner in member], depth + 1
         return tree
 
 

@@ -12,9 +12,9 @@ from inbounds.plan.model import Column, Data, Item
 def person_keywords(data: Data, item: Item) -> dict[str, Any]:
     """The keywords of the rule for persons of a release."""
     if data.person is None:
-        given = {"keep": None if data.keep == "random" else data.keep, "order": data.order, "groups": data.groups}
-        own = None if data.person_missing == "skip" else data.person_missing
-        return given | {"person_missing": own, "fold": item.fold or data.fold}
+        stray = {"keep": None if data.keep == "random" else data.keep, "order": data.order, "groups": data.groups}
+        person_missing = None if data.person_missing == "skip" else data.person_missing
+        return stray | {"person_missing": person_missing, "fold": item.fold or data.fold}
     fold = item.fold or data.fold
     if fold is None:
         order = data.order if data.keep != "random" else None
@@ -25,10 +25,10 @@ def person_keywords(data: Data, item: Item) -> dict[str, Any]:
             "groups": data.groups,
             "person_missing": data.person_missing,
         }
-    # A record of all rows: what is kept of them is for other releases.
+    # The record is made from all rows: which rows are kept only matters for other releases.
     order = data.order if set(fold.values()) & {"first", "last"} else None
-    made = {"person": data.person, "order": order, "person_missing": data.person_missing, "fold": dict(fold)}
-    return made | {"contributions": 1}
+    keywords = {"person": data.person, "order": order, "person_missing": data.person_missing, "fold": dict(fold)}
+    return keywords | {"contributions": 1}
 
 
 def list_rule(data: Data) -> tuple[Any, ...]:
@@ -37,7 +37,7 @@ def list_rule(data: Data) -> tuple[Any, ...]:
 
 
 def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str, Column]) -> Iterator[str]:
-    """What is wrong with the rule for persons, as far as it can be said without a release."""
+    """What is wrong with the rule for persons, as far as that is known without a release."""
     try:
         RowsPerPerson.of(floats(data.plausible_rows))
     except (TypeError, ValueError) as error:
@@ -52,8 +52,8 @@ def list_person_problems(data: Data, items: Sequence[Item], columns: Mapping[str
         yield "data.plausible_rows: needs person, the column that says whose row it is"
     if data.fold is not None and data.contributions != 1:
         yield "data.contributions: cannot be combined with fold, which makes one record of all rows of a person"
-    for name, given in {"keep": data.keep != "random", "groups": data.groups is not None}.items():
-        if data.fold is not None and given:
+    for name, is_set in {"keep": data.keep != "random", "groups": data.groups is not None}.items():
+        if data.fold is not None and is_set:
             yield f"data.{name}: cannot be combined with fold, which makes one record of all rows of a person"
     if data.expected_rows is not None and data.contributions > data.expected_rows:
         yield "data.contributions: must not exceed expected_rows, the rows of all persons together"

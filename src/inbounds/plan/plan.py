@@ -110,8 +110,8 @@ class Plan(Part):
         data, budget = plan.data, plan.budget
         if data.source is not None and "://" not in data.source and not data.source.startswith("env:"):
             if has_magic(str(path.parent)) and not Path(data.source).is_absolute():
-                said = "the name of the plan's folder has *, ? or [, which would be read as a file pattern; rename it"
-                raise PlanError([f"data.source: {said}"], str(path))
+                rule = "the name of the plan's folder has *, ? or [, which would be read as a file pattern; rename it"
+                raise PlanError([f"data.source: {rule}"], str(path))
             data = data.model_copy(update={"source": str(path.parent / data.source)})
         if budget.ledger is not None:
             budget = budget.model_copy(update={"ledger": str(path.parent / budget.ledger)})
@@ -195,41 +195,41 @@ class Plan(Part):
         except (ValueError, TypeError) as error:
             key, _, rule = str(error).partition(" ")
             yield "data", f"data.{key}: {rule}"
-        seen = set()
+        names = set()
         # Levels with their types, because 1 == True.
-        levels = {name: {(type(one), one) for one in rule.levels or ()} for name, rule in self.columns.items()}
+        levels = {name: {(type(level), level) for level in rule.levels or ()} for name, rule in self.columns.items()}
         for item in self.release:
-            if item.name in seen:
+            if item.name in names:
                 yield item.name, f"release.{item.name}: the name is taken; names must be different"
-            seen.add(item.name)
+            names.add(item.name)
             for problem in list_item_problems(item, self.columns, levels):
                 yield item.name, problem
 
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once and keep the drafts. Yields the errors of releases that cannot be drafted."""
-        asked: dict[str, tuple[Statistic, Terms]] = {}
+        requests: dict[str, tuple[Statistic, Terms]] = {}
         epsilons = self.epsilons
         for item in self.release:
             if item.name not in wrong:
                 try:
-                    asked[item.name] = self.wanted_of(item, epsilons[item.name]).ask()
+                    requests[item.name] = self.wanted_of(item, epsilons[item.name]).ask()
                 except (ValueError, TypeError) as error:
                     yield item.name, f"release.{item.name}: {error}"
         drafts: dict[str, Draft] = {}
-        for names in self._arrange(asked):
+        for names in self._arrange(requests):
             try:
-                drafts |= _draft_together(names, asked)
+                drafts |= _draft_together(names, requests)
             except (ValueError, TypeError) as error:
                 yield names[0], f"release.{names[0]}: {error}"
         # In the order of the plan.
-        self._drafts["of"] = self._identity(), {name: drafts[name] for name in asked if name in drafts}
+        self._drafts["of"] = self._identity(), {name: drafts[name] for name in requests if name in drafts}
 
-    def _arrange(self, asked: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
+    def _arrange(self, requests: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
         """Group the releases that are drawn together. Each of the others is a group of one."""
         joint = {item.name for item in self.release if self.budget.joint and item.joint}
-        groups = arrange({name: one for name, one in asked.items() if name in joint})
+        groups = arrange({name: request for name, request in requests.items() if name in joint})
         grouped = {name for names in groups for name in names}
-        return [*groups, *([name] for name in asked if name not in grouped)]
+        return [*groups, *([name] for name in requests if name not in grouped)]
 
     def _identity(self) -> tuple[Any, ...]:
         """All that the drafts depend on."""
@@ -241,17 +241,17 @@ class Plan(Part):
     @property
     def unprovided(self) -> dict[str, list[str]]:
         """Columns without a rule for missing values (``"missing"``), or for values that are no level (``"other"``)."""
-        named = (name for item in self.release for name in (*item.columns, *item.groups))
-        used = dict.fromkeys(name for name in named if name in self.columns)
-        sorted_out = {
+        names = (name for item in self.release for name in (*item.columns, *item.groups))
+        columns = dict.fromkeys(name for name in names if name in self.columns)
+        with_levels = {
             name
             for item in self.release
             for name in (*(item.columns if _has_cells(item) else ()), *item.groups)
             if name in self.columns and self.columns[name].levels is not None
         }
         return {
-            "missing": [name for name in used if self.columns[name].missing is None],
-            "other": [name for name in used if name in sorted_out and self.columns[name].other is None],
+            "missing": [name for name in columns if self.columns[name].missing is None],
+            "other": [name for name in columns if name in with_levels and self.columns[name].other is None],
         }
 
     def __repr__(self) -> str:
@@ -267,16 +267,16 @@ class Plan(Part):
         return {item.name: Fraction(self.budget.epsilon) * Fraction(item.share) / total for item in self.release}
 
     def with_epsilon(self, epsilon: Decimal) -> "Plan":
-        """The same plan with another budget, and drafts of its own."""
-        made = self.model_copy(update={"budget": self.budget.model_copy(update={"epsilon": epsilon})})
-        made._drafts = dict(self._drafts)
-        return made
+        """The same plan with another budget, which is drafted again."""
+        plan = self.model_copy(update={"budget": self.budget.model_copy(update={"epsilon": epsilon})})
+        plan._drafts = dict(self._drafts)
+        return plan
 
     def with_contributions(self, contributions: int) -> "Plan":
-        """The same plan with another number of rows of each person, and drafts of its own."""
-        made = self.model_copy(update={"data": self.data.model_copy(update={"contributions": contributions})})
-        made._drafts = dict(self._drafts)
-        return made
+        """The same plan with another number of rows of each person, which is drafted again."""
+        plan = self.model_copy(update={"data": self.data.model_copy(update={"contributions": contributions})})
+        plan._drafts = dict(self._drafts)
+        return plan
 
     def wanted(self) -> dict[str, Wanted]:
         """The statistic and keywords of each release, by name."""
@@ -288,8 +288,8 @@ class Plan(Part):
         keywords = self._keywords(item, epsilon)
         expected, rows = self.data.expected_rows, floats(self.data.plausible_rows)
         shift = floats(self.data.plausible_shift)
-        stated = {"plausible_rows": rows, "plausible_shift": shift}
-        return Wanted(item.statistic, keywords, floats(item.plausible), expected, **stated)
+        guesses = {"plausible_rows": rows, "plausible_shift": shift}
+        return Wanted(item.statistic, keywords, floats(item.plausible), expected, **guesses)
 
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
@@ -312,7 +312,7 @@ class Plan(Part):
         return self.place_of(self.data.source)
 
     def place_of(self, source: str) -> Place:
-        """A table at another place, which is written as the plan's own."""
+        """A table at another place, in the same format as that of the plan."""
         return Place(source, self.data.table, self.data.engine, self.data.written)
 
     @property
@@ -332,7 +332,7 @@ class Plan(Part):
     def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
         """The keywords of the release function."""
         rules = {name: self.columns[name] for name in item.columns}
-        made: dict[str, Any] = {
+        keywords: dict[str, Any] = {
             "epsilon": epsilon,
             "neighbours": self.data.neighbours,
             "contributions": self.data.contributions,
@@ -341,18 +341,18 @@ class Plan(Part):
             **person_keywords(self.data, item),
             **WAYS[find_statistic(item.statistic).traits.columns].keywords(item, rules),
         }
-        made |= group_keywords(item, self.columns)
-        made |= {"where": combine_conditions(self.data.where, item.where), "derive": dict(self.derive) or None}
-        made |= {"time_zone": self.data.time_zone, **{name: getattr(item, name) for name in OWN_KEYS}}
-        made |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
-        return {name: value for name, value in made.items() if value is not None}
+        keywords |= group_keywords(item, self.columns)
+        keywords |= {"where": combine_conditions(self.data.where, item.where), "derive": dict(self.derive) or None}
+        keywords |= {"time_zone": self.data.time_zone, **{name: getattr(item, name) for name in OWN_KEYS}}
+        keywords |= {name: exact(value) for name, value in (item.model_extra or {}).items()}
+        return {name: value for name, value in keywords.items() if value is not None}
 
 
-def _draft_together(names: list[str], asked: Mapping[str, tuple[Statistic, Terms]]) -> dict[str, Draft]:
+def _draft_together(names: list[str], requests: Mapping[str, tuple[Statistic, Terms]]) -> dict[str, Draft]:
     if len(names) == 1:
-        statistic, terms = asked[names[0]]
+        statistic, terms = requests[names[0]]
         return {names[0]: draft_statistic(statistic, terms)}
-    return dict(zip(names, make_group(names, asked).draft(), strict=True))
+    return dict(zip(names, make_group(names, requests).draft(), strict=True))
 
 
 def _has_cells(item: Item) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds in a plan that are those of an earlier release: the file of its record stands in their place."""
+"""Bounds in a plan that come from an earlier release: the plan names the file of its record in their place."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -17,13 +17,13 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
     columns = content.get("columns")
     if not isinstance(columns, Mapping):
         return content
-    made, problems = {}, []
+    rules, problems = {}, []
     for column, rule in columns.items():
-        made[column] = rule
+        rules[column] = rule
         if isinstance(rule, Mapping) and isinstance(rule.get("bounds"), str):
             try:
-                found = _find_bounds(folder / rule["bounds"], str(column))
-                made[column] = {**rule, "bounds": found, "released": True}
+                bounds = _find_bounds(folder / rule["bounds"], str(column))
+                rules[column] = {**rule, "bounds": bounds, "released": True}
             except (OSError, UnicodeDecodeError):
                 problems.append(
                     f"columns.{column}.bounds: must be [lower, upper] or the file of a record; no such file"
@@ -32,15 +32,15 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
                 problems.append(f"columns.{column}.bounds: {error}")
     if problems:
         raise PlanError(problems, name)
-    return {**content, "columns": made}
+    return {**content, "columns": rules}
 
 
 def _find_bounds(file: Path, column: str) -> list[Any]:
     """The bounds of a column in a record."""
     for release in Releases.from_json(file.read_text("utf-8")).values():
-        found = getattr(plain_statistic(release.statistic), "ends_of", None)
-        if found is not None and release.columns[0].name == column:
-            return [_as_toml(end) for end in found(release)]
+        ends_of = getattr(plain_statistic(release.statistic), "ends_of", None)
+        if ends_of is not None and release.columns[0].name == column:
+            return [_as_toml(end) for end in ends_of(release)]
     raise ValueError("the record has no released bounds of this column; release them with statistic = 'bounds'")
 
 

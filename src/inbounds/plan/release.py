@@ -98,7 +98,7 @@ def _list_released(plan: Plan, release: Release) -> tuple[str, ...]:
 
 
 def find_place(plan: Plan, data: Any) -> Any:
-    """Where the table of a plan lives, or a table; None if nobody says."""
+    """Where the table of a plan is, or the table itself; None if neither is given."""
     return plan.place if data is None else plan.place_of(str(data)) if isinstance(data, str | Path) else data
 
 

@@ -28,7 +28,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         raise ValueError(f"the file {source!r} is empty: its first line must have the names of the columns")
     columns = columns_of(Place(source, table, engine, written))
     if source.endswith(UNTYPED):
-        # A file without types, whose values are not looked at.
+        # A file without types, whose values are not read.
         columns = dict.fromkeys(columns, "")
         if any(_is_number(name) for name in columns):
             # The message does not show the line, because it may be a record.
@@ -69,7 +69,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
     for column, kind in columns.items():
         # A CSV file has no types, so there is a line for numbers and one for text.
         kinds = [kind] if kind else ["number", "text"]
-        lines += [f"# {_key(column)} = {{ {_RULES[one]} }}   # {one}" for one in kinds]
+        lines += [f"# {_key(column)} = {{ {_RULES[each]} }}   # {each}" for each in kinds]
     lines += [
         "",
         "[[release]]",
@@ -149,8 +149,8 @@ def _write(value: object) -> str:
 
 def _quote(text: str) -> str:
     """Write a string of TOML, with escapes for invisible characters."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(f"\\U{ord(one):08x}" if is_unseen(one) else one for one in quoted)
+    escaped = json.dumps(text, ensure_ascii=False)
+    return "".join(f"\\U{ord(character):08x}" if is_unseen(character) else character for character in escaped)
 
 
 def _key(name: str) -> str:
