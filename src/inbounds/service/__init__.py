@@ -73,7 +73,7 @@ __all__ = [
     "verify_record",
 ]
 
-# Each name is loaded when it is asked for: a release needs no forecasts, and a page no exports.
+# Each name is loaded on first use: a release needs no forecasts, and a page no exports.
 _PLACES = {
     **dict.fromkeys(__all__, "service.plans"),
     **dict.fromkeys(("Ahead", "make_ahead"), "service.ahead"),
@@ -100,6 +100,6 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'inbounds.service' has no attribute {name!r}")
-    found = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
-    globals()[name] = found
-    return found
+    value = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,4 +1,4 @@
-"""What a plan would give at other budgets: expected errors over ε, each computed once and kept."""
+"""Expected errors of a plan at other budgets; each is computed once and kept."""
 
 import threading
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class Ahead:
 
     @property
     def grid(self) -> list[str]:
-        """The budgets that are looked at: the plan's own, and twelve in a decade."""
+        """The budgets that are compared: that of the plan, and twelve in a decade."""
         steps = {
             Decimal(step).scaleb(power).normalize()
             for power in range(-2, 2)
@@ -78,8 +78,8 @@ class Ahead:
         return [self._found[epsilon] for epsilon in sorted(self._found.copy())]
 
     def fill(self, tell: Callable[[], bool]) -> None:
-        """Compute the whole grid, the nearest to the plan's own ε first, until ``tell`` says that it is not wanted."""
-        for epsilon in sorted(self.grid, key=lambda one: abs(Decimal(one).ln() - self._own.ln())):
+        """Compute the whole grid, the nearest to the plan's ε first, until ``tell`` returns False."""
+        for epsilon in sorted(self.grid, key=lambda step: abs(Decimal(step).ln() - self._own.ln())):
             if not tell():
                 return
             self.at(epsilon)
@@ -108,7 +108,7 @@ class Ahead:
             raise ValueError(f"the plan has no release {name[:80]!r}")
         if not error > 0:
             raise ValueError("the error must be greater than zero")
-        # The last one first: if it is not enough, none is.
+        # The largest ε first: if it is not enough, none is.
         grid = self.grid
         low, high = 0, len(grid) - 1
         if self._error(name, grid[high]) > error:
@@ -158,7 +158,7 @@ def _parse(epsilon: str) -> Decimal:
 
 
 def _name_unit(record: Release) -> str:
-    """What errors are written in, where it is not the unit of a column."""
+    """The unit of errors, if it is not that of a column."""
     if record.clock is not None:
         return "days" if record.clock == "date" else "seconds"
     return _POINTS if record.statistic.traits.shares else ""

@@ -42,22 +42,22 @@ def show_ledger(path: Path | str) -> dict[str, Any]:
         return {"datasets": [], "entries": [], "warnings": []}
     entries = ledgers.verify(path)
     return {
-        "datasets": [_describe_dataset(one) for one in ledgers.standings(entries)],
-        "entries": [_describe_entry(one) for one in entries],
+        "datasets": [_describe_dataset(standing) for standing in ledgers.standings(entries)],
+        "entries": [_describe_entry(standing) for standing in entries],
         "warnings": ledgers.similar(entries),
     }
 
 
-def _describe_dataset(one: ledgers.Standing) -> dict[str, Any]:
-    amounts = {"limit": one.limit, "spent": one.spent, "left": one.left}
-    whole, spent = (_size(amount) for amount in (one.limit, one.spent))
+def _describe_dataset(standing: ledgers.Standing) -> dict[str, Any]:
+    amounts = {"limit": standing.limit, "spent": standing.spent, "left": standing.left}
+    whole, part = (_size(amount) for amount in (standing.limit, standing.spent))
     return {
-        "dataset": one.dataset,
+        "dataset": standing.dataset,
         **{name: ledgers.spell_amount(amount) for name, amount in amounts.items()},
-        "part": float(spent / whole) if whole else 1.0,
-        "neighbours": one.neighbours,
-        "contributions": one.contributions,
-        "charges": one.charges,
+        "part": float(part / whole) if whole else 1.0,
+        "neighbours": standing.neighbours,
+        "contributions": standing.contributions,
+        "charges": standing.charges,
     }
 
 
@@ -71,7 +71,7 @@ def _describe_entry(entry: ledgers.Entry) -> dict[str, Any]:
 
 
 def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
-    """What the ledger would say to a plan with this ε. Nothing is written, and no table is looked at.
+    """What the ledger would say to a plan with this ε. Nothing is written, and no table is read.
 
     Parameters
     ----------
@@ -90,21 +90,21 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     account = plan.account
     spelled = ledgers.spell_amount(ledgers.Pure(cost).round_up())
     if account is None:
-        said = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
-        return {"fits": True, "cost": spelled, "left": None, "after": None, "said": said}
+        sentence = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
+        return {"fits": True, "cost": spelled, "left": None, "after": None, "said": sentence}
     first = next(iter(plan.drafts().values())).record
     imagined = ledgers.Request("imagined", ledgers.Pure(cost), first.neighbours, first.contributions)
     left = find_left(account)
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ledgers.LookAlike)
             warnings.simplefilter("always", OtherLimit)
             after = ledgers.spell_amount(ledgers.affordable(account, imagined))
     except ledgers.LedgerError as error:
         return {"fits": False, "cost": spelled, "left": left, "after": None, "said": visible(str(error))}
-    said = f"It would cost {spelled} of the {left} left, and leave {after}."
-    said = " ".join([said, *(visible(str(one.message)) for one in told)])
-    return {"fits": True, "cost": spelled, "left": left, "after": after, "said": said}
+    sentence = f"It would cost {spelled} of the {left} left, and leave {after}."
+    sentence = " ".join([sentence, *(visible(str(warning.message)) for warning in caught)])
+    return {"fits": True, "cost": spelled, "left": left, "after": after, "said": sentence}
 
 
 def _parse(epsilon: str) -> Fraction:
@@ -120,14 +120,14 @@ def _parse(epsilon: str) -> Fraction:
 def find_left(account: ledgers.Account) -> str:
     """Find what is left of the limit of a dataset; the limit that it would have if it is new."""
     if is_begun(account.ledger):
-        for one in ledgers.standings(ledgers.read(account.ledger)):
-            if one.dataset == account.dataset:
-                return ledgers.spell_amount(one.left)
+        for standing in ledgers.standings(ledgers.read(account.ledger)):
+            if standing.dataset == account.dataset:
+                return ledgers.spell_amount(standing.left)
     return ledgers.spell_amount(account.limit)
 
 
 def offer_release(plan: Plan) -> dict[str, Any]:
-    """What releasing a plan now would do. No table is looked at, and nothing is written.
+    """What releasing a plan now would do. No table is read, and nothing is written.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def offer_release(plan: Plan) -> dict[str, Any]:
             }
         if before is not None:
             when, left = str(before.entry.body["when"]), find_left(account)
-            said = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
-            return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": said}
+            sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
+            return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
     imagined = imagine_charge(plan)
     return {"kind": "new" if imagined["fits"] else "refused", **imagined}

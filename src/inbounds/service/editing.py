@@ -47,16 +47,16 @@ def edit_text(text: str, edits: Sequence[Mapping[str, Any]]) -> str:
         document = tomlkit.parse(text)
         for edit in edits:
             _apply(document, _read_path(edit.get("path")), _read_value(edit))
-        made = tomlkit.dumps(document)
-        # What was written must be read again as it was meant.
-        if tomllib.loads(made, parse_float=Decimal) is None:
+        new_text = tomlkit.dumps(document)
+        # The new text must be readable.
+        if tomllib.loads(new_text, parse_float=Decimal) is None:
             raise ValueError
     except PlanError:
         raise
     except Exception:
-        # Whatever tomlkit says about a text that it cannot change: its errors are of many classes.
+        # tomlkit has many classes of errors for a text that it cannot change.
         raise PlanError([f"the change has no place in the text; {_AS_IT_WAS}"]) from None
-    return made
+    return new_text
 
 
 def _read_path(path: Any) -> list[str | int]:
@@ -68,12 +68,12 @@ def _read_path(path: Any) -> list[str | int]:
 
 
 def _read_value(edit: Mapping[str, Any]) -> Any:
-    if isinstance(written := edit.get("toml"), str):
+    if isinstance(toml := edit.get("toml"), str):
         try:
-            (value,) = tomllib.loads(f"value = {written}").values()
+            (value,) = tomllib.loads(f"value = {toml}").values()
         except (ValueError, RecursionError):
-            shown = written if len(written) < 40 else "it"
-            raise PlanError([f"{shown!r} is not a value of TOML, such as 5, [0, 100] or 2026-01-31"]) from None
+            name = toml if len(toml) < 40 else "it"
+            raise PlanError([f"{name!r} is not a value of TOML, such as 5, [0, 100] or 2026-01-31"]) from None
         return value
     if isinstance(lines := edit.get("levels"), str):
         return _read_levels(lines)
@@ -81,9 +81,9 @@ def _read_value(edit: Mapping[str, Any]) -> Any:
 
 
 def _read_levels(text: str) -> list[Any]:
-    """Levels, one in a line. They are whole numbers if all of them look like one, and so for true and false.
+    """Read levels, one in a line. If all of them look like whole numbers, or like true and false, they become these.
 
-    A single level would say nothing, so a single line is several with commas between them.
+    A single level would say nothing, so a single line is read as several levels with commas between them.
     """
     levels = [line.strip() for line in text.splitlines() if line.strip()]
     levels = levels if len(levels) != 1 else [part.strip() for part in levels[0].split(",") if part.strip()]
@@ -100,23 +100,23 @@ def _apply(document: Any, path: list[str | int], value: Any) -> None:
     if len(path) == 2 and path[0] == "release" and value is not None:
         _put_release(document, path[1], value)
         return
-    here = document
+    place = document
     for depth, key in enumerate(path[:-1]):
-        if isinstance(key, str) and key not in here:
+        if isinstance(key, str) and key not in place:
             if value is None:
                 return
             # A column's rule is in one line, as people write it.
-            here[key] = tomlkit.inline_table() if depth else tomlkit.table()
-        here = here[key]
+            place[key] = tomlkit.inline_table() if depth else tomlkit.table()
+        place = place[key]
     last = path[-1]
     if value is None:
-        if isinstance(last, int) or last in here:
-            del here[last]
+        if isinstance(last, int) or last in place:
+            del place[last]
     elif isinstance(value, Mapping):
-        here[last] = tomlkit.inline_table()
-        here[last].update(value)
+        place[last] = tomlkit.inline_table()
+        place[last].update(value)
     else:
-        here[last] = value
+        place[last] = value
 
 
 def _put_release(document: Any, number: str | int, keys: Any) -> None:

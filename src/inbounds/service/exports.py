@@ -9,10 +9,10 @@ from inbounds.service.plans import verify_record
 
 
 def export_record(path: Path, form: str) -> bytes:
-    """Read a record, prove it again, and write its numbers in one of `FORMS`: the bytes of a file."""
+    """Read a record, verify it, and write its numbers in one of `FORMS`, as the bytes of a file."""
     return export(verify_record(path), form)
 
 
 def list_forms() -> list[str]:
-    """Those of `FORMS` that a result is not written in anyway, and that can be made with what is installed."""
+    """Those of `FORMS` that are not among the files of a result, and whose library is installed."""
     return [form for form in ("xlsx", "latex") if form != "xlsx" or find_spec("xlsxwriter") is not None]

@@ -1,4 +1,4 @@
-"""The figures of the paper's two studies, simulated anew when they are asked for: small enough for a page."""
+"""The figures of the paper's two studies, simulated on request, and small enough for a page."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 # The paper has 500 repetitions. The random numbers are always the same.
 _REPETITIONS, _SEED = 2000, 1
 _MEASURES = {"bias": "Bias", "rmse": "RMSE", "coverage": "Coverage of 95% intervals"}
-# What a line is called, by mechanism and calibration. For BIT the two scales are one.
+# The names of lines, by mechanism and calibration. For BIT both scales are the same.
 _LINES = {
     ("bit", "paper"): "BIT",
     ("truncated", "paper"): "truncated, at the paper's scale",
@@ -43,7 +43,8 @@ def _list_cases() -> tuple[dict[str, Any], dict[str, float]]:
     """The matrices of study 1 and the ε of study 2, by their names."""
     from inbounds.studies import paper
 
-    return {one.name: one for one in paper.MATRICES}, {f"ε = {epsilon:g}": epsilon for epsilon in paper.EPSILONS}
+    matrices = {matrix.name: matrix for matrix in paper.MATRICES}
+    return matrices, {f"ε = {epsilon:g}": epsilon for epsilon in paper.EPSILONS}
 
 
 def list_figures() -> list[dict[str, Any]]:
@@ -95,28 +96,28 @@ def simulate_figure(name: str, case: str) -> dict[str, Any]:
     from inbounds.studies import engine
     from inbounds.studies.measures import MEASURES
 
-    cases = {one["name"]: one["cases"] for one in list_figures()}
+    cases = {figure["name"]: figure["cases"] for figure in list_figures()}
     _check.choice(name, "figure", tuple(cases))
     _check.choice(case, "case", tuple(cases[name]))
     settings = list(_list_settings(name, case))
     summaries = engine.run(settings, _REPETITIONS, seed=_SEED, workers=1)
     sums = name in _SHARES and _SHARES[name].sums
-    wanted = [one for one in settings[0].quantities if ("+" in one) == sums]
+    quantities = [each for each in settings[0].quantities if ("+" in each) == sums]
     lines: dict[str, dict[str, dict[str, list[list[float]]]]] = {}
     for setting, summary in zip(settings, summaries, strict=True):
         labels = dict(setting.labels)
         title = _LINES.get((labels["mechanism"], labels["calibration"]))
         if title is None:
             continue
-        points = lines.setdefault(title, {one: {measure: [] for measure in _MEASURES} for one in wanted})
+        points = lines.setdefault(title, {each: {measure: [] for measure in _MEASURES} for each in quantities})
         for measure, (values, errors) in zip(MEASURES, summary, strict=True):
             for quantity, value, error in zip(setting.quantities, values, errors, strict=True):
-                if quantity in wanted and measure in _MEASURES and value == value:
+                if quantity in quantities and measure in _MEASURES and value == value:
                     points[quantity][measure].append([labels["n"], float(value), float(error)])
-    present = [key for key in _MEASURES if any(line[one][key] for line in lines.values() for one in wanted)]
+    present = [key for key in _MEASURES if any(line[each][key] for line in lines.values() for each in quantities)]
     truths = dict(zip(settings[0].quantities, settings[0].truths, strict=True))
     return {
-        "quantities": {one: float(truths[one]) for one in wanted},
+        "quantities": {each: float(truths[each]) for each in quantities},
         "measures": {key: _MEASURES[key] for key in present},
         "lines": [{"title": title, "points": lines[title]} for title in _LINES.values() if title in lines],
         "repetitions": _REPETITIONS,

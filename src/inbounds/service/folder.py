@@ -1,4 +1,4 @@
-"""What is in the folder that was opened: tables, plans, and the columns of a table by name and declared type."""
+"""The content of the folder that was opened: tables, plans, and the columns of a table by name and declared type."""
 
 import os
 from dataclasses import fields
@@ -28,21 +28,21 @@ def list_files(folder: Path) -> dict[str, list[str]]:
     dict
         With the keys ``plans`` and ``tables``, sorted.
     """
-    inner = sorted(one for one in _children(folder) if one.is_dir() and not one.is_symlink())
-    files = [one for place in (folder, *inner) for one in _children(place) if one.is_file()]
-    tables = [one for one in files if one.name.lower().endswith(_TABLES)]
+    inner = sorted(path for path in _children(folder) if path.is_dir() and not path.is_symlink())
+    files = [path for place in (folder, *inner) for path in _children(place) if path.is_file()]
+    tables = [path for path in files if path.name.lower().endswith(_TABLES)]
     # A folder of Parquet files is one table.
-    tables += [one for one in inner if any(each.suffix in (".parquet", ".pq") for each in _children(one))]
-    plans = [one for one in files if one.suffix == ".toml" and one.parent == folder]
+    tables += [path for path in inner if any(each.suffix in (".parquet", ".pq") for each in _children(path))]
+    plans = [path for path in files if path.suffix == ".toml" and path.parent == folder]
     return {
-        "plans": sorted(one.name for one in plans)[:_MOST],
-        "tables": sorted(one.relative_to(folder).as_posix() for one in tables)[:_MOST],
+        "plans": sorted(path.name for path in plans)[:_MOST],
+        "tables": sorted(path.relative_to(folder).as_posix() for path in tables)[:_MOST],
     }
 
 
 def _children(folder: Path) -> list[Path]:
     try:
-        return [one for one in folder.iterdir() if not one.name.startswith((".", "_"))]
+        return [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
     except OSError:
         return []
 
@@ -82,7 +82,7 @@ def require_inside(folder: Path, source: str | None, ledger: str | None = None) 
 def _is_inside(folder: Path, name: str) -> bool:
     try:
         root, path = folder.resolve(), (folder / name).resolve()
-        # A pattern is as deep as the part of it that has no sign of one.
+        # A pattern without .. is inside if the part before its first sign is.
         return path.is_relative_to(root) and not (has_magic(name) and ".." in Path(name).parts)
     except (OSError, ValueError, RuntimeError):
         return False
@@ -112,13 +112,13 @@ def list_columns(folder: Path, source: str, table: str | None, written: dict[str
     """
     require_inside(folder, source)
     keys = {field.name for field in fields(Format)}
-    given: dict[str, Any] = {
+    keys_of_file: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in written.items() if key in keys
     }
     place = source if "://" in source or source.startswith("env:") else str(folder / source)
-    found = columns_of(Place(place, table, None, Format(**given)))
+    columns = columns_of(Place(place, table, None, Format(**keys_of_file)))
     untyped = place.lower().endswith(_TABLES[:5]) or place.lower().endswith(".xlsx")
-    return [{"name": name, "type": "" if untyped else kind} for name, kind in found.items()]
+    return [{"name": name, "type": "" if untyped else kind} for name, kind in columns.items()]
 
 
 def start_plan(folder: Path, source: str, table: str | None = None) -> str:

@@ -1,4 +1,4 @@
-"""What a form asks for: the statistics and what they take, and every key of a plan, read from the library itself."""
+"""The content of forms: the statistics with their keywords, and every key of a plan, read from the library itself."""
 
 from dataclasses import MISSING, Field, fields
 from types import NoneType
@@ -30,16 +30,16 @@ def list_statistics() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "help": (made.__doc__ or "").strip().partition("\n")[0],
-            "columns": made.traits.columns,
-            "by": "by" in _list_fields(made),
+            "help": (statistic.__doc__ or "").strip().partition("\n")[0],
+            "columns": statistic.traits.columns,
+            "by": "by" in _list_fields(statistic),
             "keys": [
                 {"name": key, "help": _describe(key), "needed": _is_needed(field), "choices": _list_choices(field.type)}
-                for key, field in _list_fields(made).items()
+                for key, field in _list_fields(statistic).items()
                 if key not in (*NOT_KEYS, "by")
             ],
         }
-        for name, made in registered().items()
+        for name, statistic in registered().items()
     ]
 
 
@@ -58,35 +58,35 @@ def list_keys() -> dict[str, list[dict[str, Any]]]:
     >>> [one["choices"] for one in list_keys()["data"] if one["name"] == "keep"]
     [['random', 'first', 'last']]
     """
-    own = {key for made in registered().values() for key in _list_fields(made)}
+    statistic_keys = {key for each in registered().values() for key in _list_fields(each)}
     return {
         part: [
             {"name": key, "help": rule.get("description", ""), "default": rule.get("default"), **_classify(rule)}
-            for key, rule in made.model_json_schema()["properties"].items()
-            if part != "release" or key not in own
+            for key, rule in each.model_json_schema()["properties"].items()
+            if part != "release" or key not in statistic_keys
         ]
-        for part, made in _PARTS.items()
+        for part, each in _PARTS.items()
     }
 
 
 def _classify(rule: dict[str, Any]) -> dict[str, Any]:
     """The kind of a key's value, and its choices."""
-    options = [one for one in rule.get("anyOf", [rule]) if one.get("type") != "null"]
-    choices: list[str] = next((one["enum"] for one in options if "enum" in one), [])
-    types = {one.get("type") for one in options}
+    options = [option for option in rule.get("anyOf", [rule]) if option.get("type") != "null"]
+    choices: list[str] = next((option["enum"] for option in options if "enum" in option), [])
+    types = {option.get("type") for option in options}
     if choices:
         kind = "choice"
     elif types & {"number", "integer"} and not types - {"number", "integer", "string"}:
-        # Decimals are taken as they are written, also as text.
+        # Decimals may also be written as text.
         kind = "number"
     else:
         kind = _KINDS.get(str(*types), "any") if len(types) == 1 else "any"
     return {"kind": kind, "choices": choices}
 
 
-def _list_fields(made: Any) -> dict[str, Field[Any]]:
+def _list_fields(statistic: Any) -> dict[str, Field[Any]]:
     """The keywords of a statistic."""
-    return {field.name: field for field in fields(made) if field.init}
+    return {field.name: field for field in fields(statistic) if field.init}
 
 
 def _is_needed(field: Field[Any]) -> bool:
@@ -95,7 +95,7 @@ def _is_needed(field: Field[Any]) -> bool:
 
 def _list_choices(annotation: Any) -> list[str]:
     """The values of a type that has only some."""
-    options = [one for one in get_args(annotation) if one is not NoneType]
+    options = [option for option in get_args(annotation) if option is not NoneType]
     if get_origin(annotation) is Literal:
         return list(options)
     return _list_choices(options[0]) if len(options) == 1 else []

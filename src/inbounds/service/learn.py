@@ -1,4 +1,4 @@
-"""The two laws for those who learn: what clamping and truncating do to a mean, by the exact formulas."""
+"""The two laws for learners: what clamping and truncating do to a mean, by the exact formulas."""
 
 import math
 from typing import Any, Literal
@@ -45,7 +45,7 @@ def compare_laws(epsilon: float, rows: int, lower: float, upper: float, truth: f
     TypeError, ValueError
         If an argument is not valid.
     """
-    made = _make_laws(epsilon, rows, lower, upper)
+    laws = _make_laws(epsilon, rows, lower, upper)
     truth = _check.finite(truth, "the true value")
     if not lower <= truth <= upper:
         raise ValueError("the true value must lie within the bounds")
@@ -65,7 +65,7 @@ def compare_laws(epsilon: float, rows: int, lower: float, upper: float, truth: f
                 "loss": _spell(float(privacy_loss(law, move))),
                 "keeps": bool(privacy_loss(law, move) <= epsilon * (1 + 1e-9)),
             }
-            for (name, _, _, title), law in zip(_LAWS, made, strict=True)
+            for (name, _, _, title), law in zip(_LAWS, laws, strict=True)
         ],
     }
 
@@ -88,13 +88,13 @@ def compare_over_truths(epsilon: float, rows: int, lower: float, upper: float) -
     TypeError, ValueError
         If an argument is not valid.
     """
-    made = _make_laws(epsilon, rows, lower, upper)
+    laws = _make_laws(epsilon, rows, lower, upper)
     x = np.linspace(lower, upper, _POINTS)
     return {
         "x": x.tolist(),
         "laws": [
             {"name": name, "title": title, "bias": _finite(law.bias(x)), "rmse": _finite(np.sqrt(law.mse(x)))}
-            for (name, _, _, title), law in zip(_LAWS, made, strict=True)
+            for (name, _, _, title), law in zip(_LAWS, laws, strict=True)
         ],
     }
 
@@ -115,7 +115,7 @@ def _make_laws(epsilon: float, rows: int, lower: float, upper: float) -> list[Me
 
 
 def _finite(values: Any) -> list[float]:
-    return [float(one) if math.isfinite(one) else 0.0 for one in np.asarray(values, float)]
+    return [float(value) if math.isfinite(value) else 0.0 for value in np.asarray(values, float)]
 
 
 def _spell(x: float) -> str:

@@ -16,9 +16,9 @@ from inbounds.report.lines import Line, list_lines
 from inbounds.report.rows import collect_sections
 from inbounds.road.run import open_source, request_of
 
-# A callback that is told the current step.
+# A callback that receives the name of the current step.
 Say = Callable[[str], None]
-# What it is told, in this order. The data are read, and the charge stands, after the second.
+# The names of the steps, in order. The data are read, and the charge stands, after the second.
 STAGES = (
     "looking at the table",
     "charging the ledger",
@@ -34,13 +34,13 @@ def _check_apart(plan: Plan, folder: Path, argument: str) -> None:
     ``argument`` is the caller's name for the folder, for messages.
     """
     files = [folder.resolve() / name for name in FILES]
-    taken = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
+    inputs = [] if plan.budget.ledger is None else [Path(plan.budget.ledger).resolve()]
     source = plan.data.source
     if source is not None and "://" not in source and not source.startswith("env:"):
         table = Path(source).resolve()
-        taken += [file for file in files if table in (file, file.parent) or fnmatch(str(file), str(table))]
+        inputs += [file for file in files if table in (file, file.parent) or fnmatch(str(file), str(table))]
     for file in files:
-        if file in taken:
+        if file in inputs:
             raise ValueError(
                 f"{argument} {str(folder)!r}: its {file.name} is the plan's table or ledger, or would be read as part "
                 "of the table; choose another folder. Nothing was spent"
@@ -79,11 +79,11 @@ def release_plan(
     _check_apart(plan, folder, argument)
     _check_unclaimed(plan, folder, argument)
     with prepare_folder(folder, argument):
-        made = release(plan, new=new, who=who, say=say)
+        releases = release(plan, new=new, who=who, say=say)
         if say is not None:
             say("writing the report")
-        write_files(made, folder)
-    return made
+        write_files(releases, folder)
+    return releases
 
 
 def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str = "folder") -> str:
@@ -92,38 +92,38 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
     _check_unclaimed(plan, folder, argument)
     remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
-    account, asked = plan.account, request_of(drafts, plan.budget.dataset)
-    if account is not None and not new and (before := ledgers.find_stored(account, asked)) is not None:
+    account, request = plan.account, request_of(drafts, plan.budget.dataset)
+    if account is not None and not new and (before := ledgers.find_stored(account, request)) is not None:
         return f"this was released on {before.entry.body['when'][:10]}; it would be shown again and cost nothing"
     if plan.place is None:
         raise ValueError("data.source: must be given")
     open_source(plan.place, list(drafts.values()))
     left = "there is no ledger"
     if account is not None:
-        left = f"{ledgers.spell_amount(ledgers.affordable(account, asked))} would be left"
+        left = f"{ledgers.spell_amount(ledgers.affordable(account, request))} would be left"
     count = f"{len(plan.release)} release{'s' * (len(plan.release) != 1)}"
     return f"{count} would cost {float(plan.budget.epsilon):g} ({left}); nothing was charged or released"
 
 
 def verify_record(path: Path, ledger: Path | None = None) -> Releases:
-    """Read a record and prove it again. With a ledger, also check that it has the charge and the same result."""
+    """Read a record and verify it. With a ledger, also check that it has the charge and the same result."""
     try:
         text = path.read_text("utf-8")
     except OSError as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise RecordError(f"{str(path)!r} is not text in UTF-8") from None
-    made = Releases.from_json(text)
+    releases = Releases.from_json(text)
     if ledger is None:
-        return made
-    if made.entry is None:
+        return releases
+    if releases.entry is None:
         raise RecordError("the record names no entry of a ledger")
-    ledgers.verify(ledger, [(made.entry.sequence, made.entry.hash)])
+    ledgers.verify(ledger, [(releases.entry.sequence, releases.entry.hash)])
     # The last digits of a value may differ, so the lengths are only about the same.
-    kept = ledgers.read_result(ledger, made.entry.sequence, longest=2 * len(text.encode()) + 10_000)
-    if kept is None or not made.is_same(Releases.from_json(kept)):
+    result = ledgers.read_result(ledger, releases.entry.sequence, longest=2 * len(text.encode()) + 10_000)
+    if result is None or not releases.is_same(Releases.from_json(result)):
         raise RecordError("the ledger has another result for this charge")
-    return made
+    return releases
 
 
 def describe_values(releases: Releases) -> list[Line]:
@@ -135,7 +135,7 @@ def summarize(releases: Releases) -> dict[str, Any]:
     """The main figures of a record, as plain values."""
     return {
         "releases": list(releases),
-        "values": {name: one.value.tolist() if one.axes else one.value for name, one in releases.items()},
+        "values": {name: each.value.tolist() if each.axes else each.value for name, each in releases.items()},
         "epsilon": str(releases.epsilon),
         "neighbours": releases.terms.neighbours,
         "entry": None if releases.entry is None else releases.entry.sequence,

@@ -8,7 +8,7 @@ from inbounds.forecasts.outlook import Outlook, outlook
 from inbounds.plan.check import check
 from inbounds.plan.plan import Plan
 
-# A callback that is told how many steps are done, and how many there are.
+# A callback that receives the number of steps that are done, and the number of all steps.
 Progress = Callable[[int, int], None]
 
 

@@ -99,9 +99,9 @@ def read_plan(path: Path) -> Reading:
 def to_plain(value: Any) -> Any:
     """Values of TOML as values of JSON: dates as they are written, and numbers that JSON would change as text."""
     if isinstance(value, dict):
-        return {str(key): to_plain(one) for key, one in value.items()}
+        return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [to_plain(one) for one in value]
+        return [to_plain(item) for item in value]
     if isinstance(value, Decimal):
         number = float(value)
         return number if value.is_finite() and Decimal(repr(number)) == value else str(value)
@@ -130,14 +130,14 @@ _LINE = re.compile(r"line (\d+): ")
 
 
 def _locate(problem: str, text: str) -> dict[str, Any]:
-    """The line that a mistake is in: said by the message, or that of the longest key that it begins with."""
-    if said := _AT.search(problem) or _LINE.match(problem):
-        return {"text": problem, "line": int(said[1])}
+    """Find the line of a mistake: the one that its message names, or that of the longest key that it begins with."""
+    if match := _AT.search(problem) or _LINE.match(problem):
+        return {"text": problem, "line": int(match[1])}
     best, line = "", None
     for place, number in list_places(text):
         if len(place) > len(best) and problem.startswith(place) and problem[len(place) :][:1] in (".", ":", "["):
             best, line = place, number
-    # A message about a column that a release names says the release first.
+    # A message about a column of a release names the release first.
     return {"text": problem, "line": line}
 
 
@@ -152,25 +152,25 @@ def list_places(text: str) -> list[tuple[str, int]]:
     >>> list_places('[data]\\nrows = 3\\n[[release]]\\nname = "a"')
     [('data', 1), ('data.rows', 2), ('release 1', 3), ('release 1.name', 4), ('release.a', 3), ('release.a.name', 4)]
     """
-    found: list[tuple[str, int]] = []
-    here: tuple[str, ...] = ()
+    places: list[tuple[str, int]] = []
+    table: tuple[str, ...] = ()
     releases: list[list[tuple[str, int]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if head := _HEAD.match(line):
-            here = _split(head[2])
-            if head[1] == "[[" and here == ("release",):
+            table = _split(head[2])
+            if head[1] == "[[" and table == ("release",):
                 releases.append([("", number)])
-                found.append((f"release {len(releases)}", number))
+                places.append((f"release {len(releases)}", number))
             else:
-                found.append((write_place(here), number))
+                places.append((write_place(table), number))
         elif key := _KEY.match(line):
-            place = (*here, *_split(key[1]))
+            place = (*table, *_split(key[1]))
             if place[0] == "release" and releases:
                 releases[-1].append((write_place(place[1:]), number))
-                found.append((write_place((f"release {len(releases)}", *place[1:])), number))
+                places.append((write_place((f"release {len(releases)}", *place[1:])), number))
             else:
-                found.append((write_place(place), number))
-    return [*found, *_name_releases(text, releases)]
+                places.append((write_place(place), number))
+    return [*places, *_name_releases(text, releases)]
 
 
 def _name_releases(text: str, releases: list[list[tuple[str, int]]]) -> list[tuple[str, int]]:

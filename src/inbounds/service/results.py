@@ -17,7 +17,7 @@ from inbounds.service.budget import find_left
 from inbounds.service.plans import verify_record
 
 RESULTS = "results"
-# A record that is longer than this is not looked into for a list.
+# A longer record is not read for a list.
 _LONGEST = 50_000_000
 
 
@@ -58,26 +58,26 @@ def list_results(folder: Path) -> list[dict[str, Any]]:
         Each with ``id``, the name of its folder, ``files``, and the ``dataset`` and ``when`` that its record says.
     """
     try:
-        places = [one for one in (folder / RESULTS).iterdir() if (one / "release.json").is_file()]
+        places = [place for place in (folder / RESULTS).iterdir() if (place / "release.json").is_file()]
     except OSError:
         return []
-    inside = [one for one in places if one.resolve().is_relative_to(folder.resolve())]
-    inside.sort(key=lambda one: ((one / "release.json").stat().st_mtime_ns, one.name), reverse=True)
-    return [_describe(one) for one in inside]
+    inside = [place for place in places if place.resolve().is_relative_to(folder.resolve())]
+    inside.sort(key=lambda place: ((place / "release.json").stat().st_mtime_ns, place.name), reverse=True)
+    return [_describe(place) for place in inside]
 
 
 def _describe(place: Path) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    facts: dict[str, Any] = {}
     record = place / "release.json"
     if record.stat().st_size <= _LONGEST:
         try:
-            read = json.loads(record.read_text("utf-8"))
-            body = (read.get("entry") or {}).get("body") or {}
-            said = {"dataset": read.get("dataset"), "when": body.get("when")}
+            content = json.loads(record.read_text("utf-8"))
+            body = (content.get("entry") or {}).get("body") or {}
+            facts = {"dataset": content.get("dataset"), "when": body.get("when")}
         except (ValueError, OSError, AttributeError, RecursionError):
-            said = {}
-    files = sorted(one.name for one in place.iterdir() if one.is_file() and not one.name.startswith("."))
-    return {"id": place.name, "files": files, "dataset": said.get("dataset"), "when": said.get("when")}
+            facts = {}
+    files = sorted(file.name for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
+    return {"id": place.name, "files": files, "dataset": facts.get("dataset"), "when": facts.get("when")}
 
 
 def find_result(folder: Path, name: str) -> Path:
@@ -88,7 +88,7 @@ def find_result(folder: Path, name: str) -> Path:
     RecordError
         If there is none.
     """
-    if name not in [one["id"] for one in list_results(folder)]:
+    if name not in [result["id"] for result in list_results(folder)]:
         raise RecordError("there is no such result in the folder that was opened")
     return folder / RESULTS / name
 
@@ -109,22 +109,23 @@ def summarize_result(place: Path, plan: Plan | None = None) -> dict[str, Any]:
         With ``count``, ``doubtful`` (releases whose numbers are not reliable, the worst first, with their ``name``,
         ``cells`` and ``quality``), ``promise`` and ``left``.
     """
-    made = verify_record(place / "release.json")
-    sections = collect_sections(made)
-    named = [
+    releases = verify_record(place / "release.json")
+    sections = collect_sections(releases)
+    doubtful = [
         {"name": name, "cells": [*cells, *([f"{more} more"] if more > 0 else [])], "quality": quality}
         for _, name, cells, more, quality in list_doubtful(sections)
     ]
-    spent, where = describe_left(made)
+    amounts, where = describe_left(releases)
     if (
         plan is not None
         and plan.account is not None
-        and plan.account.dataset == made.dataset
-        and made.entry is not None
+        and plan.account.dataset == releases.dataset
+        and releases.entry is not None
     ):
-        spent, where = f"{spent}, {find_left(plan.account)} left now", f"By the ledger, on the account {made.dataset}."
-    promise = state_promise(made.terms.unit, float(made.epsilon), "everything in the report")
-    return {"count": count_qualities(sections), "doubtful": named, "promise": promise, "left": [spent, where]}
+        amounts = f"{amounts}, {find_left(plan.account)} left now"
+        where = f"By the ledger, on the account {releases.dataset}."
+    promise = state_promise(releases.terms.unit, float(releases.epsilon), "everything in the report")
+    return {"count": count_qualities(sections), "doubtful": doubtful, "promise": promise, "left": [amounts, where]}
 
 
 def pack_result(place: Path, plan: Path | None = None) -> bytes:
@@ -142,11 +143,11 @@ def pack_result(place: Path, plan: Path | None = None) -> bytes:
     bytes
         The archive.
     """
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for one in sorted(place.iterdir()):
-            if one.is_file() and not one.name.startswith("."):
-                archive.write(one, one.name)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(place.iterdir()):
+            if file.is_file() and not file.name.startswith("."):
+                archive.write(file, file.name)
         if plan is not None and plan.is_file():
             archive.write(plan, plan.name)
-    return made.getvalue()
+    return buffer.getvalue()
