@@ -10,6 +10,7 @@ from inbounds import ledger, service
 from inbounds.errors import DataError, PlanError, RecordError
 from inbounds.plan.plan import Plan
 from inbounds.plan.template import begin
+from inbounds.road.run import request_of
 from inbounds.service.reading import list_places
 from tests import health as demo
 
@@ -238,6 +239,15 @@ def test_an_offer_names_cost_and_what_is_left(made, path):
     assert (again["kind"], again["cost"], again["left"]) == ("stored", "0", "2")
     path.write_text(demo.PLAN.replace('ledger = "survey.ledger"\n', ""), "utf-8")
     assert service.offer_release(Plan.load(path))["left"] is None
+
+
+def test_an_offer_counts_persons_as_the_release_does(path):
+    """A dataset that was charged per person can be charged again, and the page says so."""
+    path.write_text(demo.PLAN.replace("[data]\n", '[data]\nperson = "patient"\ncontributions = 1\n'), "utf-8")
+    plan = Plan.load(path)
+    ledger.charge(plan.account, request_of(plan.drafts(), plan.account.dataset))
+    offer = service.imagine_charge(plan, "0.5")
+    assert (offer["fits"], offer["left"], offer["after"]) == (True, "2", "1.5")
 
 
 def test_an_offer_for_a_charge_without_a_result(path):

@@ -1,6 +1,7 @@
 """What is spent and left, and what a release would cost."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,8 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
     if account is None:
         sentence = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
         return {"fits": True, "cost": spelled, "left": None, "after": None, "said": sentence}
-    first = next(iter(plan.drafts().values())).record
-    imagined = ledgers.Request("imagined", ledgers.Pure(cost), first.neighbours, first.contributions)
+    real = request_of(plan.drafts(), account.dataset)
+    imagined = replace(real, digest="imagined", guarantee=ledgers.Pure(cost))
     left = find_left(account)
     try:
         with warnings.catch_warnings(record=True) as caught:
