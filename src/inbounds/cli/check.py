@@ -33,13 +33,13 @@ def check(
     with show_steps() as tell:
         if tell is not None:
             tell("reading the table")
-        made = service.check_plan(plan, data)
-    text = to_json(made, indent=1) if as_json else wrap_lines(map(visible, made["text"]))
+        report = service.check_plan(plan, data)
+    text = to_json(report, indent=1) if as_json else wrap_lines(map(visible, report["text"]))
     if out is None:
         show(text)
     else:
         handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{text}\n")
-    if not made["passes"]:
+    if not report["passes"]:
         raise typer.Exit(1)

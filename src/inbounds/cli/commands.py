@@ -54,8 +54,8 @@ LedgerFile = Annotated[Path, typer.Argument(metavar="LEDGER", help="the ledger")
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output on standard output")]
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         print(f"inbounds {__version__}")
         raise typer.Exit
 
@@ -92,8 +92,8 @@ def plan_init(
 
     if str(out) != "-" and out.exists():
         raise ValueError(f"{str(out)!r} exists already; name another file with --out")
-    written = Format(separator="\t" if separator == "\\t" else separator, encoding=encoding, sheet=sheet)
-    text = skeleton(source, table=table, engine=engine, written=written)
+    form = Format(separator="\t" if separator == "\\t" else separator, encoding=encoding, sheet=sheet)
+    text = skeleton(source, table=table, engine=engine, written=form)
     if str(out) == "-":
         print(text, end="")
         return
@@ -128,11 +128,11 @@ def preview(
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise ValueError("--picture must end in .png or .svg")
     with progress_bar("looking ahead") as progress:
-        made = service.preview_plan(plan, progress)
+        forecast = service.preview_plan(plan, progress)
     if picture is not None:
-        made.plot().save(str(picture))
+        forecast.plot().save(str(picture))
         say(f"the plot is in {picture}")
-    show(to_json(made.to_dict()) if as_json else made)
+    show(to_json(forecast.to_dict()) if as_json else forecast)
 
 
 @app.command(short_help="release a plan: charge, read the data once, write the record and a report")
@@ -163,21 +163,21 @@ def release(
         show(to_json({"dry_run": text})) if as_json else say(text)
         return
     with announce_look_alikes(), show_steps() as tell:
-        made = service.release_plan(loaded, out, new=new, who=by, say=tell, argument="--out")
-    if made.stored and made.entry is not None:
+        releases = service.release_plan(loaded, out, new=new, who=by, say=tell, argument="--out")
+    if releases.stored and releases.entry is not None:
         say_prose(
-            f"this was released on {made.entry.body['when'][:10]} (entry {made.entry.sequence}); this is the stored "
-            "result, and it costs nothing. The table was not read: if it has other data now, change budget.dataset. "
-            "Use --new to draw again"
+            f"this was released on {releases.entry.body['when'][:10]} (entry {releases.entry.sequence}); this is the "
+            "stored result, and it costs nothing. The table was not read: if it has other data now, change "
+            "budget.dataset. Use --new to draw again"
         )
-    left = service.find_left(loaded.account) if made.stored and loaded.account is not None else made.left
+    left = service.find_left(loaded.account) if releases.stored and loaded.account is not None else releases.left
     if as_json:
-        show(to_json(service.summarize(made) | {"left": left, "files": [str(out / name) for name in FILES]}))
+        show(to_json(service.summarize(releases) | {"left": left, "files": [str(out / name) for name in FILES]}))
         return
-    show_values(service.describe_values(made))
-    spent = "nothing spent" if made.stored else f"epsilon {float(made.epsilon):g} spent"
-    spent += ", and there is no ledger" if made.entry is None else "" if left is None else f", {left} left"
-    say(f"{spent}; the report is {out / 'report.html'}")
+    show_values(service.describe_values(releases))
+    cost = "nothing spent" if releases.stored else f"epsilon {float(releases.epsilon):g} spent"
+    cost += ", and there is no ledger" if releases.entry is None else "" if left is None else f", {left} left"
+    say(f"{cost}; the report is {out / 'report.html'}")
 
 
 @app.command(short_help="prove a record again, from the record alone")
@@ -195,13 +195,13 @@ def verify(
     """
     from inbounds import service
 
-    made = service.verify_record(record, against)
-    many = len(made) > 1
-    text = f"{len(made)} release{'s hold' if many else ' holds'}: epsilon {float(made.epsilon):g}"
-    text += f"{' in all' if many else ''}, {made.terms.neighbours}"
-    paid = "; there is no ledger" if made.entry is None else ""
-    paid = paid if against is None else "; the ledger has the charge"
-    show(to_json(service.summarize(made)) if as_json else text + paid)
+    releases = service.verify_record(record, against)
+    many = len(releases) > 1
+    text = f"{len(releases)} release{'s hold' if many else ' holds'}: epsilon {float(releases.epsilon):g}"
+    text += f"{' in all' if many else ''}, {releases.terms.neighbours}"
+    payment = "; there is no ledger" if releases.entry is None else ""
+    payment = payment if against is None else "; the ledger has the charge"
+    show(to_json(service.summarize(releases)) if as_json else text + payment)
 
 
 @ledger.command("show", short_help="what is spent and left, and every entry")
@@ -212,8 +212,8 @@ def ledger_show(path: LedgerFile, as_json: Json = False) -> None:
     """
     from inbounds import ledger as ledgers
 
-    for told in ledgers.similar(ledgers.read(path)):
-        say(f"inbounds: {visible(told)}")
+    for warning in ledgers.similar(ledgers.read(path)):
+        say(f"inbounds: {visible(warning)}")
     show(to_json(ledgers.summarize(path)) if as_json else wrap_lines(ledgers.show(path)))
 
 

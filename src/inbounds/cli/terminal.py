@@ -40,7 +40,7 @@ def say_prose(text: str) -> None:
 
 
 def wrap_lines(lines: Iterable[str]) -> str:
-    """Break each of some lines where it does not fit on a terminal; what follows is indented."""
+    """Break lines that do not fit on a terminal; what follows a break is indented."""
     return "\n".join(wrap(line, "", "      ") for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Charts of a release as SVG: which one it is follows from the shape of the record.
+"""Charts of a release as SVG. The shape of the record decides which chart it is.
 
 Colours are variables of the page's style, so that one drawing serves light, dark and print.
 """
@@ -20,9 +20,9 @@ from inbounds.tables.times import Clock
 
 # The width of the smallest screen that a chart fits on, less the margins of the page.
 _WIDTH = 340
-# What an axis takes below a chart, and what is left free at the sides for circles and round ends.
+# The height of an axis below a chart, and the room at its sides for circles and round ends.
 _AXIS, _SIDE = 26, 10
-# The most that the labels of groups take, and the height of a group.
+# The largest width of the labels of groups, and the height of a group.
 _LABELS, _ROW = 126, 24
 # With more groups than this, their rows are as low as their labels allow.
 _AIRY, _DENSE_ROW = 25, 16
@@ -68,10 +68,10 @@ def draw_chart(section: Section) -> Chart | None:
         None if a table says it better, or if there is nothing to draw.
     """
     rows = [row for row in section.distinct_rows() if row.value is not None and row.lower is not None]
-    found = _choose(section, rows) if rows and len(rows) <= _MOST_DRAWN else None
-    if found is None:
+    choice = _choose(section, rows) if rows and len(rows) <= _MOST_DRAWN else None
+    if choice is None:
         return None
-    drawing, description = found
+    drawing, description = choice
     return Chart(drawing.to_text(), section.name, description)
 
 
@@ -90,7 +90,7 @@ def _choose(section: Section, rows: list[Row]) -> tuple[Drawing, str] | None:
 
 
 def _shares_of(section: Section) -> list[float] | None:
-    """The shares that numbers are quantiles of: the labels of an axis that no column has. None for anything else."""
+    """The shares that numbers are quantiles at: the labels of an axis that belongs to no column. None for others."""
     (labels,) = section.release.axes
     if key_names(section.release) or len(labels) < 2:
         return None
@@ -116,15 +116,17 @@ def _number(section: Section, row: Row) -> tuple[Drawing, str] | None:
 def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
     """Groups or levels with intervals on a common axis: sorted by their numbers, or in an order of their own."""
     counted = section.release.statistic.traits.counted
-    own = any(isinstance(rule, Edges) for rule in list_rules(section.release.statistic)) or _are_rising(section.cells)
-    ordered = rows if own else sorted(rows, key=lambda row: -(row.value or 0.0))
-    data = [_datum(row) for row in ordered]
-    # What tells nothing would take the room of what does, and is drawn as a faint line from end to end.
-    idle = [row.estimate.quality == QUALITIES[-1] and not counted for row in ordered]
+    rising = any(isinstance(rule, Edges) for rule in list_rules(section.release.statistic)) or _are_rising(
+        section.cells
+    )
+    in_order = rows if rising else sorted(rows, key=lambda row: -(row.value or 0.0))
+    data = [_datum(row) for row in in_order]
+    # Numbers that tell nothing would leave no room for the others. Each is drawn as a faint line from end to end.
+    idle = [row.estimate.quality == QUALITIES[-1] and not counted for row in in_order]
     idle = [False] * len(data) if all(idle) else idle
-    telling = [datum for datum, one in zip(data, idle, strict=True) if not one]
+    telling = [datum for datum, is_idle in zip(data, idle, strict=True) if not is_idle]
     step = _ROW if len(data) <= _AIRY else _DENSE_ROW
-    height, names = step * len(data), [_shorten(row.cell) for row in ordered]
+    height, names = step * len(data), [_shorten(row.cell) for row in in_order]
     drawing = Drawing(_WIDTH, height + _AXIS)
     left = min(_LABELS, max(map(measure, names)) + _SIDE)
     scale = Scale(*_find_ends(section, telling, zero=counted), left + _SIDE, _WIDTH - _SIDE)
@@ -143,13 +145,13 @@ def _groups(section: Section, rows: list[Row]) -> tuple[Drawing, str]:
         if not counted:
             drawing.circle((scale.place(datum.value), middle), _RADIUS, "mark")
     shape = "bars" if counted else "circles"
-    order = "in their order" if own else "largest first"
-    said = f"released numbers as {shape}, {order}, with their intervals as lines"
-    return drawing, f"{said}; those that tell nothing are faint lines" if any(idle) else said
+    order = "in their order" if rising else "largest first"
+    sentence = f"released numbers as {shape}, {order}, with their intervals as lines"
+    return drawing, f"{sentence}; those that tell nothing are faint lines" if any(idle) else sentence
 
 
 def _are_rising(labels: list[str]) -> bool:
-    """Whether labels are numbers that rise, such as months or years, which nobody wants sorted by what they have."""
+    """Whether labels are rising numbers, such as months or years, which nobody wants sorted by their values."""
     try:
         return all(float(a) < float(b) for a, b in pairwise(labels))
     except ValueError:
@@ -170,9 +172,9 @@ def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[D
     scale = upwards[0]
     for datum, (a, b) in zip(data, pairwise(edges), strict=True):
         left, right = across.place(a), across.place(b)
-        # A hair between bars that are wide enough to have one.
-        hair = 0.5 if right - left > 4 else 0.0
-        ends = (left + hair, scale.place(0.0)), (right - hair, scale.place(datum.value))
+        # A narrow gap between bars that are wide enough for it.
+        gap = 0.5 if right - left > 4 else 0.0
+        ends = (left + gap, scale.place(0.0)), (right - gap, scale.place(datum.value))
         drawing.bar(*ends, "mark", opacity=0.35)
         middle = (left + right) / 2
         drawing.line((middle, scale.place(datum.lower)), (middle, scale.place(datum.upper)), "mark", width=3)
@@ -182,7 +184,7 @@ def _histogram(section: Section, rows: list[Row], edges: list[float]) -> tuple[D
 def _curve(section: Section, rows: list[Row], shares: list[float]) -> tuple[Drawing, str]:
     """Quantiles over the share of records below them, with a band of intervals."""
     data, height = [_datum(row) for row in rows], 180
-    # What tells nothing goes on beyond the axis.
+    # Intervals that tell nothing run beyond the axis.
     telling = [datum for datum, row in zip(data, rows, strict=True) if row.estimate.quality != QUALITIES[-1]]
     drawing, (scale, left) = _start_plane(section, telling or data, height, zero=False, title=True)
     across = Scale(0.0, 1.0, left, _WIDTH - _SIDE)
@@ -218,7 +220,7 @@ def _draw_interval(drawing: Drawing, datum: Datum, scale: Scale, height: float) 
 
 
 def _find_ends(section: Section, data: list[Datum], *, zero: bool) -> tuple[float, float]:
-    """The ends of an axis that has all numbers and, where it is finite, what is known of them."""
+    """The ends of an axis that holds all numbers and those of their limits that are finite."""
     figures = [x for x in chain.from_iterable(data) if math.isfinite(x)] + [0.0] * zero
     low, high = min(figures, default=0.0), max(figures, default=1.0)
     if section.release.clock is None:
@@ -238,7 +240,7 @@ def _list_along(scale: Scale, clock: Clock | None, *, percent: bool = False) -> 
 
 
 def _datum(row: Row) -> Datum:
-    # All possible values as an interval would leave nothing to see of the numbers.
+    # An interval of all possible values would leave no room to see the numbers.
     ends = (row.lower, row.upper) if row.estimate.has_interval else (row.value, row.value)
     value, lower, upper = (math.nan if x is None else float(x) for x in (row.value, *ends))
     return Datum(value, lower, upper)

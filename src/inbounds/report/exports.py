@@ -75,7 +75,7 @@ def to_workbook(releases: Releases, sections: list[Section]) -> bytes:
     file = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     book = xlsxwriter.Workbook(file, options)
-    # Without a date of its own a file would differ each time.
+    # Without a fixed date the file would differ each time.
     when = datetime(1980, 1, 1)
     if releases.entry is not None:
         when = datetime.fromisoformat(str(releases.entry.body["when"])).replace(tzinfo=None)
@@ -116,7 +116,7 @@ def _look(form: str) -> dict[str, str]:
 
 
 def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_format: Callable[[str], Any]) -> None:
-    """A number and its limits: all digits are kept, and those are shown that its error allows."""
+    """Write a number and its limits. All digits are stored; its error decides how many are shown."""
     figures = (row.value, row.lower, row.upper)
     clock = section.release.clock
     share = section.release.statistic.traits.shares
@@ -131,7 +131,7 @@ def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_forma
         if x is None:
             sheet.write_string(line, column, "" if column > 2 else NOT_AVAILABLE)
         elif math.isinf(x):
-            # A sheet has no such number.
+            # A sheet cannot hold an infinite number.
             sheet.write_string(line, column, f"{x:g}")
         elif clock is not None:
             sheet.write_string(line, column, format_value(section, x))
@@ -144,7 +144,7 @@ def _write_values(book: Any, sections: list[Section], bold: Any) -> None:
     sheet.freeze_panes(1, 0)
     for column, head in enumerate(HEADS):
         sheet.write_string(0, column, head, bold)
-    # A sheet has so many lines; the others are in values.csv.
+    # A sheet has no more lines than this; the others are in values.csv.
     lines = [fields for section in sections for fields in list_fields(section)][: 2**20 - 1]
     for line, fields in enumerate(lines, 1):
         for column, x in enumerate(fields):
@@ -180,8 +180,8 @@ def to_latex(releases: Releases, sections: list[Section]) -> str:
         head = rf"{escape_latex(words.name_cells(section))} & value & how good \\"
         top = [r"\toprule", head, r"\midrule"]
         title = f"{section.name}: {title_of(section.release)}"
-        said = "; ".join(filter(None, [title, words.describe_interval(section)]))
-        caption = rf"\caption{{{escape_latex(said)}}}"
+        text = "; ".join(filter(None, [title, words.describe_interval(section)]))
+        caption = rf"\caption{{{escape_latex(text)}}}"
         lines += [""]
         if long := len(rows) > _MOST_ON_A_PAGE:
             lines += [r"\begin{longtable}{lrl}", rf"{caption}\\", *top, r"\endhead"]
@@ -225,5 +225,5 @@ FORMS: dict[str, Callable[[Releases, list[Section]], str | bytes]] = {
 
 def export(releases: Releases, form: str) -> bytes:
     """The released numbers in one of `FORMS`, as the bytes of a file."""
-    made = FORMS[form](releases, collect_sections(releases))
-    return made if isinstance(made, bytes) else made.encode("utf-8")
+    content = FORMS[form](releases, collect_sections(releases))
+    return content if isinstance(content, bytes) else content.encode("utf-8")

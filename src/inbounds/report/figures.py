@@ -29,12 +29,12 @@ def format_value(section: Section, x: float | None) -> str:
 
 
 def _write_alone(error: float) -> str:
-    """An error in no more digits than it has itself."""
+    """An error, with as many digits as a number with this error would have."""
     return write_rounded(error, find_places(error))
 
 
 def write_error(release: Release, error: float) -> str:
-    """An error of a release by itself: of dates and times with its unit."""
+    """An error of a release by itself; for dates and times, with its unit."""
     if release.clock is None:
         return _write_alone(error)
     name, seconds = choose_unit(error, release.clock)

@@ -16,14 +16,14 @@ from inbounds.report.rows import to_columns as to_columns
 FILES = ("release.json", "values.csv", "report.html", "report.md")
 
 
-def write_files(made: Releases, folder: Path) -> None:
+def write_files(releases: Releases, folder: Path) -> None:
     """Write the record, the values and the reports. Each file is written completely or not at all."""
-    sections = collect_sections(made)
+    sections = collect_sections(releases)
     folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(folder / "release.json", made.json_pieces())
+    write_atomically(folder / "release.json", releases.json_pieces())
     write_atomically(folder / "values.csv", to_csv(sections))
-    write_atomically(folder / "report.html", to_html(made, sections))
-    write_atomically(folder / "report.md", to_markdown(made, sections))
+    write_atomically(folder / "report.html", to_html(releases, sections))
+    write_atomically(folder / "report.md", to_markdown(releases, sections))
 
 
 @contextmanager
@@ -32,34 +32,34 @@ def prepare_folder(folder: Path, argument: str) -> Iterator[None]:
 
     ``argument`` is the caller's name for the folder, for messages.
     """
-    made = make_folders(folder, argument)
+    folders = make_folders(folder, argument)
     try:
         yield
     except BaseException:
-        remove_empty(made)
+        remove_empty(folders)
         raise
 
 
 def make_folders(folder: Path, argument: str) -> list[Path]:
-    """Make a folder with its parents, check that it can be written to, and return those that were made."""
-    made: list[Path] = []
+    """Make a folder with its parents, check that it can be written to, and return the folders that are new."""
+    folders: list[Path] = []
     try:
-        for one in reversed([folder, *folder.parents]):
+        for path in reversed([folder, *folder.parents]):
             with suppress(FileExistsError):
-                one.mkdir()
-                made.append(one)
+                path.mkdir()
+                folders.append(path)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except (OSError, ValueError) as error:
-        remove_empty(made)
+        remove_empty(folders)
         why = getattr(error, "strerror", None) or "it is not a valid path"
         raise ValueError(f"{argument} {str(folder)!r} cannot be written to: {why}; nothing was spent") from None
-    return made
+    return folders
 
 
-def remove_empty(made: list[Path]) -> None:
+def remove_empty(folders: list[Path]) -> None:
     """Remove those folders that are empty."""
-    for one in reversed(made):
+    for folder in reversed(folders):
         # rmdir fails if a folder is not empty.
         with suppress(OSError):
-            one.rmdir()
+            folder.rmdir()

@@ -47,7 +47,7 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         how_to_read=words.HOW_TO_READ,
         rounding=words.ROUNDING,
         rule=QUALITY_RULE,
-        views=[_with_drawing(view_section(number, section)) for number, section in enumerate(sections, 1)],
+        views=[_add_drawing(view_section(number, section)) for number, section in enumerate(sections, 1)],
         facts=words.list_facts(releases),
         symbols=promise.write_symbols(releases),
         certificate_heads=words.CERTIFICATE_HEADS,
@@ -58,9 +58,9 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
     return page + "\n"
 
 
-def _with_drawing(view: View) -> dict[str, object]:
-    """The fields of a view, and its chart as markup: the one text of a page that is."""
-    shown = {field.name: getattr(view, field.name) for field in fields(view)}
+def _add_drawing(view: View) -> dict[str, object]:
+    """The fields of a view with its chart as markup. No other text of a page is markup."""
+    contents = {field.name: getattr(view, field.name) for field in fields(view)}
     chart = view.chart
     drawing = None if chart is None else draw(chart.svg, view.place, f"Chart of {chart.title}", chart.description)
-    return shown | {"drawing": drawing}
+    return contents | {"drawing": drawing}

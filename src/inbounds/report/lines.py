@@ -20,8 +20,8 @@ _KINDS = {
     ("population", True): "for the population of rows that are kept: noise and sampling",
     ("noise", True): "for the rows that were kept: noise alone",
 }
-# The level and kind of an interval, whether it is of some rows of each person, whether all of a release hold together,
-# and whether only for normal records.
+# Of intervals: their level and kind, whether they are for the rows that were kept of each person, whether all of a
+# release hold together, and whether they need normal records.
 _Kind: TypeAlias = tuple[float, str, bool, bool, bool]
 
 
@@ -46,15 +46,15 @@ def list_lines(sections: list[Section]) -> list[Line]:
     list of Line
         Lines of at most 80 columns. All names are made visible.
     """
-    shown = [(section, section.distinct_rows()) for section in sections]
-    texts = [section.write(row) for section, rows in shown for row in rows[:_MOST_ROWS]]
+    pairs = [(section, section.distinct_rows()) for section in sections]
+    texts = [section.write(row) for section, rows in pairs for row in rows[:_MOST_ROWS]]
     wide = max(map(len, texts))
     last = max(len(quality) for quality in QUALITIES)
     # Two spaces between the columns, and before the names of cells.
     room = max(WIDTH - wide - last - 4, 20)
     kinds = list(dict.fromkeys(kind for kind in map(_kind_of, sections) if kind is not None))
     lines: list[Line] = []
-    for section, rows in shown:
+    for section, rows in pairs:
         title = visible(section.name) + _mark_kind(section, kinds)
         if section.release.axes:
             lines.append(Line(_shorten(title, WIDTH)))
@@ -63,9 +63,9 @@ def list_lines(sections: list[Section]) -> list[Line]:
             lines.append(_write_line(_shorten(name, room), section, row, room, wide))
         if len(rows) > _MOST_ROWS:
             lines.append(Line(f"  and {len(rows) - _MOST_ROWS:,} more in values.csv"))
-    said = [_describe_kind(kind) for kind in kinds]
-    head = [Line(text) for text in wrap(f"± and ranges are {said[0]}", WIDTH)] if said else []
-    notes = [Line(part) for i, text in enumerate(said[1:], 1) for part in wrap(f"{'*' * i} {text}", WIDTH)]
+    sentences = [_describe_kind(kind) for kind in kinds]
+    head = [Line(text) for text in wrap(f"± and ranges are {sentences[0]}", WIDTH)] if sentences else []
+    notes = [Line(part) for i, text in enumerate(sentences[1:], 1) for part in wrap(f"{'*' * i} {text}", WIDTH)]
     notes += [Line(f"{NOT_JUDGED}: {text}") for text in dict.fromkeys(filter(None, map(advise_cover, sections)))]
     rules = explain_rows({section.name: section.release for section in sections})
     notes += [Line(part) for text in rules for part in wrap(visible(text), WIDTH)]
@@ -73,17 +73,19 @@ def list_lines(sections: list[Section]) -> list[Line]:
 
 
 def _kind_of(section: Section) -> _Kind | None:
-    """The kind of the intervals that are shown of a release; None if there are none."""
-    found = section.shown_interval
-    if found is None:
+    """The kind of the intervals that a release shows; None if it shows none."""
+    interval = section.shown_interval
+    if interval is None:
         return None
-    return found.level, found.kind, keeps_rows(section.release), found.simultaneous, found.if_normal
+    return interval.level, interval.kind, keeps_rows(section.release), interval.simultaneous, interval.if_normal
 
 
 def _describe_kind(kind: _Kind) -> str:
-    level, place, kept, simultaneous, if_normal = kind
+    level, place, of_kept, simultaneous, if_normal = kind
     together = ", of all numbers of a release together" if simultaneous else ""
-    return f"{percent(level)} intervals {_KINDS[place, kept]}{together}{', if records are normal' if if_normal else ''}"
+    return (
+        f"{percent(level)} intervals {_KINDS[place, of_kept]}{together}{', if records are normal' if if_normal else ''}"
+    )
 
 
 def _mark_kind(section: Section, kinds: list[_Kind]) -> str:
@@ -116,10 +118,10 @@ def count_qualities(sections: list[Section]) -> str:
     str
         Such as ``"27 numbers: 24 reliable, 3 rough"``.
     """
-    found = Counter(row.verdict for section in sections for row in section.distinct_rows())
-    total = found.total()
-    named = [f"{found[one]:,} {_conjugate(one, found[one])}" for one in VERDICTS if found[one]]
-    return f"{total:,} number{'s' * (total != 1)}: {', '.join(named)}"
+    counts = Counter(row.verdict for section in sections for row in section.distinct_rows())
+    total = counts.total()
+    parts = [f"{counts[verdict]:,} {_conjugate(verdict, counts[verdict])}" for verdict in VERDICTS if counts[verdict]]
+    return f"{total:,} number{'s' * (total != 1)}: {', '.join(parts)}"
 
 
 def _conjugate(quality: str, count: int) -> str:

@@ -24,20 +24,20 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     str
         The Markdown. All names in it are escaped.
     """
-    promised, left = promise.explain_promise(releases), words.describe_left(releases)
+    promises, left = promise.explain_promise(releases), words.describe_left(releases)
     lines = [f"# Released statistics of {markdown(releases.dataset_name)}", ""]
     lines += [f"{words.describe_data(releases)}.", ""]
     lines += [line for text in words.explain_rows(releases) for line in (markdown(text), "")]
     lines += [f"- How good: {count_qualities(sections)}."]
     for _, name, cells, more, quality in list_doubtful(sections):
-        named = "; ".join(map(markdown, cells)) + (f" and {more} more" if more > 0 else "")
-        lines.append(f"  - {quality}: {markdown(name)}" + (f": {named}" if named else ""))
-    lines += [f"- Promised: {markdown(promised[0])}", f"- Left: {markdown(left[0])}. {markdown(left[1])}", ""]
+        names = "; ".join(map(markdown, cells)) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"  - {quality}: {markdown(name)}" + (f": {names}" if names else ""))
+    lines += [f"- Promised: {markdown(promises[0])}", f"- Left: {markdown(left[0])}. {markdown(left[1])}", ""]
     for section in sections:
         lines += _write_section(section)
     lines += ["## How to read the numbers", "", words.HOW_TO_READ, "", words.ROUNDING, "", QUALITY_RULE, ""]
     lines += ["## What is promised to everybody in the data", ""]
-    lines += [*map(markdown, promised), ""]
+    lines += [*map(markdown, promises), ""]
     lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]
     lines += ["", f"In symbols: {promise.write_symbols(releases)}", ""]
     lines += ["## The ledger", "", markdown(words.describe_payment(releases)), ""]
@@ -49,8 +49,8 @@ def _write_section(section: Section) -> list[str]:
     lines = [f"## {markdown(section.name)}", "", markdown(words.describe_release(section)), ""]
     lines += [f"| {markdown(words.name_cells(section))} | value | how good |", "|---|---|---|"]
     for row in section.distinct_rows()[: words.MOST_ROWS]:
-        name, shown = markdown(row.cell or release.title), markdown(section.write(row))
-        lines.append(f"| {name} | {shown} | {row.mark} |")
+        name, value = markdown(row.cell or release.title), markdown(section.write(row))
+        lines.append(f"| {name} | {value} | {row.mark} |")
     if rest := words.describe_rest(section):
         lines += ["", rest]
     return [*lines, "", *map(markdown, words.list_notes(section)), ""]

@@ -33,7 +33,7 @@ def state_promise(unit: Unit, epsilon: float, what: str) -> str:
     If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
     """
     change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
-    # Beyond that the number says less than its power.
+    # A larger factor is easier to read as a power of e.
     odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
     return (
         f"If {name_protected(unit)} {change}, the probability of {what} would change by a factor of at most {odds} "
@@ -57,12 +57,12 @@ def explain_promise(releases: Releases) -> list[str]:
         "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
     if data.neighbours == "substitute":
-        counted = "rows" if data.unit.persons is None else "persons"
-        sentences.append(f"The number of {counted} is public and is not protected.")
-    kept = [name for name, release in releases.items() if release.keeps_groups]
-    if kept:
+        records = "rows" if data.unit.persons is None else "persons"
+        sentences.append(f"The number of {records} is public and is not protected.")
+    names = [name for name, release in releases.items() if release.keeps_groups]
+    if names:
         sentences.append(
-            f"The sizes of groups were declared public for {', '.join(kept)}. The promise then covers the values of a "
+            f"The sizes of groups were declared public for {', '.join(names)}. The promise then covers the values of a "
             "record, but not the group that it is in."
         )
     return sentences
@@ -87,7 +87,7 @@ def write_symbols(releases: Releases) -> str:
     if data.unit.persons is not None:
         rows = f"{'row' if data.contributions == 1 else 'rows'} of one person"
     rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
-    parts = " + ".join(format_exact(one.certificate.epsilon) for one in list(releases.values())[:12])
+    parts = " + ".join(format_exact(release.certificate.epsilon) for release in list(releases.values())[:12])
     more = " + …" if len(releases) > 12 else ""
     return (
         f"P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q and all x, x' with {change.format(data.contributions)} {rows}; "

@@ -31,14 +31,14 @@ HEADS = (
 NUMBERS = ("value", "lower", "upper", "rmse", "bias", "epsilon")
 # The columns that hold names from a plan.
 _NAMES = (HEADS.index("release"), HEADS.index("cell"))
-# The verdict on a number of whose error nothing is known.
+# The verdict on a number whose error is not known.
 NOT_JUDGED = "not judged"
 VERDICTS = (*QUALITIES, NOT_JUDGED, NOT_AVAILABLE)
 _WHY = "not available: a released variance is 0"
 
 
 class Row(NamedTuple):
-    """One released number: its cell, the limits of its interval, its expected error, and what is possible.
+    """One released number: its cell, the limits of its interval, its expected error, and its possible values.
 
     The limits are None if there is no interval. The value and its error are None if they are not available.
     """
@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
     @property
     def mark(self) -> str:
-        """How good the number is, for what stands beside it. Empty if it is not available."""
+        """How good the number is, to be written beside it. Empty if it is not available."""
         return self.estimate.quality or ("" if self.value is None else NOT_JUDGED)
 
 
@@ -87,7 +87,7 @@ class Section:
 
     @property
     def shown_interval(self) -> Interval | None:
-        """The interval, if it says something of any number. That of a quantile may be nothing but its bounds."""
+        """The interval, if it says something about any number. That of a quantile may be no shorter than its bounds."""
         if self.interval is None or not any(row.estimate.has_interval for row in self.rows()):
             return None
         return self.interval
@@ -106,14 +106,14 @@ class Section:
         if self.interval is not None:
             lower, upper = (_repeat(end, size) for end in self.interval)
         rmse, bias = _repeat(self.error.rmse, size), _repeat(self.error.bias, size)
-        way, possible = self.release.derivation, list_possible(self.release)
-        if isinstance(way, Chosen) and way.points is not None:
-            possible = [(float(way.points[0]), float(way.points[-1]))] * size
+        derivation, possible = self.release.derivation, list_possible(self.release)
+        if isinstance(derivation, Chosen) and derivation.points is not None:
+            possible = [(float(derivation.points[0]), float(derivation.points[-1]))] * size
         # Dates have no zero, and a correlation of nearly 0 is known well if its interval is short.
         from_zero = self.release.statistic.traits.meaning in ("centre", "total") and self.release.clock is None
-        points = isinstance(way, Points)
-        if isinstance(way, Chosen) and way.size is None:
-            # Without a number of records nothing is known of the error.
+        points = isinstance(derivation, Points)
+        if isinstance(derivation, Chosen) and derivation.size is None:
+            # Without a number of records nothing is known about the error.
             rmse = bias = [None] * size
         columns = (self.cells, values, lower, upper, rmse, bias, possible, [from_zero] * size, [points] * size)
         return [Row(*fields) for fields in zip(*columns, strict=True)]
@@ -134,17 +134,17 @@ class Section:
             return rows
         names, size = axes[-1], len(axes[-1])
         least = 1 if traits.unit_diagonal else 0
-        found = rows[: above * size]
+        distinct = rows[: above * size]
         for i in range(size):
             for j in range(i + least, size):
                 row = rows[(above + i) * size + j]
-                called = f"variance, {names[i]}" if i == j else f"covariance, {row.cell}" if above else row.cell
-                found.append(row if called == row.cell else row._replace(cell=called))
-        return found
+                cell = f"variance, {names[i]}" if i == j else f"covariance, {row.cell}" if above else row.cell
+                distinct.append(row if cell == row.cell else row._replace(cell=cell))
+        return distinct
 
     @property
     def rows_above_matrix(self) -> int | None:
-        """How many lines of a table are above a symmetric matrix: of moments the means. None where there is none."""
+        """How many lines are above the symmetric matrix of a table: for moments one, of means. None without one."""
         traits = self.release.statistic.traits
         return int(traits.means_above) if traits.matrix or traits.means_above else None
 
@@ -160,8 +160,8 @@ def _repeat(figure: Any, size: int) -> list[float | None]:
 def collect_sections(releases: Releases) -> list[Section]:
     """Compute the error and the interval of every release of a plan. They are kept for the next call.
 
-    Intervals are those that the plan asks for, and otherwise for the population where there are such, at the confidence
-    that was paid for (``cover``) or else at 95%.
+    Intervals are those that the plan asks for. Otherwise they are for the population where such intervals exist, at the
+    confidence that was paid for (``cover``) or else at 95%.
 
     Parameters
     ----------
@@ -174,13 +174,13 @@ def collect_sections(releases: Releases) -> list[Section]:
         One for each release, in the order of the plan.
     """
     if releases._sections is not None:
-        kept: list[Section] = releases._sections
-        return kept
+        earlier: list[Section] = releases._sections
+        return earlier
     sections = []
     for name, release in releases.items():
-        asked = releases.asked.get(name, Asked(level=find_level(release)))
-        interval = None if len(release.noisy) > MOST_CELLS else asked.find(release)
-        sections.append(Section(name, release, release.error, interval, asked.released))
+        request = releases.asked.get(name, Asked(level=find_level(release)))
+        interval = None if len(release.noisy) > MOST_CELLS else request.find(release)
+        sections.append(Section(name, release, release.error, interval, request.released))
     object.__setattr__(releases, "_sections", sections)
     return sections
 
@@ -237,8 +237,8 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
     interval = section.interval
     kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
     release, clock = section.release, section.release.clock
-    kept = describe_kept(release.terms.unit)
-    notes = [f"of {kept}"] if kept else []
+    which = describe_kept(release.terms.unit)
+    notes = [f"of {which}"] if which else []
     notes += [f"the interval holds if {NORMAL}"] if interval is not None and interval.if_normal else []
     note = "; ".join(notes)
     for row in section.rows():

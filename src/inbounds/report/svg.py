@@ -1,7 +1,7 @@
 """Drawings in SVG: lines, bars, circles, areas and text, on axes.
 
-A drawing is made of elements and attributes that only draw. What it is told is numbers, text, and colours by their
-names in the page's style, so that one drawing serves light, dark and print.
+A drawing has only elements and attributes that draw. It takes numbers, text, and colours by their names in the page's
+style, so that one drawing serves light, dark and print.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ Anchor: TypeAlias = Literal["start", "middle", "end"]
 Point: TypeAlias = tuple[float, float]
 
 FONT = 12
-# The width of a character of text at that size, on average. Fonts differ, so it is a little more than most have.
+# The width of a character of text at that size, on average. Fonts differ, so this is a little more than in most.
 _CHARACTER = 7.0
 # The distance that labels of an axis keep from each other.
 _GAP = 8.0
@@ -90,8 +90,8 @@ class Drawing:
         self._add("path", {}, {"d": _join(points) + "Z", "fill": _name(colour), **_fade(opacity)})
 
     def text(self, at: Point, words: str, anchor: Anchor = "middle") -> None:
-        """Write text, its middle at a height. Whatever is in the text is shown, and is not markup."""
-        # A third of the size is about from the middle of small letters to the line that they stand on.
+        """Write text whose middle is at the height of a point. It is shown as it is, never as markup."""
+        # It is about a third of the size from the middle of small letters to the line that they stand on.
         place = {"x": at[0], "y": at[1] + FONT / 3}
         looks = {"text-anchor": anchor, "font-size": str(FONT), "fill": _name("ink")}
         self._add("text", place, looks).text = visible(words)
@@ -126,9 +126,9 @@ class Drawing:
 def _fit(scale: Scale, ticks: list[Tick], width: float) -> list[tuple[Tick, Anchor]]:
     """The ticks whose labels have room, and on which side of the tick a label is: every tick, or every second, ..."""
     for stride in range(1, len(ticks) + 1):
-        kept = [_put(scale, tick, width) for tick in ticks[::stride]]
-        if all(first[1][1] + _GAP <= second[1][0] for first, second in pairwise(kept)):
-            return [(tick, anchor) for tick, _, anchor in kept]
+        places = [_put(scale, tick, width) for tick in ticks[::stride]]
+        if all(first[1][1] + _GAP <= second[1][0] for first, second in pairwise(places)):
+            return [(tick, anchor) for tick, _, anchor in places]
     return []
 
 

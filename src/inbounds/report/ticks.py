@@ -54,7 +54,7 @@ def choose_step(low: float, high: float, count: int) -> Step:
     low, high
         The ends of the axis, ``low`` below ``high``.
     count
-        How many steps are wanted, about.
+        About how many steps to have.
 
     Returns
     -------
@@ -66,9 +66,9 @@ def choose_step(low: float, high: float, count: int) -> Step:
     >>> choose_step(0, 10, 4)
     Step(factor=2, power=0)
     """
-    wanted = (high - low) / count
-    power = math.floor(math.log10(wanted))
-    rest = wanted / 10.0**power
+    target = (high - low) / count
+    power = math.floor(math.log10(target))
+    rest = target / 10.0**power
     # The limits are the geometric means of neighbours among 1, 2, 5 and 10.
     factor = next((f for f, limit in ((1, 2), (2, 10), (5, 50)) if rest * rest < limit), 10)
     return Step(1, power + 1) if factor == 10 else Step(factor, power)
@@ -82,7 +82,7 @@ def extend(low: float, high: float, count: int) -> tuple[float, float]:
     low, high
         The ends of what is drawn. If they are the same, the axis becomes wider than a point.
     count
-        How many steps are wanted, about.
+        About how many steps to have.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def list_numbers(low: float, high: float, count: int, *, percent: bool = False) 
     low, high
         The ends of the axis.
     count
-        How many steps are wanted, about.
+        About how many steps to have.
     percent
         Whether numbers are shares, to be written in percent.
 
@@ -143,7 +143,7 @@ def list_times(low: float, high: float, count: int, clock: Clock) -> list[Tick]:
     low, high
         The ends of the axis, in days or seconds since 1970.
     count
-        How many steps are wanted, about.
+        About how many steps to have.
     clock
         Whether the numbers are days or seconds.
 
@@ -159,23 +159,23 @@ def list_times(low: float, high: float, count: int, clock: Clock) -> list[Tick]:
     """
     unit = _DAY if clock == "date" else 1
     first, last = low * unit, high * unit
-    wanted = max(last - first, 1.0) / count
-    if wanted > math.sqrt(_WEEK * _MONTH):
-        return [Tick(at / unit, label) for at, label in _follow_calendar(first, last, wanted)]
+    target = max(last - first, 1.0) / count
+    if target > math.sqrt(_WEEK * _MONTH):
+        return [Tick(at / unit, label) for at, label in _follow_calendar(first, last, target)]
     steps = [step for step in _CLOCK_STEPS if step >= unit]
-    step = min(steps, key=lambda size: abs(math.log(size / wanted)))
+    step = min(steps, key=lambda size: abs(math.log(size / target)))
     origin = _MONDAY if step == _WEEK else 0
     places = range(math.ceil((first - origin) / step), math.floor((last - origin) / step) + 1)
     form = "%Y-%m-%d" if step >= _DAY else "%m-%d %H:%M" if step >= _MINUTE else "%H:%M:%S"
     return [Tick((origin + i * step) / unit, _name_time(origin + i * step, form)) for i in places]
 
 
-def _follow_calendar(first: float, last: float, wanted: float) -> Iterator[tuple[int, str]]:
+def _follow_calendar(first: float, last: float, target: float) -> Iterator[tuple[int, str]]:
     """The first days of months or years, a round number of them apart, in seconds."""
-    if wanted < math.sqrt(3 * _MONTH * _YEAR):
-        months = 1 if wanted < math.sqrt(3) * _MONTH else 3
+    if target < math.sqrt(3 * _MONTH * _YEAR):
+        months = 1 if target < math.sqrt(3) * _MONTH else 3
     else:
-        months = 12 * max(1, int(choose_step(0, wanted / _YEAR, 1).size))
+        months = 12 * max(1, int(choose_step(0, target / _YEAR, 1).size))
     begin, end = (_START + timedelta(seconds=at) for at in (math.ceil(first), math.floor(last)))
     index = -(-(begin.year * 12 + begin.month - 1) // months) * months
     while index // 12 <= end.year:

@@ -20,7 +20,7 @@ _MOST_COLUMNS = 12
 _SHADES = 8
 # The most numbers of a release that the summary names as not reliable.
 _MOST_NAMED = 3
-# The most releases that it names so: the first screen has room for these, and the table below it has all.
+# The most releases of which it does so: the first screen has room for these, and the table below it has all.
 MOST_DOUBTFUL = 4
 
 
@@ -38,7 +38,7 @@ class Cell:
 class Grid:
     """A two-way table: the names of the axes, the heads of the columns, and the rows with their labels.
 
-    ``totals`` are those of the columns, the last one that of all; empty if there are none.
+    ``totals`` are those of the columns, followed by that of all; empty if there are none.
     """
 
     row_names: tuple[str, ...]
@@ -84,7 +84,7 @@ def view_section(number: int, section: Section) -> View:
     """
     rows = section.distinct_rows()
     grid = _lay_out_grid(section)
-    shown = () if grid is not None else rows[: words.MOST_ROWS]
+    listed = () if grid is not None else rows[: words.MOST_ROWS]
     verdict, worst = judge_rows(rows)
     return View(
         f"release-{number}",
@@ -95,7 +95,7 @@ def view_section(number: int, section: Section) -> View:
         worst,
         draw_chart(section),
         (words.name_cells(section), "value", "± or range", "how good"),
-        tuple((row.cell or section.release.title, _make_cell(section, row)) for row in shown),
+        tuple((row.cell or section.release.title, _make_cell(section, row)) for row in listed),
         grid,
         words.describe_rest(section) if grid is None else "",
         tuple(words.list_notes(section)),
@@ -105,17 +105,17 @@ def view_section(number: int, section: Section) -> View:
 
 def judge_rows(rows: list[Row]) -> tuple[str, Quality | None]:
     """How good some numbers are, in words, and the worst of it."""
-    found = Counter(row.verdict for row in rows)
-    worst = max((one for one in QUALITIES if found[one]), key=QUALITIES.index, default=None)
-    if len(found) == 1:
-        (only,) = found
+    counts = Counter(row.verdict for row in rows)
+    worst = max((verdict for verdict in QUALITIES if counts[verdict]), key=QUALITIES.index, default=None)
+    if len(counts) == 1:
+        (only,) = counts
         return (only if len(rows) == 1 else f"all {'tell nothing' if only == QUALITIES[-1] else only}"), worst
     parts = [
-        f"{found[one]} of {len(rows)} {one if found[one] == 1 else one.replace('tells', 'tell')}"
-        for one in QUALITIES[1:]
-        if found[one]
+        f"{counts[verdict]} of {len(rows)} {verdict if counts[verdict] == 1 else verdict.replace('tells', 'tell')}"
+        for verdict in QUALITIES[1:]
+        if counts[verdict]
     ]
-    parts += [f"{found[one]} {one}" for one in VERDICTS[len(QUALITIES) :] if found[one]]
+    parts += [f"{counts[verdict]} {verdict}" for verdict in VERDICTS[len(QUALITIES) :] if counts[verdict]]
     return ", ".join(parts), worst
 
 
@@ -124,7 +124,7 @@ def list_doubtful(sections: list[Section]) -> list[tuple[str, str, list[str], in
 
     For each release and verdict: the place of the release, its name, some cells, how many more there are, the verdict.
     """
-    found = []
+    doubtful = []
     for quality in reversed(QUALITIES[1:]):
         for number, section in enumerate(sections, 1):
             rows = section.distinct_rows()
@@ -132,14 +132,14 @@ def list_doubtful(sections: list[Section]) -> list[tuple[str, str, list[str], in
             if not cells:
                 continue
             every = len(cells) == len(rows) > 1
-            named = [f"all {len(rows):,}"] if every else [cell for cell in cells[:_MOST_NAMED] if cell]
+            names = [f"all {len(rows):,}"] if every else [cell for cell in cells[:_MOST_NAMED] if cell]
             more = 0 if every else len(cells) - _MOST_NAMED
-            found.append((f"release-{number}", section.name, named, more, quality))
-    return found
+            doubtful.append((f"release-{number}", section.name, names, more, quality))
+    return doubtful
 
 
 def _describe_several(section: Section, rows: list[Row]) -> str:
-    """How many numbers there are, and from where to where they go."""
+    """How many numbers there are, and the smallest and the largest of them."""
     present = sorted((row for row in rows if row.value is not None), key=lambda row: row.value or 0.0)
     if not present or section.release.clock is not None:
         return f"{len(rows):,} numbers"
@@ -149,7 +149,7 @@ def _describe_several(section: Section, rows: list[Row]) -> str:
 
 
 def _describe_possible(section: Section, rows: list[Row]) -> str:
-    """What values are possible, where it is the same for all numbers."""
+    """Which values are possible, if they are the same for all numbers."""
     ranges = {row.possible for row in rows}
     if len(ranges) != 1 or not all(map(math.isfinite, next(iter(ranges)))):
         return ""
@@ -158,14 +158,14 @@ def _describe_possible(section: Section, rows: list[Row]) -> str:
 
 
 def _make_cell(section: Section, row: Row, shade: str = "") -> Cell:
-    written, estimate = section.write(row), row.estimate
+    text, estimate = section.write(row), row.estimate
     if estimate.value is None:
         return Cell(NOT_AVAILABLE)
     for sign in (" ± ", " ("):
-        value, found, rest = written.partition(sign)
-        if found:
+        value, separator, rest = text.partition(sign)
+        if separator:
             return Cell(value, f"± {rest}" if sign == " ± " else rest.removesuffix(")"), row.mark, shade)
-    return Cell(written, "", row.mark, shade)
+    return Cell(text, "", row.mark, shade)
 
 
 def _lay_out_grid(section: Section) -> Grid | None:
@@ -240,7 +240,7 @@ def _round_sums(sums: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", rows:
 def _shade(section: Section, rows: list[Row]) -> list[str]:
     """The class of each cell's shade: by its size, and for correlations by their sign as well."""
     traits = section.release.statistic.traits
-    # What tells nothing is not shown as large or small.
+    # A number that tells nothing is not shown as large or small.
     values = [None if row.estimate.quality == QUALITIES[-1] else row.value for row in rows]
     present = [abs(x) for x in values if x is not None]
     comparable = len({row.possible for row in rows}) == 1

@@ -48,10 +48,10 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
         ("protects", name_protected(data.unit)),
         ("neighbours", data.neighbours),
     ]
-    if kept := _list_kept(releases):
-        facts.append(("counted", " or ".join(kept)))
-    counted = "rows" if persons is None else "persons"
-    facts.append((counted, f"{data.rows:,}" if data.rows is not None else "protected"))
+    if rules := _list_kept(releases):
+        facts.append(("counted", " or ".join(rules)))
+    unit = "rows" if persons is None else "persons"
+    facts.append((unit, f"{data.rows:,}" if data.rows is not None else "protected"))
     if releases.left is not None:
         facts.append(("ε left after this release", releases.left))
     if releases.entry is not None:
@@ -63,42 +63,42 @@ def describe_data(releases: Releases) -> str:
     """What was released, of how many records or persons, and when."""
     count, data = len(releases), releases.terms
     what = "records" if data.unit.persons is None else "persons"
-    said = f"{count} statistic{'s' * (count != 1)} of "
-    said += f"a table whose number of {what} is protected" if data.rows is None else f"{data.rows:,} {what}"
-    kept = _list_kept(releases)
-    said += f", {kept[0]}" if len(kept) == 1 else ""
-    return said if releases.entry is None else f"{said}, released on {str(releases.entry.body['when'])[:10]}"
+    sentence = f"{count} statistic{'s' * (count != 1)} of "
+    sentence += f"a table whose number of {what} is protected" if data.rows is None else f"{data.rows:,} {what}"
+    rules = _list_kept(releases)
+    sentence += f", {rules[0]}" if len(rules) == 1 else ""
+    return sentence if releases.entry is None else f"{sentence}, released on {str(releases.entry.body['when'])[:10]}"
 
 
 def _list_kept(releases: Releases) -> list[str]:
     """Of which records of persons the releases are, each once."""
-    return list(dict.fromkeys(filter(None, (describe_kept(one.terms.unit) for one in releases.values()))))
+    return list(dict.fromkeys(filter(None, (describe_kept(release.terms.unit) for release in releases.values()))))
 
 
 def explain_rows(releases: Mapping[str, Release]) -> list[str]:
     """What became of the rows of persons, and what the numbers are of. Empty where rows are not those of persons.
 
-    It follows from public rules alone. Where releases have different rules each is said with the names of its releases.
+    It follows from public rules alone. If releases have different rules, each is said with the names of its releases.
     """
-    found: dict[str, list[str]] = {}
+    names_by_text: dict[str, list[str]] = {}
     for name, release in releases.items():
-        found.setdefault(explain_kept(release.terms.unit), []).append(name)
-    several = len(found) > 1
+        names_by_text.setdefault(explain_kept(release.terms.unit), []).append(name)
+    several = len(names_by_text) > 1
     return [
         (f"Of {', '.join(names)}: " if several else "") + f"{text[:1].upper()}{text[1:]}."
-        for text, names in found.items()
+        for text, names in names_by_text.items()
         if text
     ]
 
 
 def describe_left(releases: Releases) -> tuple[str, str]:
-    """What this release cost and what was left after it, and where that is known from."""
-    spent = f"ε {format_figure(float(releases.epsilon))} spent"
+    """What this release cost and what was left after it, and how that is known."""
+    cost = f"ε {format_figure(float(releases.epsilon))} spent"
     if releases.entry is None:
-        return spent, "No ledger was kept, so nothing says what else was released from these data."
+        return cost, "No ledger was kept, so nothing says what else was released from these data."
     if releases.left is None:
-        return spent, "What is left is in the ledger: inbounds ledger show."
-    return f"{spent}, {releases.left} left", f"By the ledger, on the account {releases.dataset_name}."
+        return cost, "What is left is in the ledger: inbounds ledger show."
+    return f"{cost}, {releases.left} left", f"By the ledger, on the account {releases.dataset_name}."
 
 
 def name_cells(section: Section) -> str:
@@ -116,8 +116,8 @@ def describe_rest(section: Section) -> str:
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    said = [title_of(section.release), f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
-    return "; ".join(filter(None, said))
+    parts = [title_of(section.release), f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
+    return "; ".join(filter(None, parts))
 
 
 def describe_interval(section: Section) -> str:
@@ -151,9 +151,9 @@ def list_notes(section: Section) -> list[str]:
         notes += [f"{advice[:1].upper()}{advice[1:]}."] if advice else []
     if idle := _list_idle(section):
         some = "; ".join(idle[:_MOST_NAMED]) + ("; ..." if len(idle) > _MOST_NAMED else "")
-        named = f" ({some})" if section.release.axes else ""
+        names = f" ({some})" if section.release.axes else ""
         count = sum(row.estimate.has_interval for row in section.distinct_rows())
-        notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{named}.")
+        notes.append(f"{len(idle)} of {count} intervals cover all possible values, so they say nothing{names}.")
     fit = getattr(plain_statistic(release.statistic), "describe_fit", None)
     notes += [] if fit is None else [fit(release)]
     bounded = bool(np.isfinite(section.error.worst_bias).all())
@@ -187,14 +187,14 @@ def list_notes(section: Section) -> list[str]:
     cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
     notes += [] if cost is None else [cost(release)]
     # What was kept of persons is said once for all releases.
-    own = [note for note in release.notes if note != explain_kept(release.terms.unit)]
-    return notes + [f"{note[:1].upper()}{note[1:]}." for note in own]
+    others = [note for note in release.notes if note != explain_kept(release.terms.unit)]
+    return notes + [f"{note[:1].upper()}{note[1:]}." for note in others]
 
 
 def advise_cover(section: Section) -> str:
     """How numbers that are not judged could have an interval. Empty if there are none, or if they could not."""
     statistic = plain_statistic(section.release.statistic)
-    # Without ``cover`` intervals of several quantiles are made of each other, or there are none.
+    # Without ``cover``, several quantiles have intervals that are made from each other, or none.
     if getattr(statistic, "cover", 1) is not None or all(row.verdict != NOT_JUDGED for row in section.distinct_rows()):
         return ""
     if len(getattr(statistic, "shares", ())) == 1:
@@ -210,15 +210,15 @@ def _describe_released(section: Section) -> str:
         if rule.step is not None
     }
     names = ", ".join(section.released)
-    said = (
+    sentence = (
         f"Bounds of {names} were released before and paid for. Records beyond them are clipped, a bias that no "
         "interval here contains"
     )
     if not section.release.statistic.traits.mean:
-        return f"{said}."
+        return f"{sentence}."
     widest = max(ends[name][1] - ends[name][0] for name in section.released)
     price = f"one in a hundred that lie a tenth of the width beyond would move a mean by {format_figure(widest / 1000)}"
-    return f"{said}: {price}."
+    return f"{sentence}: {price}."
 
 
 def _describe_price(section: Section) -> str:
@@ -277,7 +277,7 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
     for section in sections:
         whole = section.release.certificate
         part = whole if isinstance(whole, Certificate) else whole.parts[0]
-        loss = whole.loss if isinstance(whole, Certificate) else sum((one.loss for one in whole.parts), Fraction(0))
+        loss = whole.loss if isinstance(whole, Certificate) else sum((each.loss for each in whole.parts), Fraction(0))
         family = _FAMILIES.get(part.noise, "discrete Laplace")
         bare = part.bounding == "unbounded" or part.noise == "exponential"
         noise = family if bare else f"{family}, {part.bounding}"

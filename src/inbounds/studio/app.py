@@ -22,7 +22,7 @@ from inbounds.studio.desk import Conflict, Desk
 from inbounds.studio.guard import REPORT_POLICY, Door, Guard
 
 STATIC = Path(__file__).parent / "static"
-# How often files are looked at for changes by others, in seconds, and how often a silent browser is greeted.
+# How often files are checked for changes by others, and how often an idle browser gets a line, in seconds.
 _LOOK, _GREET = 0.5, 20
 _PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
 _TYPES = {".html": "text/html; charset=utf-8", ".json": "application/json", ".csv": "text/csv; charset=utf-8"}
@@ -65,7 +65,7 @@ class Body:
     def entries(self, key: str) -> list[Any]:
         """A list of objects."""
         value = self._content.get(key)
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
             raise TypeError(f"{key} must be a list of objects")
         return value
 
@@ -117,7 +117,7 @@ class Studio:
 
     @contextlib.asynccontextmanager
     async def live(self, _: Starlette) -> AsyncIterator[None]:
-        """The time in which the server runs."""
+        """What runs as long as the server does."""
         self._loop = asyncio.get_running_loop()
         looking = asyncio.create_task(self.look())
         yield
@@ -143,7 +143,7 @@ class Studio:
         return StreamingResponse(lines(), media_type="text/event-stream")
 
     def state(self, _: Body) -> Any:
-        """Everything that every browser shows alike."""
+        """Everything that all browsers show alike."""
         return {**self.desk.state(), "forms": service.list_forms(), "version": __version__}
 
     def statistics(self, _: Body) -> Any:
@@ -181,16 +181,16 @@ class Studio:
         """The expected errors at one ε, what the ledger would say to it, and the curves as far as they are known."""
         ahead = self.desk.ahead()
         epsilon = body.text("epsilon")
-        seen = {"now": ahead.at(epsilon), "ledger": self.desk.imagine(epsilon), "grid": ahead.grid}
-        seen["rule"] = service.QUALITY_RULE
-        return seen | ({"curves": ahead.known()} if body.flag("curves") else {})
+        answer = {"now": ahead.at(epsilon), "ledger": self.desk.imagine(epsilon), "grid": ahead.grid}
+        answer["rule"] = service.QUALITY_RULE
+        return answer | ({"curves": ahead.known()} if body.flag("curves") else {})
 
     def glance(self, _: Body) -> Any:
         """How good the plan's numbers would be as it is, and what would be left."""
         return self.desk.glance()
 
     def aim(self, body: Body) -> Any:
-        """The ε that a wanted error needs."""
+        """The ε that an error needs."""
         return {"epsilon": self.desk.ahead().least_epsilon(body.text("name"), body.number("error"))}
 
     def ledger(self, _: Body) -> Any:
@@ -218,20 +218,20 @@ class Studio:
     def verify(self, body: Body) -> Any:
         """Prove a result again, and that the ledger has it."""
         place = service.find_result(self.desk.folder, body.text("id"))
-        shown = self.desk.show_ledger()["name"] if body.flag("ledger") else None
-        ledger = None if shown is None else self.desk.folder / shown
-        made = service.verify_record(place / "release.json", ledger)
-        epsilon, count = float(made.epsilon), len(made)
-        paid = "the ledger has the charge and the same result" if ledger else "no ledger was asked"
+        name = self.desk.show_ledger()["name"] if body.flag("ledger") else None
+        ledger = None if name is None else self.desk.folder / name
+        releases = service.verify_record(place / "release.json", ledger)
+        epsilon, count = float(releases.epsilon), len(releases)
+        payment = "the ledger has the charge and the same result" if ledger else "no ledger was asked"
         text = f"{count} release{'s hold' if count != 1 else ' holds'}: every value and certificate was computed again"
-        return {"said": f"{text}, epsilon {epsilon:g} in all; {paid}.", "left": made.left}
+        return {"said": f"{text}, epsilon {epsilon:g} in all; {payment}.", "left": releases.left}
 
     def summary(self, body: Body) -> Any:
         """What the report of a result says first."""
         return self.desk.summarize(body.text("id"))
 
     def laws(self, body: Body) -> Any:
-        """The two laws, for those who learn."""
+        """The two laws compared, for learners."""
         epsilon, rows, lower, upper = (body.number(key) for key in ("epsilon", "rows", "lower", "upper"))
         if not float(rows).is_integer():
             raise ValueError("rows must be a whole number")
@@ -250,18 +250,18 @@ class Studio:
         """A file of a result."""
         place = service.find_result(self.desk.folder, request.path_params["id"])
         name = request.path_params["file"]
-        if name not in [one.name for one in place.iterdir() if one.is_file() and not one.name.startswith(".")]:
+        if name not in [path.name for path in place.iterdir() if path.is_file() and not path.name.startswith(".")]:
             raise InboundsError("the result has no such file")
         if not (place / name).resolve().is_relative_to(place.resolve()):
             raise InboundsError("the result has no such file")
         kind = _TYPES.get(Path(name).suffix, "application/octet-stream")
-        shown = request.query_params.get("show") == "1" and Path(name).suffix == ".html"
+        inline = request.query_params.get("show") == "1" and Path(name).suffix == ".html"
         headers = {"content-security-policy": REPORT_POLICY}
         return FileResponse(
             place / name,
             media_type=kind,
             filename=name,
-            content_disposition_type="inline" if shown else "attachment",
+            content_disposition_type="inline" if inline else "attachment",
             headers=headers,
         )
 
@@ -270,23 +270,23 @@ class Studio:
         name, form = request.path_params["id"], request.path_params["form"]
         if form not in service.list_forms():
             raise InboundsError("there is no such form")
-        written = service.export_record(service.find_result(self.desk.folder, name) / "release.json", form)
-        return Response(written, media_type="application/octet-stream", headers=_attach(f"{name}.{_SUFFIXES[form]}"))
+        content = service.export_record(service.find_result(self.desk.folder, name) / "release.json", form)
+        return Response(content, media_type="application/octet-stream", headers=_attach(f"{name}.{_SUFFIXES[form]}"))
 
     def archive(self, request: Request) -> Response:
         """All files of a result."""
         name = request.path_params["id"]
-        packed = service.pack_result(service.find_result(self.desk.folder, name), self.desk.path)
-        return Response(packed, media_type="application/zip", headers=_attach(f"{name}.zip"))
+        content = service.pack_result(service.find_result(self.desk.folder, name), self.desk.path)
+        return Response(content, media_type="application/zip", headers=_attach(f"{name}.zip"))
 
 
 def _attach(name: str) -> dict[str, str]:
-    """The header of a file to keep, whose name may be of any script."""
+    """The header of a file to save, whose name may be in any script."""
     return {"content-disposition": f"attachment; filename*=utf-8''{quote(name)}"}
 
 
 def _answer(action: Callable[[Body], Any]) -> Callable[[Request], Any]:
-    """An endpoint: its body is JSON, its work is done beside the server's loop, its errors are one line."""
+    """An endpoint: its body is JSON, its work runs beside the server's loop, and its errors are one line."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -326,12 +326,12 @@ def _explain(error: Exception) -> Response:
 
 
 def _serve_static() -> Callable[[Request], Any]:
-    """The files of the page, which are few and small, from memory: no path that is asked for is ever opened."""
-    files = {str(one.relative_to(STATIC)): one for one in STATIC.rglob("*") if one.suffix in _PAGE_TYPES}
-    kept = {name.replace("\\", "/"): (one.read_bytes(), _PAGE_TYPES[one.suffix]) for name, one in files.items()}
+    """Serve the files of the page, which are few and small, from memory: no path in a request is ever opened."""
+    files = {str(path.relative_to(STATIC)): path for path in STATIC.rglob("*") if path.suffix in _PAGE_TYPES}
+    pages = {name.replace("\\", "/"): (path.read_bytes(), _PAGE_TYPES[path.suffix]) for name, path in files.items()}
 
     async def endpoint(request: Request) -> Response:
-        content, kind = kept.get(request.path_params.get("name", "index.html"), (None, ""))
+        content, kind = pages.get(request.path_params.get("name", "index.html"), (None, ""))
         if content is None:
             return JSONResponse({"error": "there is no such file"}, 404)
         return Response(content, media_type=kind)
@@ -342,12 +342,12 @@ def _serve_static() -> Callable[[Request], Any]:
 def make_app(desk: Desk, door: Door) -> tuple[ASGIApp, Studio]:
     """The application for a desk, behind its door."""
     studio, static = Studio(desk), _serve_static()
-    asked = ("state", "statistics", "keys", "ledger", "offer", "glance", "figures")
+    reads = ("state", "statistics", "keys", "ledger", "offer", "glance", "figures")
     changes = ("columns", "open", "start", "save", "edit", "preview", "aim", "imagine", "release", "cancel")
     routes = [
         Route("/", static, methods=["GET"]),
         Route("/api/events", studio.events, methods=["GET"]),
-        *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["GET"]) for name in asked),
+        *(Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["GET"]) for name in reads),
         *(
             Route(f"/api/{name}", _answer(getattr(studio, name)), methods=["POST"])
             for name in (*changes, "verify", "summary", "laws", "figure")

@@ -1,4 +1,4 @@
-"""What is on the desk: the folder that was opened, its plan, and the release that is under way. Every browser sees it.
+"""What is on the desk: the folder that was opened, its plan, and the release that is under way, for every browser.
 
 The plan's file is the truth. It is read again whenever it is asked for, and written completely or not at all.
 """
@@ -25,7 +25,7 @@ class Cancelled(InboundsError):
 
 @dataclass(slots=True)
 class Job:
-    """A release that is under way, or the last one. Stages are counted from 0; the charge stands after ``charged``."""
+    """A release that is under way, or the last one. Stages are counted from 0; once ``charged``, the charge stands."""
 
     plan: str
     stage: int = -1
@@ -59,7 +59,7 @@ class Desk:
         self._job: Job | None = None
         self._worker: threading.Thread | None = None
         self._ahead: tuple[str, service.Ahead] | None = None
-        self._filled: service.Ahead | None = None
+        self._filling: service.Ahead | None = None
         self._read: tuple[tuple[str, int, int], service.Reading] | None = None
 
     # The plan
@@ -117,9 +117,9 @@ class Desk:
             self._require(base)
             write_atomically(self.path, text)
             self._read = None
-            made = self.read()
+            reading = self.read()
         self.tell()
-        return made
+        return reading
 
     def edit(self, edits: list[Any], base: str) -> service.Reading:
         """Change keys of the plan's file."""
@@ -131,12 +131,12 @@ class Desk:
         if self.read().revision != base:
             raise Conflict("the plan's file was changed by somebody else meanwhile; nothing was written")
 
-    def _checked(self) -> Any:
+    def _load_plan(self) -> Any:
         """The plan without mistakes, with its table and its ledger in the folder."""
-        found = self.read()
-        if found.plan is None:
-            raise PlanError([one["text"] for one in found.mistakes], self._plan or "the plan")
-        plan = found.plan
+        reading = self.read()
+        if reading.plan is None:
+            raise PlanError([mistake["text"] for mistake in reading.mistakes], self._plan or "the plan")
+        plan = reading.plan
         service.require_inside(self.folder, plan.data.source, plan.budget.ledger)
         return plan
 
@@ -145,42 +145,42 @@ class Desk:
     def ahead(self, *, fill: bool = True) -> service.Ahead:
         """The expected errors of the plan at several ε.
 
-        With ``fill`` the rest of them are computed while nobody waits.
+        With ``fill``, the others are computed in the background.
         """
         with self._lock:
-            found = self.read()
-            self._checked()
-            if self._ahead is None or self._ahead[0] != found.revision:
-                self._ahead = found.revision, service.make_ahead(self.path)
-            made = self._ahead[1]
-            if fill and self._filled is not made:
-                self._filled = made
-                threading.Thread(target=made.fill, args=(lambda: self._wants(made),), name="looking ahead").start()
-            return made
+            reading = self.read()
+            self._load_plan()
+            if self._ahead is None or self._ahead[0] != reading.revision:
+                self._ahead = reading.revision, service.make_ahead(self.path)
+            ahead = self._ahead[1]
+            if fill and self._filling is not ahead:
+                self._filling = ahead
+                threading.Thread(target=ahead.fill, args=(lambda: self._wants(ahead),), name="looking ahead").start()
+            return ahead
 
-    def _wants(self, made: service.Ahead) -> bool:
-        """Whether somebody may still look at these errors: not if the program ends, or the plan is another one."""
-        return threading.main_thread().is_alive() and self._ahead is not None and self._ahead[1] is made
+    def _wants(self, ahead: service.Ahead) -> bool:
+        """Whether somebody may still look at these errors: not if the program is ending or the plan was changed."""
+        return threading.main_thread().is_alive() and self._ahead is not None and self._ahead[1] is ahead
 
     def glance(self) -> dict[str, Any]:
         """What the plan would give as it is: how good each release would be, and what the ledger would say."""
         try:
-            plan = self._checked()
-            seen = self.ahead(fill=False).at(f"{plan.budget.epsilon:f}")
+            plan = self._load_plan()
+            forecast = self.ahead(fill=False).at(f"{plan.budget.epsilon:f}")
             ledger = self.imagine(None)
         except InboundsError as error:
             # The file may have been changed since the page was told that it has no mistakes.
             return {"items": [], "ledger": None, "said": visible(str(error))}
-        items = [{"name": one["name"], "worth": one["worth"]} for one in seen["items"]]
+        items = [{"name": item["name"], "worth": item["worth"]} for item in forecast["items"]]
         return {"items": items, "ledger": ledger, "said": None}
 
     def imagine(self, epsilon: str | None) -> dict[str, Any]:
         """What the ledger would say to this ε."""
-        return service.imagine_charge(self._checked(), epsilon)
+        return service.imagine_charge(self._load_plan(), epsilon)
 
     def show_ledger(self) -> dict[str, Any]:
         """The ledger of the plan, with its name."""
-        plan = self._checked()
+        plan = self._load_plan()
         ledger = plan.budget.ledger
         if ledger is None:
             return {"name": None, "datasets": [], "entries": [], "warnings": []}
@@ -198,7 +198,7 @@ class Desk:
 
     def offer(self) -> dict[str, Any]:
         """What a release would cost."""
-        return service.offer_release(self._checked())
+        return service.offer_release(self._load_plan())
 
     @property
     def job(self) -> Job | None:
@@ -211,11 +211,11 @@ class Desk:
             if self._job is not None and self._job.state == "running":
                 raise Conflict("a release is under way; there is one at a time")
             self._require(base)
-            plan = self._checked()
+            plan = self._load_plan()
             if plan.data.source is None:
                 raise PlanError(["data.source: must be given"], self._plan or "the plan")
-            offered = service.offer_release(plan)
-            if not new and offered["cost"] != cost:
+            offer = service.offer_release(plan)
+            if not new and offer["cost"] != cost:
                 raise Conflict("the cost is no longer the one that was confirmed; look at it again")
             job = self._job = Job(self._plan or "")
             self._worker = threading.Thread(target=self._work, args=(job, plan, self.path, new), name="release")
@@ -233,7 +233,7 @@ class Desk:
             job.cancelled.set()
 
     def close(self) -> None:
-        """Look no further ahead, and wait for the release that is under way."""
+        """Stop looking ahead, and wait for the release that is under way."""
         with self._lock:
             self._ahead = None
         self.wait()
@@ -255,9 +255,11 @@ class Desk:
 
         try:
             folder = service.choose_folder(plan, path, new=new)
-            made = service.release_plan(plan, folder, new=new, say=say)
+            releases = service.release_plan(plan, folder, new=new, say=say)
             job.result, job.stage = folder.name, len(service.STAGES)
-            job.said = "this was released before: the stored result, which costs nothing" if made.stored else "released"
+            job.said = (
+                "this was released before: the stored result, which costs nothing" if releases.stored else "released"
+            )
             job.state = "done"
         except Cancelled as error:
             job.state, job.said = "cancelled", str(error)
@@ -280,10 +282,10 @@ class Desk:
                 marks.append((stat.st_mtime_ns, stat.st_size))
             except OSError:
                 marks.append(None)
-        return (*marks, self._charged())
+        return (*marks, self._find_last_charge())
 
-    def _charged(self) -> str | None:
-        """When somebody last wrote to the ledger of the plan, which may be another program."""
+    def _find_last_charge(self) -> str | None:
+        """When the ledger of the plan was last written to, perhaps by another program."""
         try:
             plan = self.read().plan
             ledger = None if plan is None else plan.budget.ledger
@@ -291,29 +293,29 @@ class Desk:
         except (OSError, PlanError):
             return None
 
-    def _left(self) -> str | None:
-        """What is left of the dataset of the plan. None without a ledger, or if it cannot be said."""
+    def _find_left(self) -> str | None:
+        """What the dataset of the plan has left. None without a ledger, or if that cannot be said."""
         try:
-            account = self._checked().account
+            account = self._load_plan().account
             return None if account is None else service.find_left(account)
         except InboundsError:
             return None
 
     def state(self) -> dict[str, Any]:
-        """Everything that every browser shows alike."""
+        """Everything that all browsers show alike."""
         try:
-            read: dict[str, Any] | None = self.read().to_dict() if self._plan is not None else None
-            said = None
+            reading: dict[str, Any] | None = self.read().to_dict() if self._plan is not None else None
+            mistake = None
         except PlanError as error:
-            read, said = None, visible(str(error))
+            reading, mistake = None, visible(str(error))
         return {
             "folder": self.folder.resolve().name,
             "files": service.list_files(self.folder),
             "plan": self._plan,
-            "read": read,
-            "said": said,
+            "read": reading,
+            "said": mistake,
             "job": None if self._job is None else self._job.to_dict(),
             "results": service.list_results(self.folder),
-            "charged": self._charged(),
-            "left": self._left(),
+            "charged": self._find_last_charge(),
+            "left": self._find_left(),
         }

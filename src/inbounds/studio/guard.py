@@ -21,7 +21,7 @@ _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-# A report is a page of its own, with its style in it, which runs nothing and is shown by our page alone.
+# A report is a page of its own, with its style in it. It runs nothing and is shown in our page alone.
 REPORT_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'"
@@ -51,7 +51,7 @@ class Door:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. Cookies do not know ports, so that two studios need two names."""
+        """The name of the cookie. Cookies do not depend on ports, so two studios need two names."""
         return f"inbounds-{self.port}"
 
     @property
@@ -77,8 +77,8 @@ class Guard:
         if refusal := self._refuse(scope, headers):
             await _answer(send, *refusal)
             return
-        given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
-        if scope["path"] == "/" and given and _same(given[0], self._door.token):
+        tokens = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [])
+        if scope["path"] == "/" and tokens and _same(tokens[0], self._door.token):
             cookie = f"{self._door.cookie}={self._door.token}; Path=/; HttpOnly; SameSite=Strict"
             await _answer(send, 303, "", [("location", "/"), ("set-cookie", cookie)])
             return
@@ -93,9 +93,9 @@ class Guard:
             return 421, "this is not the host of the studio"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return 403, "the request comes from another site"
-        own = [f"http://{host}" for host in self._door.hosts]
+        origins = [f"http://{host}" for host in self._door.hosts]
         origin = headers.get("origin")
-        if origin is not None and origin not in own:
+        if origin is not None and origin not in origins:
             return 403, "the request comes from another origin"
         if scope["method"] in _SAFE:
             return None
@@ -111,26 +111,26 @@ class Guard:
         return (413, "the change is too long") if len(length) > 9 or int(length) > LARGEST_BODY else None
 
     def _knows(self, cookies: str) -> bool:
-        pairs = [one.strip().partition("=") for one in cookies.split(";")]
+        pairs = [cookie.strip().partition("=") for cookie in cookies.split(";")]
         return any(name == self._door.cookie and _same(value, self._door.token) for name, _, value in pairs)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        taken = 0
-        begun = False
+        size = 0
+        is_answered = False
 
         async def count() -> Message:
-            nonlocal taken
+            nonlocal size
             message = await receive()
-            taken += len(message.get("body", b""))
-            # Who says less than they send is not listened to.
-            return {"type": "http.disconnect"} if taken > LARGEST_BODY else message
+            size += len(message.get("body", b""))
+            # The header may say less than what is sent; no more than this is read.
+            return {"type": "http.disconnect"} if size > LARGEST_BODY else message
 
         async def protect(message: Message) -> None:
-            nonlocal begun
+            nonlocal is_answered
             if message["type"] == "http.response.start":
-                begun = True
-                given = {name.decode("latin-1").lower() for name, _ in message["headers"]}
-                more = [(k.encode(), v.encode()) for k, v in _HEADERS.items() if k not in given]
+                is_answered = True
+                names = {name.decode("latin-1").lower() for name, _ in message["headers"]}
+                more = [(k.encode(), v.encode()) for k, v in _HEADERS.items() if k not in names]
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
@@ -139,12 +139,12 @@ class Guard:
         except Exception as error:
             # Whatever it was: no trace of it leaves this process.
             print(f"inbounds studio: {type(error).__name__} at {scope['method']} {scope['path'][:80]!r}", flush=True)
-            if not begun:
+            if not is_answered:
                 await _answer(send, 500, "something went wrong; nothing was changed by this request")
 
 
-def _same(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
+def _same(text: str, token: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), token.encode())
 
 
 async def _answer(send: Send, status: int, words: str, more: Iterable[tuple[str, str]] = ()) -> None:
