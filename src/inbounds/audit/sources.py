@@ -63,9 +63,9 @@ def build_shipped(n: int, epsilon: Fraction, entropy: Entropy = SYSTEM) -> dict[
     # A record leaves the second cell and enters the first: their difference tells most.
     cells = calibrate_scale("unbounded", 2, None, epsilon)
 
-    def table(moved: int, size: int) -> Array:
+    def table(shift: int, size: int) -> Array:
         noise = np.array([zero_sum(cells, 4, entropy)[:2] for _ in range(size)])
-        return np.asarray(noise[:, 0] - noise[:, 1] + 2.0 * moved)
+        return np.asarray(noise[:, 0] - noise[:, 1] + 2.0 * shift)
 
     pairs["zero-sum, 4 cells"] = partial(table, 0), partial(table, 1)
     return pairs

@@ -88,14 +88,14 @@ class Matrix:
     def quantities(self) -> tuple[str, ...]:
         short = all(len(name) == 1 for name in self.columns)
 
-        def named(letter: str, j: int, k: int) -> str:
-            one, other = self.columns[j], self.columns[k]
-            return f"{letter}{one}{other}" if short else f"{letter}({one}, {other})"
+        def spell(letter: str, j: int, k: int) -> str:
+            first, second = self.columns[j], self.columns[k]
+            return f"{letter}{first}{second}" if short else f"{letter}({first}, {second})"
 
         alone = short and len(self.pairs) == 1
         return (
-            *(named("S", j, k) for j, k in self.elements),
-            *("r" if alone else named("r", j, k) for j, k in self.pairs),
+            *(spell("S", j, k) for j, k in self.elements),
+            *("r" if alone else spell("r", j, k) for j, k in self.pairs),
         )
 
     @property
@@ -135,14 +135,14 @@ class Run:
     def _split(self, size: int, rng: np.random.Generator) -> list[Array]:
         """Element after element, each with its share of ε."""
         elements = self.scenario.elements
-        found: list[Array] = []
+        released: list[Array] = []
         for j, k in elements:
-            reach = np.full(size, self.largest(j)) if j == k else np.sqrt(found[j] * found[k])
+            reach = np.full(size, self.largest(j)) if j == k else np.sqrt(released[j] * released[k])
             lower = np.zeros(size) if j == k else -reach
             scale = self._scale(self._sensitivity(j, k), reach - lower, len(elements))
             at = np.full(size, self.scenario.matrix[j][k])
-            found.append(noise.draw_bounded(self.mechanism, at, scale, lower, reach, rng))
-        return found
+            released.append(noise.draw_bounded(self.mechanism, at, scale, lower, reach, rng))
+        return released
 
     def _scale(self, sensitivity: float, width: Array, shares: int) -> Array | float:
         if self.honest:
@@ -154,13 +154,13 @@ class Run:
         """claim:study-joint. One sup-norm draw for all elements, in units of what one record may move each of them."""
         elements, roots = self.scenario.elements, range(len(self.scenario.matrix))
         draws = noise.supnorm(len(elements), size, rng) / self.epsilon
-        found = [
+        noisy = [
             self.scenario.matrix[j][k] + self._sensitivity(j, k) * draws[:, place]
             for place, (j, k) in enumerate(elements)
         ]
-        variances = [np.clip(found[j], 0.0, self.largest(j)) for j in roots]
+        variances = [np.clip(noisy[j], 0.0, self.largest(j)) for j in roots]
         limits = [np.sqrt(variances[j] * variances[k]) for j, k in self.scenario.pairs]
-        covariances = [np.clip(x, -limit, limit) for x, limit in zip(found[len(roots) :], limits, strict=True)]
+        covariances = [np.clip(x, -limit, limit) for x, limit in zip(noisy[len(roots) :], limits, strict=True)]
         return [*variances, *covariances]
 
     def _repair(self, columns: list[Array]) -> list[Array]:
@@ -171,16 +171,16 @@ class Run:
         full = np.empty((len(columns[0]), size, size))
         for (j, k), values in zip(self.scenario.elements, columns, strict=True):
             full[:, j, k] = full[:, k, j] = values
-        mended = matrix.repair_matrix(full, self.repair)
-        return [mended[:, j, k] for j, k in self.scenario.elements]
+        repaired = matrix.repair_matrix(full, self.repair)
+        return [repaired[:, j, k] for j, k in self.scenario.elements]
 
     def _correlations(self, columns: list[Array]) -> list[Array]:
         otherwise = 0.0 if self.undefined == "zero" else np.nan
-        made = []
+        correlations = []
         for (j, k), covariance in zip(self.scenario.pairs, columns[len(self.scenario.matrix) :], strict=True):
             limit = np.sqrt(columns[j] * columns[k])
-            made.append(np.divide(covariance, limit, out=np.full_like(limit, otherwise), where=limit > 0))
-        return made
+            correlations.append(np.divide(covariance, limit, out=np.full_like(limit, otherwise), where=limit > 0))
+        return correlations
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ class Covariance:
     def _setting(
         self, study: str, scenario: Matrix, n: int, epsilon: float, calibration: str, mechanism: str, repair: str
     ) -> Setting:
-        # The paper's scale is honest but for truncation.
+        # The paper's scale is honest except for truncation.
         honest = mechanism == "truncated" and calibration == "honest"
         run = Run(scenario, n, epsilon, mechanism, honest, repair, self.undefined)
         labels: dict[str, Any] = {"study": study, "scenario": scenario.name, "n": n, "epsilon": epsilon}

@@ -51,7 +51,7 @@ class Sample(Protocol):
 
 
 class Simulate(Protocol):
-    """What is made of so many samples; ``samples`` has no columns in a study that draws none."""
+    """Simulate releases from samples, one row each; ``samples`` has no columns in a study that draws none."""
 
     def __call__(self, samples: Array, noise: np.random.Generator, /) -> Draws: ...
 
@@ -61,8 +61,8 @@ class Setting:
     """One point of a design.
 
     ``labels`` are its columns in the table, ``limits`` the least and largest possible value of each quantity (NaN where
-    there is none), ``noise`` the key of its random numbers but for samples. ``sample`` and ``simulate`` should be
-    frozen dataclasses: their ``repr`` then says what was simulated, which is how an interrupted run is recognised.
+    there is none), ``noise`` the key of its random numbers except those of samples. ``sample`` and ``simulate`` should
+    be frozen dataclasses: their ``repr`` then says what was simulated, which is how an interrupted run is recognised.
     """
 
     labels: tuple[tuple[str, Any], ...]
@@ -75,13 +75,13 @@ class Setting:
 
     @property
     def identity(self) -> str:
-        """A short text that is another one when anything that is simulated is; labels do not count."""
+        """A short text that changes if anything that is simulated does; labels do not count."""
         work = self.quantities, self.truths, self.limits, self.sample, self.noise, self.simulate
         return hashlib.blake2b(describe_work(work).encode(), digest_size=12).hexdigest()
 
 
 def describe_work(work: object) -> str:
-    """The whole ``repr``: arrays are not shortened. One that holds an address says nothing, and is refused."""
+    """The whole ``repr``, without shortening arrays. One that holds an address identifies nothing, and is refused."""
     with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         text = repr(work)
     if " at 0x" in text:
@@ -95,7 +95,7 @@ Finished = Callable[[Setting, Summary], None]
 
 @dataclass(frozen=True, slots=True)
 class NoSample:
-    """For studies of what is done to given numbers."""
+    """For studies in which nothing is sampled."""
 
     def __call__(self, size: int, rng: np.random.Generator, /) -> Array:  # noqa: ARG002
         return np.empty((size, 0))
@@ -109,7 +109,7 @@ def draw_block(setting: Setting, size: int, seed: int, block: int) -> Draws:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """A sample that is equal to another if it is described alike."""
+    """A sample that equals another if their descriptions are the same."""
 
     text: str
     sample: Sample = field(compare=False)
@@ -118,9 +118,9 @@ class _Described:
 # Many settings see the same samples. A cache of a few blocks is enough, as designs go through sizes one by one.
 @lru_cache(maxsize=64)
 def _samples(described_: _Described, size: int, seed: int, block: int) -> Array:
-    made = described_.sample(size, _generator(f"sample/{described_.text}/{block}", seed))
-    made.flags.writeable = False
-    return made
+    samples = described_.sample(size, _generator(f"sample/{described_.text}/{block}", seed))
+    samples.flags.writeable = False
+    return samples
 
 
 def _generator(key: str, seed: int) -> np.random.Generator:
@@ -129,10 +129,10 @@ def _generator(key: str, seed: int) -> np.random.Generator:
 
 
 def simulate(setting: Setting, repetitions: int, seed: int) -> Summary:
-    """claim:study-stream. All repetitions of one setting, in blocks with generators of their own, summarised."""
+    """claim:study-stream. Summarise all repetitions of one setting, drawn in blocks with generators of their own."""
     starts = range(0, repetitions, BLOCK)
-    made = [draw_block(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
-    columns = [_stack([getattr(draws, name) for draws in made]) for name in ("estimates", "lower", "upper")]
+    blocks = [draw_block(setting, min(BLOCK, repetitions - start), seed, block) for block, start in enumerate(starts)]
+    columns = [_stack([getattr(draws, name) for draws in blocks]) for name in ("estimates", "lower", "upper")]
     return summarise(columns[0], columns[1], columns[2], np.array(setting.truths), np.array(setting.limits))  # type: ignore[arg-type]
 
 
@@ -155,33 +155,33 @@ def run(
 ) -> list[Summary]:
     """claim:study-reproducible. Summaries of all settings, in their order.
 
-    ``known`` are summaries of an earlier run by `Setting.identity`; ``finished`` is told each new one as soon as it is
-    there, in order, from this thread; ``progress`` hears how many of how many are done. An interrupt stops what has not
-    begun and is passed on.
+    ``known`` has summaries of an earlier run, by `Setting.identity`. ``finished`` is called with each new one as soon
+    as it is there, in order, from this thread; ``progress`` with how many of how many are done. An interrupt stops what
+    has not begun, and is raised again.
     """
     require_order(settings, repetitions, seed, workers)
     threads = _workers(repetitions) if workers is None else min(workers, os.cpu_count() or 1)
     identities = [setting.identity for setting in settings]
     # Settings that differ in their labels alone are simulated once.
     work = dict(zip(reversed(identities), reversed(settings), strict=True))
-    done = {identity: summary for identity, summary in (known or {}).items() if identity in work}
-    waiting = [(identity, work[identity]) for identity in dict.fromkeys(identities) if identity not in done]
+    summaries = {identity: summary for identity, summary in (known or {}).items() if identity in work}
+    waiting = [(identity, work[identity]) for identity in dict.fromkeys(identities) if identity not in summaries]
 
     def note(identity: str, summary: Summary) -> None:
-        done[identity] = summary
+        summaries[identity] = summary
         if finished:
             finished(work[identity], summary)
         if progress:
-            progress(len(done), len(work))
+            progress(len(summaries), len(work))
 
     if progress:
-        progress(len(done), len(work))
+        progress(len(summaries), len(work))
     if threads == 1:
         for identity, setting in waiting:
             note(identity, simulate(setting, repetitions, seed))
     else:
         _run_threads(waiting, repetitions, seed, threads, note)
-    return [done[identity] for identity in identities]
+    return [summaries[identity] for identity in identities]
 
 
 def require_order(settings: Sequence[Setting], repetitions: object, seed: object, workers: object) -> None:
@@ -195,8 +195,8 @@ def require_order(settings: Sequence[Setting], repetitions: object, seed: object
 
 def shorten(text: str) -> str:
     """Shorten a text to one line for a message."""
-    shown = repr(text)
-    return shown if len(shown) <= 60 else shown[:57] + "...'"
+    literal = repr(text)
+    return literal if len(literal) <= 60 else literal[:57] + "...'"
 
 
 def require_repetitions(value: object) -> int:
@@ -219,7 +219,7 @@ def _run_threads(
     threads: int,
     note: Callable[[str, Summary], None],
 ) -> None:
-    """A few settings ahead of the one that is noted next; NumPy lets go of the interpreter while it computes."""
+    """Run a few settings ahead of the one that is noted next; NumPy lets other threads run while it computes."""
     pool = ThreadPoolExecutor(threads, thread_name_prefix="study")
     ahead: deque[tuple[str, Future[Summary]]] = deque()
 
@@ -240,12 +240,12 @@ def _run_threads(
 
 def require_distinct(settings: Sequence[Setting]) -> None:
     """Refuse settings with equal labels, and quantities with equal names: the table could not tell them apart."""
-    seen: set[tuple[tuple[str, Any], ...]] = set()
+    earlier: set[tuple[tuple[str, Any], ...]] = set()
     for setting in settings:
-        if setting.labels in seen:
+        if setting.labels in earlier:
             text = ", ".join(f"{name} {value}" for name, value in setting.labels)
             raise ValueError(f"a study must not have one setting twice: {text}")
-        seen.add(setting.labels)
+        earlier.add(setting.labels)
         twice = [name for i, name in enumerate(setting.quantities) if name in setting.quantities[:i]]
         if twice:
             raise ValueError(
@@ -259,17 +259,17 @@ def columns(settings: Sequence[Setting], summaries: Sequence[Summary], repetitio
     table: dict[str, list[Any]] = {name: [] for name in (*names, *_FIGURES)}
     for setting, summary in zip(settings, summaries, strict=True):
         labels = dict(setting.labels)
-        found = [
+        figures = [
             (quantity, truth, measure, values[place], errors[place])
             for place, (quantity, truth) in enumerate(zip(setting.quantities, setting.truths, strict=True))
             for measure, (values, errors) in zip(MEASURES, summary, strict=True)
             if not math.isnan(values[place])
         ]
         for name in names:
-            table[name] += [labels.get(name)] * len(found)
-        for name, column in zip(_FIGURES, zip(*found, strict=True), strict=False):
+            table[name] += [labels.get(name)] * len(figures)
+        for name, column in zip(_FIGURES, zip(*figures, strict=True), strict=False):
             table[name] += column
-        table["repetitions"] += [repetitions] * len(found)
+        table["repetitions"] += [repetitions] * len(figures)
     return table
 
 

@@ -55,10 +55,10 @@ class Measured:
 
 
 def mean(figures: Iterable[Measured], *, independent: bool = False) -> Measured:
-    """Their mean; its standard error on the safe side, as if all were one, unless they are independent."""
-    listed = list(figures)
-    error = math.hypot(*(x.error for x in listed)) if independent else math.fsum(x.error for x in listed)
-    return Measured(math.fsum(x.value for x in listed) / len(listed), error / len(listed))
+    """Their mean. Its standard error is on the safe side, as if all moved together, unless they are independent."""
+    values = list(figures)
+    error = math.hypot(*(x.error for x in values)) if independent else math.fsum(x.error for x in values)
+    return Measured(math.fsum(x.value for x in values) / len(values), error / len(values))
 
 
 def largest(figures: Iterable[Measured]) -> Measured:
@@ -89,7 +89,7 @@ _KEY = (
 class Evidence:
     """The figures of one study, looked up by their labels.
 
-    ``base`` are the labels that hold where a question does not say otherwise.
+    ``base`` has the labels that hold unless a question says otherwise.
     """
 
     figures: dict[tuple[Any, ...], Measured]
@@ -105,8 +105,8 @@ class Evidence:
         return Evidence(self.figures, self.base | labels)
 
     def __call__(self, quantity: str, measure: str, **labels: Any) -> Measured:
-        wanted = self.base | labels | {"quantity": quantity, "measure": measure}
-        key = tuple(wanted[name] for name in _KEY)
+        question = self.base | labels | {"quantity": quantity, "measure": measure}
+        key = tuple(question[name] for name in _KEY)
         if key not in self.figures:
             text = ", ".join(f"{name} {value}" for name, value in zip(_KEY, key, strict=True))
             raise ValueError(f"the table has no row for {text}; run the study again")

@@ -17,7 +17,7 @@ from inbounds._files import write_atomically
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left"]
 _MEASURES = {"bias": "bias", "rmse": "RMSE", "coverage": "coverage of 95% intervals"}
-# Axes of all rows as wide as each other, so that panels stand below their headings.
+# Axes of all rows have the same width, so that panels stand below their headings.
 _ALIGNED = alt.Axis(minExtent=38, maxExtent=38)
 _MOST_COLUMNS = 9
 _NAMES = {"bit": "BIT", "truncated": "truncated", "unbounded": "unbounded", "joint": "joint"}
@@ -80,29 +80,29 @@ def of_paper(name: str, table: pl.DataFrame) -> Iterator[Figure]:
 def of_own(kind: str, table: pl.DataFrame, name: str) -> list[Figure]:
     """Figures of a study of one's own: for each scenario, calibration, repair and estimator.
 
-    A figure holds at most eight quantities and nine columns of panels; more are shared among several.
+    A figure holds at most eight quantities and nine columns of panels; more are spread over several figures.
     """
     released = table.filter(pl.col("epsilon").is_not_null())
     keys = ["scenario", "neighbours", "calibration", "repair", "estimator"]
     if kind == "covariance":
         keys = ["scenario", "calibration", "epsilon", "repair"]
-    drawn: list[tuple[str, Any]] = []
+    charts: list[tuple[str, Any]] = []
     for labels in released.select(keys).unique(maintain_order=True).to_dicts():
         part = _where(released, **labels)
         scale = _SCALES[labels["calibration"]]
         for quantities in _groups(part["quantity"].unique(maintain_order=True).to_list(), len(_SHAPES)):
             if kind == "covariance":
                 title = f"{labels['scenario']}, ε = {_short(labels['epsilon'])}, {scale}"
-                drawn.append((title, components(part, title, quantities)))
+                charts.append((title, components(part, title, quantities)))
                 continue
             title = f"{labels['scenario']}: {labels['repair']}, {labels['estimator']}, {scale}"
             original = _where(table, scenario=labels["scenario"], mechanism="original")
             mechanisms = part["mechanism"].unique(maintain_order=True).to_list()
             wide = len(mechanisms) * part["epsilon"].n_unique() > _MOST_COLUMNS
-            for some in [[one] for one in mechanisms] if wide else [mechanisms]:
-                kept = part.filter(pl.col("mechanism").is_in(some))
-                drawn.append((title, shares(kept, original, title, quantities)))
-    return [Figure(f"{name}-{place}", title, chart) for place, (title, chart) in enumerate(drawn, start=1)]
+            for some in [[mechanism] for mechanism in mechanisms] if wide else [mechanisms]:
+                rows = part.filter(pl.col("mechanism").is_in(some))
+                charts.append((title, shares(rows, original, title, quantities)))
+    return [Figure(f"{name}-{place}", title, chart) for place, (title, chart) in enumerate(charts, start=1)]
 
 
 def _groups(items: list[str], size: int) -> list[list[str]]:
@@ -122,8 +122,8 @@ def shares(released: pl.DataFrame, original: pl.DataFrame, title: str, quantitie
     for column, (mechanism, epsilon) in columns.items():
         part = _where(released, mechanism=mechanism, epsilon=epsilon)
         for series, frame in (("released", part), ("original", original)):
-            kept = frame.filter(pl.col("measure").is_in(list(_MEASURES)), pl.col("quantity").is_in(quantities))
-            rows += [row | {"series": series, "column": column} for row in kept.select(*_DRAWN).to_dicts()]
+            figures = frame.filter(pl.col("measure").is_in(list(_MEASURES)), pl.col("quantity").is_in(quantities))
+            rows += [row | {"series": series, "column": column} for row in figures.select(*_DRAWN).to_dicts()]
     sizes = _over_sizes(released)
     marks_of = alt.Scale(domain=list(quantities), range=_SHAPES[: len(quantities)])
     shape = alt.Shape("quantity:N", title=None, scale=marks_of, legend=_legend("circle"))
@@ -188,14 +188,14 @@ def components(table: pl.DataFrame, title: str, quantities: Sequence[str]) -> An
 
 def joint_matrix(table: pl.DataFrame, title: str) -> Any:
     """RMSE of S11, S12 and r over n: truncated and BIT element by element, and one joint draw, all at true ε = 1."""
-    kept = _where(table, calibration="honest", measure="rmse").filter(pl.col("quantity").is_in(["S11", "S12", "r"]))
+    errors = _where(table, calibration="honest", measure="rmse").filter(pl.col("quantity").is_in(["S11", "S12", "r"]))
     rows = [
         row
         | {
             "series": {"joint": "joint (ours)"}.get(row["mechanism"], f"{_NAMES[row['mechanism']]}, split"),
             "column": row["scenario"],
         }
-        for row in kept.select("n", "quantity", "mechanism", "scenario", "value").to_dicts()
+        for row in errors.select("n", "quantity", "mechanism", "scenario", "value").to_dicts()
     ]
     series = ["truncated, split", "BIT, split", "joint (ours)"]
     lines: list[Any] = []
@@ -206,27 +206,27 @@ def joint_matrix(table: pl.DataFrame, title: str) -> Any:
 
 
 def ways(table: pl.DataFrame, title: str) -> Any:
-    """RMSE, coverage and width, means of the four shares, for what can be done at one and the same ε."""
-    named = {
+    """RMSE, coverage and width, means of the four shares, for four ways at the same ε."""
+    names = {
         ("bit", "rescale", "wald"): "BIT, re-scaled, naive",
         ("bit", "rescale", "synthesis"): "BIT, re-scaled, 5 copies",
         ("bit", "rescale", "exact"): "BIT, re-scaled, exact (ours)",
         ("joint", "project", "exact"): "joint, projected, exact (ours)",
     }
-    kept = _where(table, neighbours="substitute").filter(~pl.col("quantity").str.contains("+", literal=True))
-    means = kept.group_by("n", "epsilon", "mechanism", "repair", "estimator", "measure", maintain_order=True).agg(
+    figures = _where(table, neighbours="substitute").filter(~pl.col("quantity").str.contains("+", literal=True))
+    means = figures.group_by("n", "epsilon", "mechanism", "repair", "estimator", "measure", maintain_order=True).agg(
         pl.col("value").mean()
     )
     rows = []
     for row in means.to_dicts():
         key = row["mechanism"], row["repair"], row["estimator"]
-        if key in named:
+        if key in names:
             rows.append(
                 {
                     "n": row["n"],
                     "value": row["value"],
                     "measure": row["measure"],
-                    "series": named[key],
+                    "series": names[key],
                     "column": f"ε = {row['epsilon']:g}",
                 }
             )
@@ -235,7 +235,7 @@ def ways(table: pl.DataFrame, title: str) -> Any:
         data = [row for row in rows if row["measure"] == measure]
         lines.append(
             _series(
-                data, list(named.values()), name, last=measure == "width", header=not lines, log=measure != "coverage"
+                data, list(names.values()), name, last=measure == "width", header=not lines, log=measure != "coverage"
             )
         )
     return _finish(alt.vconcat(*lines, spacing=4), title)
@@ -253,14 +253,14 @@ def _columns(released: pl.DataFrame) -> dict[str, tuple[str, float]]:
     """Titles of panels: mechanisms side by side for each ε."""
     pairs = released.select("mechanism", "epsilon").unique(maintain_order=True).rows()
     mechanisms = list(dict.fromkeys(mechanism for mechanism, _ in pairs))
-    ordered = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1]))
-    return {f"{_NAMES[mechanism]}, ε = {_short(epsilon)}": (mechanism, epsilon) for mechanism, epsilon in ordered}
+    panels = sorted(pairs, key=lambda pair: (mechanisms.index(pair[0]), pair[1]))
+    return {f"{_NAMES[mechanism]}, ε = {_short(epsilon)}": (mechanism, epsilon) for mechanism, epsilon in panels}
 
 
 def _over_sizes(table: pl.DataFrame) -> Any:
     """The axis of n: logarithmic where sizes are far apart."""
-    found = table["n"].unique().to_list()
-    scale = alt.Scale(type="log", nice=False) if max(found) > 20 * min(found) else alt.Scale(zero=False)
+    sizes = table["n"].unique().to_list()
+    scale = alt.Scale(type="log", nice=False) if max(sizes) > 20 * min(sizes) else alt.Scale(zero=False)
 
     def axis(*, last: bool) -> alt.X:
         ticks = alt.Axis(tickCount=4, labelOverlap="greedy", labelSeparation=4)

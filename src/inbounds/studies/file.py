@@ -54,8 +54,8 @@ class StudyFile:
     seed: int | None
 
 
-# The form of a file: which keys there are, and what kind of thing each is. What the values must be, such as shares that
-# sum to one, is known to the designs and scenarios that are made of them.
+# The form of a file: its keys, and the type of each. The designs and scenarios that are made from them check values,
+# such as shares, which must sum to one.
 
 
 def _refuse_blank(text: str) -> str:
@@ -72,15 +72,15 @@ def _refuse_repeats(entries: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _refuse_all_but_labels(groups: tuple[Any, ...]) -> Groups:
     """Labels in nested groups, as tuples."""
-    made: list[Any] = []
-    for one in groups:
-        if isinstance(one, list | tuple) and one:
-            made.append(_refuse_all_but_labels(tuple(one)))
-        elif isinstance(one, str) and one.strip():
-            made.append(one)
+    labels: list[Any] = []
+    for entry in groups:
+        if isinstance(entry, list | tuple) and entry:
+            labels.append(_refuse_all_but_labels(tuple(entry)))
+        elif isinstance(entry, str) and entry.strip():
+            labels.append(entry)
         else:
             raise ValueError("must be labels in nested lists, none of them empty")
-    return tuple(made)
+    return tuple(labels)
 
 
 Text: TypeAlias = Annotated[StrictStr, AfterValidator(_refuse_blank)]
@@ -95,7 +95,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def _list_given(self, *names: str) -> dict[str, Any]:
-        """Those of the given keys that the file has."""
+        """The values of those of some keys that the file has."""
         return {name: getattr(self, name) for name in names if name in self.model_fields_set}
 
 
@@ -259,7 +259,7 @@ def parse(content: Mapping[str, Any], name: str = "study", *, undefined: str | N
         return _build(_KEYS[kind].model_validate(content), name)
     except ValidationError as error:
         mistakes = explain(error, content, _KEYS[kind], {"scenario": _SCENARIOS[kind]}, _REMEDIES)
-        raise StudyError([f"{write_place(one.place)} {one.rule}" for one in mistakes], _UNNAMED) from None
+        raise StudyError([f"{write_place(mistake.place)} {mistake.rule}" for mistake in mistakes], _UNNAMED) from None
     except (TypeError, ValueError) as error:
         raise StudyError([str(error)], _UNNAMED) from None
 

@@ -1,7 +1,7 @@
 """What a study leaves in a folder: its table as CSV and Parquet, and a journal while it runs.
 
-The journal has one line for every finished setting. A run that was interrupted, by whatever, is taken up where it ended
-when the same study is run into the same folder again, and gives the same table, byte for byte.
+The journal has one line for every finished setting. An interrupted run is resumed where it ended when the same study is
+run into the same folder again, and gives the same table, byte for byte.
 """
 
 import hashlib
@@ -27,13 +27,13 @@ _MOMENT = 1.0
 
 
 class Journal:
-    """Summaries of finished settings, one JSON line each, below a line that says which run they are of.
+    """Summaries of finished settings, one JSON line each, below a line that says which run they come from.
 
     Lines that are not complete are ignored: a run may be cut off in the middle of one. The file is locked while it is
     open, so that no two runs write to it (where the system has such locks).
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any], wanted: Collection[str]) -> None:
+    def __init__(self, path: Path, header: Mapping[str, Any], identities: Collection[str]) -> None:
         self.path, self.known, self.replaced = path, dict[str, Summary](), False
         self._waiting: list[tuple[str, Summary]] = []
         self._written = time.monotonic()
@@ -43,8 +43,8 @@ class Journal:
         *lines, _ = self._file.read().split(b"\n")
         if lines and _parse(lines[0]) == header:
             for entry in map(_parse, lines[1:]):
-                if (found := _summary(entry)) and entry["setting"] in wanted:
-                    self.known[entry["setting"]] = found
+                if (summary := _summary(entry)) and entry["setting"] in identities:
+                    self.known[entry["setting"]] = summary
         else:
             self.replaced = len(lines) > 1
         # Start again: lines that were not complete are dropped, and so are those of another run.
@@ -67,10 +67,10 @@ class Journal:
         self._waiting.clear()
         self._written = time.monotonic()
 
-    def close(self, *, done: bool) -> None:
+    def close(self, *, complete: bool) -> None:
         """Close the journal, because the run is complete or will be continued later."""
         self.flush()
-        if done:
+        if complete:
             self.path.unlink(missing_ok=True)
         self._file.close()
 
@@ -99,10 +99,10 @@ def _parse(line: bytes) -> Any:
 def _summary(entry: Any) -> Summary | None:
     """The summary of a line, if it is one."""
     try:
-        found = tuple((tuple(map(float, values)), tuple(map(float, errors))) for values, errors in entry["summary"])
+        summary = tuple((tuple(map(float, values)), tuple(map(float, errors))) for values, errors in entry["summary"])
     except (TypeError, KeyError, ValueError):
         return None
-    return found if len(found) == len(MEASURES) else None
+    return summary if len(summary) == len(MEASURES) else None
 
 
 def conduct(
@@ -117,10 +117,10 @@ def conduct(
     resumed: Callable[[str], None] | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> "polars.DataFrame":
-    """claim:study-resumed. Run a study; with a folder, take up an interrupted run and leave NAME.csv and NAME.parquet.
+    """claim:study-resumed. Run a study; with a folder, resume an interrupted run and leave NAME.csv and NAME.parquet.
 
-    NAME.json says how they were made, with what ``how`` adds; where it says the same already, nothing is simulated.
-    ``resumed`` hears in words what was taken over from an earlier run, if anything was.
+    NAME.json says how they were made, with what ``how`` adds; if it says the same already, nothing is simulated.
+    ``resumed`` is called with what was taken over from an earlier run, in words, if anything was.
     """
     if folder is None:
         summaries = run(settings, repetitions, seed=seed, workers=workers, progress=progress)
@@ -134,11 +134,11 @@ def conduct(
     digest = hashlib.blake2b(repr((identities, labels)).encode(), digest_size=12).hexdigest()
     say = resumed or ignore
     journal = Journal(folder / f"{name}.unfinished", header, set(identities))
-    made = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
+    description = dict(header) | {"settings": len(settings), "digest": digest} | dict(how or {})
     if journal.replaced:
         say(f"{name}: an interrupted run with another seed or number of repetitions is replaced")
-    if not journal.known and (finished := _read_finished(folder, name, made)) is not None:
-        journal.close(done=True)
+    if not journal.known and (finished := _read_finished(folder, name, description)) is not None:
+        journal.close(complete=True)
         say(f"{name}: the table is there already")
         return finished
     if journal.known:
@@ -156,12 +156,12 @@ def conduct(
             progress=progress,
         )
     except BaseException:
-        journal.close(done=False)
+        journal.close(complete=False)
         raise
     table = frame(settings, summaries, repetitions)
     write(table, folder, name)
-    write_atomically(folder / f"{name}.json", json.dumps(made, indent=1) + "\n")
-    journal.close(done=True)
+    write_atomically(folder / f"{name}.json", json.dumps(description, indent=1) + "\n")
+    journal.close(complete=True)
     return table
 
 
@@ -169,10 +169,10 @@ def ignore(text: str) -> None:
     """Do nothing with a message."""
 
 
-def _read_finished(folder: Path, name: str, made: Mapping[str, Any]) -> "polars.DataFrame | None":
+def _read_finished(folder: Path, name: str, description: Mapping[str, Any]) -> "polars.DataFrame | None":
     """The table of an earlier run with the same settings."""
-    said = _parse(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
-    return read(folder, name) if said == made and (folder / f"{name}.csv").exists() else None
+    earlier = _parse(path.read_bytes()) if (path := folder / f"{name}.json").exists() else None
+    return read(folder, name) if earlier == description and (folder / f"{name}.csv").exists() else None
 
 
 def frame(settings: Sequence[Setting], summaries: Sequence[Summary], repetitions: int) -> "polars.DataFrame":

@@ -20,7 +20,7 @@ REPETITIONS = 10_000
 # Fewer can leave a correlation undefined in every one of them.
 LEAST = 20
 STUDIES = ("covariance", "proportions")
-# A study file with long lists would have hundreds; its table has all of it.
+# A study file with long lists would have hundreds; its table has all their numbers.
 _MOST_FIGURES = 24
 
 Say = Callable[[str], None]
@@ -39,7 +39,7 @@ class Order:
 
 
 def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.ignore) -> dict[str, Any]:
-    """Run a study of the paper (or both), or one from a file; what was written comes back as a dictionary."""
+    """Run a study of the paper (or both), or one from a file, and return what was written as a dictionary."""
     if str(order.folder) in ("", ".") and not order.folder.name:
         raise ValueError("the results need the name of a folder")
     if order.folder.exists() and not order.folder.is_dir():
@@ -48,18 +48,18 @@ def conduct(what: str, order: Order, *, progress: Any = None, say: Say = keep.ig
         return _paper(STUDIES if what == "paper" else (what,), order, progress, say)
     if not what.endswith(".toml"):
         raise ValueError(f"{what!r} is not a study; use covariance, proportions, paper, or a file that ends in .toml")
-    own = file.load(Path(what), undefined=order.undefined)
-    table = _simulate(own.name, own.settings, own, order, progress, say)
-    _forget(order.folder, f"{own.name}-*")
-    drawn = []
+    study = file.load(Path(what), undefined=order.undefined)
+    table = _simulate(study.name, study.settings, study, order, progress, say)
+    _forget(order.folder, f"{study.name}-*")
+    paths = []
     if order.figures:
         from inbounds.studies import figures
 
-        made = figures.of_own(own.kind, table, own.name)
-        if len(made) > _MOST_FIGURES:
-            say(f"{own.name}: {_MOST_FIGURES} of {len(made)} figures are drawn; shorter lists show all of them")
-        drawn = _draw_charts(made[:_MOST_FIGURES], order, progress, say)
-    return _list_files(order, [own.name], drawn)
+        charts = figures.of_own(study.kind, table, study.name)
+        if len(charts) > _MOST_FIGURES:
+            say(f"{study.name}: {_MOST_FIGURES} of {len(charts)} figures are drawn; shorter lists show all of them")
+        paths = _draw_charts(charts[:_MOST_FIGURES], order, progress, say)
+    return _list_files(order, [study.name], paths)
 
 
 # Names of the figures of each study.
@@ -69,7 +69,7 @@ _FIGURES = {"covariance": ("fig1-*", "ours-covariance*"), "proportions": ("fig[2
 def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[str, Any]:
     if order.undefined is not None and "covariance" not in names:
         raise ValueError("undefined is for studies of covariance matrices")
-    drawn = []
+    paths = []
     for name in names:
         rule = order.undefined or "omit"
         settings = paper.covariance(undefined=rule) if name == "covariance" else paper.proportions()
@@ -78,22 +78,22 @@ def _paper(names: Sequence[str], order: Order, progress: Any, say: Say) -> dict[
         if order.figures:
             from inbounds.studies import figures
 
-            drawn += _draw_charts(list(figures.of_paper(name, table)), order, progress, say)
+            paths += _draw_charts(list(figures.of_paper(name, table)), order, progress, say)
     verdicts = write_claims(order.folder)
     say("findings of the paper: " + ", ".join(f"{count} {word}" for word, count in verdicts.items()))
-    return _list_files(order, names, drawn) | {"claims": str(order.folder / "claims.html"), "verdicts": verdicts}
+    return _list_files(order, names, paths) | {"claims": str(order.folder / "claims.html"), "verdicts": verdicts}
 
 
 def _simulate(
-    name: str, settings: Sequence[Setting], own: file.StudyFile | None, order: Order, progress: Any, say: Say
+    name: str, settings: Sequence[Setting], study: file.StudyFile | None, order: Order, progress: Any, say: Say
 ) -> "polars.DataFrame":
     """Run and keep the table, and a note of how it was made."""
-    repetitions = _first(order.repetitions, own and own.repetitions, REPETITIONS)
-    seed = _first(order.seed, own and own.seed, 1)
+    repetitions = _first(order.repetitions, study and study.repetitions, REPETITIONS)
+    seed = _first(order.seed, study and study.seed, 1)
     repetitions = require_repetitions(repetitions)
-    if own is None and repetitions < LEAST:
+    if study is None and repetitions < LEAST:
         raise ValueError(f"repetitions of the paper's studies must be at least {LEAST}, got {repetitions}")
-    kind = name if own is None else own.kind
+    kind = name if study is None else study.kind
     rules = {getattr(setting.simulate, "undefined", None) for setting in settings} if kind == "covariance" else set()
     table = keep.conduct(
         name,
@@ -139,12 +139,12 @@ def _draw_charts(charts: Sequence[Any], order: Order, progress: Any, say: Say) -
     return paths
 
 
-def _list_files(order: Order, names: Sequence[str], drawn: list[str]) -> dict[str, Any]:
-    return {"tables": [str(order.folder / f"{name}.csv") for name in names], "figures": drawn}
+def _list_files(order: Order, names: Sequence[str], paths: list[str]) -> dict[str, Any]:
+    return {"tables": [str(order.folder / f"{name}.csv") for name in names], "figures": paths}
 
 
 def write_claims(folder: Path) -> dict[str, int]:
-    """Judge all findings from the tables that are in a folder; claims.csv and claims.html; how many of each verdict."""
+    """Judge all findings from the tables in a folder, write claims.csv and claims.html, and count each verdict."""
     from inbounds.studies import claims, page
 
     tables = {name: keep.read(folder, name) for name in STUDIES}
@@ -163,12 +163,12 @@ def write_claims(folder: Path) -> dict[str, int]:
 
 def _figures_of(folder: Path) -> list[tuple[str, str]]:
     """Figures of the paper's studies that are in the folder, the paper's scale first."""
-    found = [
+    paths = [
         path
         for pattern in ("fig*-paper.svg", "fig*-honest.svg", "ours-*.svg")
         for path in sorted((folder / "figures").glob(pattern))
     ]
-    return [(path.stem.replace("-", " "), path.relative_to(folder).as_posix()) for path in found]
+    return [(path.stem.replace("-", " "), path.relative_to(folder).as_posix()) for path in paths]
 
 
 def _how(folder: Path) -> str:

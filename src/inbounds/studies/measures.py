@@ -33,7 +33,7 @@ MEASURES = (
     "coverage",
     "width",
 )
-# Sums of shares and ends of intervals are off by as much; what differs by less is the same.
+# Sums of shares and ends of intervals may be off by this much; values that differ by less are the same.
 _ROUNDING = 1e-12
 # For each of `MEASURES` its values and their standard errors, one for each quantity; NaN where there is none.
 Summary: TypeAlias = tuple[tuple[tuple[float, ...], tuple[float, ...]], ...]
@@ -46,35 +46,35 @@ def summarise(estimates: Array, lower: Array | None, upper: Array | None, truths
     count = by_quantity.shape[1]
     undefined = np.isnan(by_quantity)
     missing = undefined.any(axis=1)
-    found = _of_estimates(by_quantity, truths, limits)
+    figures = _of_estimates(by_quantity, truths, limits)
     for place in np.flatnonzero(missing):
-        # Few quantities are ever undefined; these are done one by one without the repetitions that are.
-        kept = by_quantity[[place]][:, ~undefined[place]]
-        enough = kept.shape[1] > 1
-        found[:, :, place] = _of_estimates(kept, truths[[place]], limits[[place]])[:, :, 0] if enough else np.nan
+        # Few quantities are ever undefined. These are summarised one by one, without their undefined repetitions.
+        rest = by_quantity[[place]][:, ~undefined[place]]
+        enough = rest.shape[1] > 1
+        figures[:, :, place] = _of_estimates(rest, truths[[place]], limits[[place]])[:, :, 0] if enough else np.nan
     lacking = undefined.sum(axis=1) if missing.any() else np.zeros(len(truths))
     shares = np.array(_share(lacking, count))
-    covered = _of_intervals(lower, upper, truths)
-    values, errors = np.concatenate([found, shares[:, None], covered], axis=1)
+    of_intervals = _of_intervals(lower, upper, truths)
+    values, errors = np.concatenate([figures, shares[:, None], of_intervals], axis=1)
     return tuple(zip(map(tuple, values.tolist()), map(tuple, errors.tolist()), strict=True))
 
 
 def _of_intervals(lower: Array | None, upper: Array | None, truths: Array) -> Array:
     """Coverage and width, of the intervals that there are: values and standard errors × measures × quantities."""
-    covered = np.full((2, 2, len(truths)), np.nan)
+    figures = np.full((2, 2, len(truths)), np.nan)
     if lower is None or upper is None:
-        return covered
+        return figures
     slack = _ROUNDING * np.maximum(np.abs(truths), 1.0)
     hits = ((lower - slack <= truths) & (truths <= upper + slack)).T
     width = np.ascontiguousarray((upper - lower).T)
-    there = ~np.isnan(width)
-    for place, count in enumerate(there.sum(axis=1).tolist()):
+    exists = ~np.isnan(width)
+    for place, count in enumerate(exists.sum(axis=1).tolist()):
         if count > 1:
             every = count == width.shape[1]
-            kept = width[[place]] if every else width[[place]][:, there[place]]
-            covered[:, 0, place] = _share(np.count_nonzero(hits[place]), count)
-            covered[:, 1, place] = np.ravel(_mean(kept))
-    return covered
+            widths = width[[place]] if every else width[[place]][:, exists[place]]
+            figures[:, 0, place] = _share(np.count_nonzero(hits[place]), count)
+            figures[:, 1, place] = np.ravel(_mean(widths))
+    return figures
 
 
 def _mean(values: Array) -> tuple[Array, Array]:
@@ -102,8 +102,8 @@ def _of_estimates(estimates: Array, truths: Array, limits: Array) -> Array:
     errors = [of_mean, of_mean, of_sd, of_rmse, *of_percentiles]
     for side in (0, 1):
         limit = limits[:, [side]]
-        there = np.abs(estimates - limit) <= _ROUNDING * np.maximum(np.abs(limit), 1.0)
-        share, deviation = _share(np.count_nonzero(there, axis=1), count)
+        at_limit = np.abs(estimates - limit) <= _ROUNDING * np.maximum(np.abs(limit), 1.0)
+        share, deviation = _share(np.count_nonzero(at_limit, axis=1), count)
         some = ~np.isnan(limits[:, side])
         values.append(np.where(some, share, np.nan))
         errors.append(np.where(some, deviation, np.nan))
@@ -120,17 +120,17 @@ def _root_mean_square(values: Array) -> tuple[Array, Array]:
 
 def _percentiles(estimates: Array) -> tuple[Array, Array]:
     """Percentiles and their standard errors: half the distance between the order statistics a deviation away."""
-    places, wanted = _places(estimates.shape[1])
-    # A copy: what is partitioned must not be what was given.
+    places, indices = _places(estimates.shape[1])
+    # A copy: partitioning must not reorder the caller's array.
     columns = estimates.copy()
-    columns.partition(wanted, axis=1)
+    columns.partition(indices, axis=1)
     low, at, high = (columns[:, place].T for place in places)
     return at, (high - low) / 2
 
 
 @lru_cache(maxsize=64)
 def _places(count: int) -> tuple[Any, Any]:
-    """Of percentiles among sorted repetitions, and of what is a standard deviation below and above."""
+    """The places of percentiles among sorted repetitions, of those a standard deviation below and above, and all."""
     levels = np.array(PERCENTILES) / 100
     middle = np.ceil(levels * count - 1e-9).astype(int) - 1
     away = np.maximum(np.rint(np.sqrt(count * levels * (1 - levels))).astype(int), 1)

@@ -48,15 +48,15 @@ def zero_sum(scale: float, cells: int, size: int, rng: np.random.Generator) -> A
 
     All elements but one are drawn, the last makes the sum zero; the vector is kept with probability e^(-|last|/scale).
     """
-    kept: list[Array] = []
+    draws: list[Array] = []
     lacking = size
     while lacking > 0:
         first = draw_whole(scale, (2 * lacking + 64, cells - 1), rng)
         last = -first.sum(axis=1)
         good = rng.random(len(last)) < np.exp(-np.abs(last) / scale)
-        kept.append(np.column_stack([first[good], last[good]])[:lacking])
-        lacking -= len(kept[-1])
-    return np.concatenate(kept)
+        draws.append(np.column_stack([first[good], last[good]])[:lacking])
+        lacking -= len(draws[-1])
+    return np.concatenate(draws)
 
 
 def draw_whole_bounded(mechanism: str, counts: Array, scale: float, most: int, rng: np.random.Generator) -> Array:

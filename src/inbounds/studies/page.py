@@ -12,7 +12,7 @@ from inbounds.studies.evidence import CLEAR
 _HEADS = ("id", "finding", "verdict", "deciding figure (s.e.)", "conditions", "honest scale", "reference")
 
 
-def write(rows: Sequence[Mapping[str, Any]], figures: Sequence[tuple[str, str]], made: str, path: Path) -> None:
+def write(rows: Sequence[Mapping[str, Any]], figures: Sequence[tuple[str, str]], method: str, path: Path) -> None:
     """Write the page of the claims.
 
     Parameters
@@ -21,7 +21,7 @@ def write(rows: Sequence[Mapping[str, Any]], figures: Sequence[tuple[str, str]],
         The claims with their verdicts, as `inbounds.studies.claims.rows` makes them.
     figures
         Title and path of each figure, seen from the page.
-    made
+    method
         How the tables were made, in words.
     path
         The file to write.
@@ -32,7 +32,7 @@ def write(rows: Sequence[Mapping[str, Any]], figures: Sequence[tuple[str, str]],
         findings=[_describe(row) for row in rows],
         summary=", ".join(f"{count} {word}" for word, count in counts.items()),
         figures=figures,
-        made=made,
+        made=method,
         heads=_HEADS,
         clear=f"{CLEAR:g}",
     )

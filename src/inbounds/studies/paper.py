@@ -47,15 +47,15 @@ def proportions(*, ours: bool = True) -> list[Setting]:
         lists = (scenario,), SHARE_SIZES, EPSILONS, mechanisms, repairs, (estimator,), calibrations
         return Proportions(*lists, neighbours="add-remove")
 
-    made = [
+    settings = [
         *design(SHARES, repairs).settings("proportions"),
         *design(SHARES, ("rescale",), "synthesis").settings("proportions", original=False),
     ]
     if not ours:
-        return made
-    made += design(SHARES, ("all-but-one raw",)).settings("proportions", original=False)
-    made += design(SHARES, ("tree",), mechanisms=("unbounded",)).settings("proportions", original=False)
-    made += design(CROSSED, ("tree",)).settings("proportions", original=False)
+        return settings
+    settings += design(SHARES, ("all-but-one raw",)).settings("proportions", original=False)
+    settings += design(SHARES, ("tree",), mechanisms=("unbounded",)).settings("proportions", original=False)
+    settings += design(CROSSED, ("tree",)).settings("proportions", original=False)
     for mechanism, repair, estimators in (
         ("bit", "rescale", ("wald", "synthesis", "exact")),
         ("truncated", "rescale", ("wald",)),
@@ -63,5 +63,5 @@ def proportions(*, ours: bool = True) -> list[Setting]:
         ("joint", "project", ("wald", "exact")),
     ):
         alone = Proportions((SHARES,), SHARE_SIZES, EPSILONS, (mechanism,), (repair,), estimators)
-        made += alone.settings("proportions", original=False)
-    return made
+        settings += alone.settings("proportions", original=False)
+    return settings

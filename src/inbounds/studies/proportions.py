@@ -162,9 +162,9 @@ class Run:
 
     def _exact(self, noisy: Array, combine: Array) -> Draws:
         """One interval for every noisy count that occurs; none for sums, whose noise has another law."""
-        seen, place = np.unique(np.clip(noisy, 0, self.n), return_inverse=True)
+        whole, place = np.unique(np.clip(noisy, 0, self.n), return_inverse=True)
         law = self._law()
-        ends = np.array([_ends(law, self.n, float(count)) for count in seen])
+        ends = np.array([_ends(law, self.n, float(count)) for count in whole])
         limits = [ends[place.reshape(noisy.shape), side] for side in (0, 1)]
         values = self._repair(noisy / self.n) @ combine
         sums = np.full((len(noisy), combine.shape[1] - noisy.shape[1]), np.nan)
@@ -187,15 +187,15 @@ _NORMAL = float(scipy.special.ndtri((1 + _LEVEL) / 2))
 
 
 def _moves(scenario: Shares, repair: str, *, substituted: bool) -> int:
-    """How many of the numbers that get noise one record moves by 1/n at most: added, or from one level to another."""
-    noised = np.eye(len(scenario.shares))
+    """How many numbers with noise one record can move by 1/n, if it is added or goes from one level to another."""
+    numbers = np.eye(len(scenario.shares))
     if repair == "tree":
-        noised = _members(scenario.tree())
+        numbers = _members(scenario.tree())
     elif repair.startswith("all-but-one"):
-        noised = noised[1:]
-    columns = noised.T
-    moved = np.abs(columns[:, None] - columns[None]) if substituted else columns
-    return int(moved.sum(axis=-1).max())
+        numbers = numbers[1:]
+    columns = numbers.T
+    changes = np.abs(columns[:, None] - columns[None]) if substituted else columns
+    return int(changes.sum(axis=-1).max())
 
 
 @lru_cache(maxsize=64)
@@ -282,8 +282,8 @@ class Proportions:
         copies = self.copies if estimator == "synthesis" else 1
         if estimator == "exact" and mechanism == "truncated" and calibration == "honest":
             # On whole counts, as a release would have it.
-            made = calibrate_scale("truncated", 1, n, _check.fraction(epsilon, "epsilon") / Fraction(moves))
-            scale = float(made.steps) / n
+            exact = calibrate_scale("truncated", 1, n, _check.fraction(epsilon, "epsilon") / Fraction(moves))
+            scale = float(exact.steps) / n
         else:
             scale = share_scale(mechanism, calibration, n, epsilon / copies, moves)
         return Run(scenario, n, mechanism, repair, estimator, scale, copies)

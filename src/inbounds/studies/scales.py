@@ -14,7 +14,7 @@ _EPSILONS = 1e-9, 1e6
 
 
 def require_sizes(sizes: Sequence[int], epsilons: Sequence[float], *, least: int) -> None:
-    """Numbers of records and values of ε that can be simulated."""
+    """Refuse numbers of records and values of ε that cannot be simulated."""
     for i, n in enumerate(sizes):
         if _check.integer(n, f"n[{i}]", least=least) > _MOST_RECORDS:
             raise ValueError(f"n[{i}] must be at most {_MOST_RECORDS:,}")
@@ -26,8 +26,8 @@ def require_sizes(sizes: Sequence[int], epsilons: Sequence[float], *, least: int
 def share_scale(mechanism: str, calibration: str, n: int, epsilon: float, moves: int) -> float:
     """Scale for shares of n records when one record moves ``moves`` of them by 1/n each.
 
-    The paper's is moves/(nε) for either bounding. It is honest but for truncation, whose normaliser depends on the data
-    (erratum 2): the scale that keeps the promise is up to twice as large.
+    The paper's is moves/(nε) for either bounding. It is honest except for truncation, whose normaliser depends on the
+    data (erratum 2): the scale that keeps the promise is up to twice as large.
     """
     if mechanism == "truncated" and calibration == "honest":
         return _least(n, epsilon, moves)
@@ -35,8 +35,8 @@ def share_scale(mechanism: str, calibration: str, n: int, epsilon: float, moves:
 
 
 def _least(n: int, epsilon: float, moves: int) -> float:
-    made = calibrate("laplace", "truncated", bounds=(0, 1), moves=[1 / n] * moves, epsilon=epsilon)
-    return float(made.noise.scale)
+    mechanism = calibrate("laplace", "truncated", bounds=(0, 1), moves=[1 / n] * moves, epsilon=epsilon)
+    return float(mechanism.noise.scale)
 
 
 def truncated_scale(sensitivity: float, width: Array | float, epsilon: float) -> Array:

@@ -21,20 +21,22 @@ def judge_all(tables: Mapping[str, "polars.DataFrame | None"]) -> list[Judged]:
 
     A study whose table is missing leaves its findings "not run". Statements about the laws need no table.
     """
-    found = []
+    results = []
     for name, claims in _OF_STUDY.items():
         table = tables.get(name)
         for calibration in ("paper", "honest"):
             evidence = () if table is None else (_EVIDENCE[name](table, calibration),)
-            found += [Judged(claim, calibration, tuple(claim.judge(*evidence)) if evidence else ()) for claim in claims]
-    return found + [Judged(claim, "exact", tuple(claim.judge())) for claim in laws.CLAIMS]
+            results += [
+                Judged(claim, calibration, tuple(claim.judge(*evidence)) if evidence else ()) for claim in claims
+            ]
+    return results + [Judged(claim, "exact", tuple(claim.judge())) for claim in laws.CLAIMS]
 
 
-def rows(found: Sequence[Judged]) -> list[dict[str, Any]]:
+def rows(results: Sequence[Judged]) -> list[dict[str, Any]]:
     """The findings as a table: one row for each, with the verdicts at both scales."""
     table = []
     for claim in ALL:
-        mine = {item.calibration: item for item in found if item.claim is claim}
+        mine = {item.calibration: item for item in results if item.claim is claim}
         first, honest = mine.get("paper") or mine["exact"], mine.get("honest")
         part = first.decisive
         row: dict[str, Any] = {"id": claim.id, "where": claim.where, "finding": claim.words, "verdict": first.verdict}

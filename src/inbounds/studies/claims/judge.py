@@ -48,9 +48,9 @@ def within(text: str, figure: Measured, limit: float) -> Part:
 
 def everywhere(text: str, figures: Iterable[Measured], limit: float, *, independent: bool = False) -> Part:
     """On average the figures are above a limit, and none is clearly below it; the least of them is shown."""
-    listed = list(figures)
-    typical, least = mean(listed, independent=independent), min(listed, key=lambda figure: figure.value - limit)
-    holds = False if any(figure.above(limit) is False for figure in listed) else typical.above(limit)
+    values = list(figures)
+    typical, least = mean(values, independent=independent), min(values, key=lambda figure: figure.value - limit)
+    holds = False if any(figure.above(limit) is False for figure in values) else typical.above(limit)
     return Part(text, least, holds, holds is not False and typical.value > limit)
 
 
@@ -91,7 +91,7 @@ class Judged:
 
     @property
     def sure(self) -> bool:
-        """Whether the verdict would be the same however the conditions went that are too close to tell."""
+        """Whether the verdict would be the same whichever way the conditions go that are too close to tell."""
         ways = [
             verdict([part if part.holds is not None else state("", part.figure, way) for part in self.parts])
             for way in (True, False)
@@ -107,7 +107,7 @@ class Judged:
 
     @property
     def why(self) -> str:
-        """All conditions, one a line, those first that do not hold."""
+        """All conditions, one per line, those that do not hold first."""
         return "\n".join(map(str, sorted(self.parts, key=lambda part: part.leans)))
 
 

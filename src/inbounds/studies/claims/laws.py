@@ -20,8 +20,8 @@ def _unaffected() -> Sequence[Part]:
     parts = []
     for width in (1, 3, 10, 30, 100):
         scale = 1 / width
-        found = [float(Mechanism(Laplace(scale), b, (0, 1)).mse(_WITHIN).mean()) / (2 * scale**2) for b in BOUNDINGS]
-        furthest = min(found)
+        ratios = [float(Mechanism(Laplace(scale), b, (0, 1)).mse(_WITHIN).mean()) / (2 * scale**2) for b in BOUNDINGS]
+        furthest = min(ratios)
         text = f"W/λ = {width}: MSE within 10% of 2λ², mean over where the true value lies; furthest ratio"
         parts.append(state(text, Measured(furthest), abs(furthest - 1) <= 0.1))
     return parts

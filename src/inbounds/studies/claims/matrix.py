@@ -55,13 +55,13 @@ def _bias_when_small(e: Evidence) -> Sequence[Part]:
 def _none_at_zero(e: Evidence) -> Sequence[Part]:
     parts = []
     for quantity in ("S12", "r"):
-        found = [
+        biases = [
             e(quantity, "bias", scenario=_LEVEL, n=n, mechanism=mechanism)
             for n in MATRIX_SIZES
             for mechanism in BOUNDINGS
         ]
         # At other correlations it is four times as much and more, at n = 50.
-        parts.append(between(f"{quantity} at r = 0: bias at every n, both procedures,", found, -0.1, 0.1))
+        parts.append(between(f"{quantity} at r = 0: bias at every n, both procedures,", biases, -0.1, 0.1))
     return parts
 
 
@@ -127,11 +127,11 @@ def _from_flat(e: Evidence, quantity: str, n: int, scenario: str) -> Measured:
     if quantity != "r":
         place = 0 if quantity == "S11" else 1
         low, high = 0.0, matrix.widths[place] ** 2 * n / (4 * (n - 1))
-    found = []
+    distances = []
     for percentile in PERCENTILES:
         at = e(quantity, f"q{percentile:g}", scenario=scenario, n=n, mechanism="truncated")
-        found.append(abs(Measured((at.value - low) / (high - low) - percentile / 100, at.error / (high - low))))
-    return largest(found)
+        distances.append(abs(Measured((at.value - low) / (high - low) - percentile / 100, at.error / (high - low))))
+    return largest(distances)
 
 
 def _flat(e: Evidence) -> Sequence[Part]:

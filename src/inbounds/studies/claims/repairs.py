@@ -93,17 +93,15 @@ def _abo_coverage(e: Evidence) -> Sequence[Part]:
     other = e.at(repair="all-but-one raw")
     parts = []
     for epsilon in EPSILONS:
-        derived, rest = [], []
+        first, rest = [], []
         for n in SMALL:
             for m in BOUNDINGS:
                 labels: dict[str, Any] = {"n": n, "epsilon": epsilon, "mechanism": m}
-                lost = gaps(each(e, "coverage", **labels), each(other, "coverage", **labels))
-                derived.append(lost[0])
-                rest += [abs(x).over(lost[0]) for x in lost[1:]]
+                losses = gaps(each(e, "coverage", **labels), each(other, "coverage", **labels))
+                first.append(losses[0])
+                rest += [abs(x).over(losses[0]) for x in losses[1:]]
         where = f"ε = {epsilon:g}, n = 50, 100"
-        parts.append(
-            above(f"{where}: coverage of p1 more than 0.04 below re-scaling's; least", smallest(derived), 0.04)
-        )
+        parts.append(above(f"{where}: coverage of p1 more than 0.04 below re-scaling's; least", smallest(first), 0.04))
         text = f"{where}: what p2, p3, p4 lose less than half of what p1 does; largest ratio"
         parts.append(below(text, largest(rest), 0.5))
     return parts
@@ -120,20 +118,20 @@ def _uh_worse(e: Evidence) -> Sequence[Part]:
         where = f"n = {FIRST}, ε = {epsilon:g}, every share and procedure"
         bias = smallest(x for c in cases for x in gaps(sizes(tree, **c), sizes(e, **c)))
         rmse = smallest(x for c in cases for x in ratios(each(tree, "rmse", **c), each(e, "rmse", **c)))
-        lost = smallest(x for c in cases for x in gaps(each(e, "coverage", **c), each(tree, "coverage", **c)))
+        loss = smallest(x for c in cases for x in gaps(each(e, "coverage", **c), each(tree, "coverage", **c)))
         parts += [
             above(f"{where}: |bias| more than 0.005 above re-scaling's; least gap", bias, 0.005),
             above(f"{where}: RMSE above re-scaling's; least ratio", rmse, 1),
-            above(f"{where}: coverage below re-scaling's; least loss", lost, 0),
+            above(f"{where}: coverage below re-scaling's; least loss", loss, 0),
         ]
 
-    def lost_on_average(epsilon: float) -> Measured:
+    def average_loss(epsilon: float) -> Measured:
         cases: list[dict[str, Any]] = [{"n": n, "epsilon": epsilon, "mechanism": m} for n in SMALL for m in BOUNDINGS]
         return mean(x for c in cases for x in gaps(each(e, "coverage", **c), each(tree, "coverage", **c)))
 
     for epsilon in EPSILONS[1:]:
         text = f"n = 50, 100: more coverage lost at ε = 0.1 than at {epsilon:g}, mean of shares, by"
-        parts.append(above(text, lost_on_average(0.1) - lost_on_average(epsilon), 0))
+        parts.append(above(text, average_loss(0.1) - average_loss(epsilon), 0))
     return parts
 
 
@@ -160,11 +158,11 @@ def _within_tree(e: Evidence) -> Sequence[Part]:
 
 def _sums_against_rescaling(e: Evidence) -> Sequence[Part]:
     tree = e.at(repair="tree")
-    found = {x: [tree(x, "rmse", **c).over(e(x, "rmse", **c)) for c in _cases()] for x in SUMS}
+    quotients = {x: [tree(x, "rmse", **c).over(e(x, "rmse", **c)) for c in _cases()] for x in SUMS}
     text = "RMSE of p1+p2 over re-scaling's not below 0.9, at n = 50, 100, every ε and procedure; least ratio"
-    parts = [above(text, smallest(found[SUMS[0]]), 0.9)]
+    parts = [above(text, smallest(quotients[SUMS[0]]), 0.9)]
     parts += [
-        above(f"RMSE of {x} over re-scaling's above 1 there; least ratio", smallest(found[x]), 1) for x in SUMS[1:]
+        above(f"RMSE of {x} over re-scaling's above 1 there; least ratio", smallest(quotients[x]), 1) for x in SUMS[1:]
     ]
     return parts
 
@@ -174,13 +172,13 @@ def _grouping(e: Evidence) -> Sequence[Part]:
     crossed = tree.at(scenario=CROSSED.name)
     parts = []
     for m in BOUNDINGS:
-        found = []
+        quotients = []
         for n in SMALL:
             for epsilon in EPSILONS:
                 labels: dict[str, Any] = {"n": n, "epsilon": epsilon, "mechanism": m}
-                found.append(mean(ratios(each(crossed, "rmse", **labels), each(tree, "rmse", **labels))))
+                quotients.append(mean(ratios(each(crossed, "rmse", **labels), each(tree, "rmse", **labels))))
         # Sizes have samples of their own; those of one size are shared, in both groupings alike, which cancels.
-        ratio = mean(found, independent=True)
+        ratio = mean(quotients, independent=True)
         text = f"{m}: RMSE with (p1,p4),(p2,p3) over that with (p1,p2),(p3,p4), mean at n = 50, 100, above 1"
         parts.append(above(text, ratio, 1))
     return parts

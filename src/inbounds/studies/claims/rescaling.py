@@ -43,18 +43,18 @@ def _less_biased(e: Evidence) -> Sequence[Part]:
 
 def _inflated(e: Evidence) -> Sequence[Part]:
     def inflation(n: int, epsilon: float, m: str) -> list[Measured]:
-        released = each(e, "rmse", n=n, epsilon=epsilon, mechanism=m)
-        return ratios(released, [original(e, cell, "rmse", n) for cell in CELLS])
+        errors = each(e, "rmse", n=n, epsilon=epsilon, mechanism=m)
+        return ratios(errors, [original(e, cell, "rmse", n) for cell in CELLS])
 
     cases = [(n, epsilon, m) for n in SHARE_SIZES for epsilon in EPSILONS for m in BOUNDINGS]
-    found = {case: mean(inflation(*case)) for case in cases}
+    means = {case: mean(inflation(*case)) for case in cases}
     by_epsilon = [
-        found[n, a, m] - found[n, b, m] for n in SHARE_SIZES for m in BOUNDINGS for a, b in pairwise(EPSILONS)
+        means[n, a, m] - means[n, b, m] for n in SHARE_SIZES for m in BOUNDINGS for a, b in pairwise(EPSILONS)
     ]
-    by_size = [found[FIRST, epsilon, m] - found[LAST, epsilon, m] for epsilon in EPSILONS for m in BOUNDINGS]
+    by_size = [means[FIRST, epsilon, m] - means[LAST, epsilon, m] for epsilon in EPSILONS for m in BOUNDINGS]
     return [
         everywhere(
-            "RMSE over the original's, mean of shares: above 1, nowhere clearly below; least", found.values(), 1
+            "RMSE over the original's, mean of shares: above 1, nowhere clearly below; least", means.values(), 1
         ),
         everywhere("that ratio falls as ε grows, nowhere rises clearly; least fall", by_epsilon, 0),
         everywhere(f"that ratio falls from n = {FIRST} to {LAST}, nowhere rises clearly; least fall", by_size, 0),
@@ -84,8 +84,8 @@ def _covered(e: Evidence, epsilon: float, among: Sequence[int], low: float, high
     """At each size, coverage of all shares by both procedures within limits."""
     parts = []
     for n in among:
-        found = [x for m in BOUNDINGS for x in each(e, "coverage", n=n, epsilon=epsilon, mechanism=m)]
-        parts.append(between(f"n = {n}, ε = {epsilon:g}: coverage of all shares", found, low, high))
+        coverages = [x for m in BOUNDINGS for x in each(e, "coverage", n=n, epsilon=epsilon, mechanism=m)]
+        parts.append(between(f"n = {n}, ε = {epsilon:g}: coverage of all shares", coverages, low, high))
     return parts
 
 
@@ -100,8 +100,8 @@ def _coverage_at_half(e: Evidence) -> Sequence[Part]:
 def _coverage_at_tenth(e: Evidence) -> Sequence[Part]:
     parts = []
     for m in BOUNDINGS:
-        found = [x for n in SHARE_SIZES for x in each(e, "coverage", n=n, epsilon=0.1, mechanism=m)]
-        parts.append(between(f"{m}, ε = 0.1: coverage of all shares at every n", found, 0.475, 0.825))
+        coverages = [x for n in SHARE_SIZES for x in each(e, "coverage", n=n, epsilon=0.1, mechanism=m)]
+        parts.append(between(f"{m}, ε = 0.1: coverage of all shares at every n", coverages, 0.475, 0.825))
     return parts
 
 
