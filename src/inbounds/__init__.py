@@ -175,7 +175,7 @@ _ALIASES = {
 
 
 def _suggest(name: str) -> str:
-    """What may have been meant by a name that there is not."""
+    """What may have been meant by an unknown name."""
     if name.startswith("_"):
         return ""
     import difflib
@@ -186,12 +186,12 @@ def _suggest(name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "sensitivity":
-        found = import_module("inbounds.privacy.sensitivity")
+        value = import_module("inbounds.privacy.sensitivity")
     elif name in _MODULES:
-        found = import_module(f"inbounds.{name}")
+        value = import_module(f"inbounds.{name}")
     elif name in _PLACES:
-        found = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
+        value = getattr(import_module(f"inbounds.{_PLACES[name]}"), name)
     else:
         raise AttributeError(f"module 'inbounds' has no attribute {name!r}{_suggest(name)}")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value

@@ -208,12 +208,12 @@ def write_rounded(x: float, places: int | None, way: object = round, *, power: b
         if abs(near - x) > 1e-9 * unit:
             near = (math.floor(x / unit) if way is math.floor else math.ceil(x / unit)) * unit
         x = near
-    made = round(float(x), places) + 0.0
-    if made and (power or not _SMALLEST <= abs(made) < _LARGEST):
-        digits = max(min(math.floor(math.log10(abs(made))) + places, _MOST_DECIMALS), 0)
-        mantissa, _, exponent = f"{made:.{digits}e}".partition("e")
+    figure = round(float(x), places) + 0.0
+    if figure and (power or not _SMALLEST <= abs(figure) < _LARGEST):
+        digits = max(min(math.floor(math.log10(abs(figure))) + places, _MOST_DECIMALS), 0)
+        mantissa, _, exponent = f"{figure:.{digits}e}".partition("e")
         return f"{mantissa}e{int(exponent)}"
     if places > _MOST_DECIMALS:
         return f"{x:,.15g}"
     # A zero that is known to many decimals is one.
-    return f"{made:,.{max(places, 0)}f}" if made or places <= _MOST_ZEROS else "0"
+    return f"{figure:,.{max(places, 0)}f}" if figure or places <= _MOST_ZEROS else "0"

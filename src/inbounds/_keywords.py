@@ -160,8 +160,8 @@ TypeError, ValueError
 
 
 def explain(function: _Function) -> _Function:
-    """Add the parameters, the result and the errors to the docstring of a release function, and say of a call that does
-    not fit it what may have been meant."""
+    """Add the parameters, the result and the errors to the docstring of a release function, and explain calls that do
+    not fit it."""
     lines = ["Parameters", "----------"]
     for name, keyword in inspect.signature(function).parameters.items():
         meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
@@ -177,33 +177,33 @@ def explain(function: _Function) -> _Function:
         try:
             return function(*args, **keywords)
         except TypeError:
-            if (told := explain_call(function, args, keywords)) is None:
+            if (mistake := explain_call(function, args, keywords)) is None:
                 raise
-        # Raised out here, it does not repeat what Python says.
-        raise TypeError(told)
+        # Raised outside of the handler, it does not repeat what Python says.
+        raise TypeError(mistake)
 
     return call  # type: ignore[return-value]
 
 
 def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
     """What is wrong with the arguments of a call; None if they fit, or if Python says it well."""
-    known = inspect.signature(function).parameters
+    parameters = inspect.signature(function).parameters
     name = function.__name__
-    if unknown := [one for one in keywords if one not in known]:
-        return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(known))}"
-    named = [one for one, parameter in known.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    if len(args) <= len(known) - len(named):
+    if unknown := [keyword for keyword in keywords if keyword not in parameters]:
+        return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(parameters))}"
+    by_name = [each for each, parameter in parameters.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
+    if len(args) <= len(parameters) - len(by_name):
         return None
-    first = " and ".join(one for one in known if one not in named)
-    return f"{name} takes {first} by position, and all others by name, as in {named[0]}=... or {named[1]}=..."
+    first = " and ".join(each for each in parameters if each not in by_name)
+    return f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
 
 
-def suggest_keyword(name: str, known: Sequence[str]) -> str:
-    """What may have been meant by a keyword that there is not, as the end of a message."""
+def suggest_keyword(name: str, names: Sequence[str]) -> str:
+    """What may have been meant by an unknown keyword, as the end of a message."""
     if name == "delta":
         return "; there is no delta, since every release is pure epsilon-differentially private"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
 
 
 def explain_fields(kind: _Class) -> _Class:

@@ -105,9 +105,9 @@ def explain(
     """
     kinds: dict[Place, dict[str, str]] = {}
     rules: dict[Place, list[str]] = {}
-    errors = [(one, _locate(one, content)) for one in error.errors(include_url=False)]
-    for one, place in errors:
-        code = one["type"]
+    errors = [(fault, _locate(fault, content)) for fault in error.errors(include_url=False)]
+    for fault, place in errors:
+        code = fault["type"]
         if code == "too_short" and any(len(other) > len(place) == _count_shared(place, other) for _, other in errors):
             # Pydantic does not count wrong entries, so the list only seems too short: the wrong entries are reported.
             continue
@@ -115,9 +115,9 @@ def explain(
             place = place[:-1]
             rules[place] = ["has too few entries"]
         elif code in KINDS:
-            kinds.setdefault(place, {})[KINDS[code]] = _show(one["input"])
+            kinds.setdefault(place, {})[KINDS[code]] = _show(fault["input"])
         else:
-            rules.setdefault(place, []).append(_state(one, place, whole, parts))
+            rules.setdefault(place, []).append(_state(fault, place, whole, parts))
         if place and code in _WITH_REMEDY and (remedy := remedies.get(str(place[-1]))):
             # One message is enough for a list that is missing or is not a list.
             rules[place] = [f"{(rules.get(place) or [_state_kinds(kinds[place])])[0]}; {remedy}"]
@@ -132,24 +132,24 @@ def _state_kinds(kinds: Mapping[str, str]) -> str:
     *others, last = kinds
     names = f"{', '.join(others)} or {last}" if others else last
     example = ", as in 20000" if names == "a whole number" else ""
-    quoted = "; write a date without quotes" if "a date" in kinds and _QUOTED_DATE.fullmatch(kinds[last]) else ""
-    return f"must be {names}{example}{kinds[last]}{quoted}"
+    hint = "; write a date without quotes" if "a date" in kinds and _QUOTED_DATE.fullmatch(kinds[last]) else ""
+    return f"must be {names}{example}{kinds[last]}{hint}"
 
 
-def _count_shared(one: Place, other: Place) -> int:
+def _count_shared(place: Place, other: Place) -> int:
     """Count the parts that two places have in common from the start."""
-    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next((i for i, (a, b) in enumerate(zip(place, other, strict=False)) if a != b), min(len(place), len(other)))
 
 
 def _locate(error: Any, content: Any) -> Place:
     """Find the place of an error in the content. Pydantic's location also has the types it tried; they are dropped."""
     place: list[str | int] = []
-    here = content
+    value = content
     for number, part in enumerate(error["loc"], 1):
-        if (isinstance(here, Mapping) and part in here) or (
-            isinstance(here, list | tuple) and isinstance(part, int) and 0 <= part < len(here)
+        if (isinstance(value, Mapping) and part in value) or (
+            isinstance(value, list | tuple) and isinstance(part, int) and 0 <= part < len(value)
         ):
-            here = here[part]
+            value = value[part]
         elif error["type"] != "missing" or number < len(error["loc"]):
             continue
         place.append(part)
@@ -166,12 +166,12 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
     if code == "extra_forbidden":
         model = parts[str(place[0])] if len(place) > 1 and place[0] in parts else whole
         return rule + suggest(str(place[-1]), list(model.model_fields), otherwise="there are")
-    got = "" if code in _WITHOUT_VALUE else _show(error["input"])
+    ending = "" if code in _WITHOUT_VALUE else _show(error["input"])
     if code == "literal_error":
         words = re.findall(r"'([^']*)'", rule)
-        return f"{rule}{got}{suggest(str(error['input']), words, cutoff=0.7)}"
+        return f"{rule}{ending}{suggest(str(error['input']), words, cutoff=0.7)}"
     decimal = "; write decimals with a point, as in 0.5" if code == "too_long" and place[-1:] == ("bounds",) else ""
-    return f"{rule}{got}{decimal}"
+    return f"{rule}{ending}{decimal}"
 
 
 def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:

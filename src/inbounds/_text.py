@@ -35,7 +35,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2J\u202eb\n"))
     a\x1b[2J\u202eb\n
     """
-    return _escape_unseen(text, lambda one: one.encode("unicode_escape", "surrogatepass").decode("ascii"))
+    return _escape_unseen(text, lambda character: character.encode("unicode_escape", "surrogatepass").decode("ascii"))
 
 
 def visible_lines(text: str) -> str:
@@ -48,7 +48,7 @@ def _escape_unseen(text: str, escape: Callable[[str], str], keep: str = "") -> s
     if text.isascii() and text.isprintable():
         return text
     # Each character is looked at once, since a long text has few different ones.
-    return text.translate({ord(one): escape(one) for one in set(text) if one not in keep and is_unseen(one)})
+    return text.translate({ord(x): escape(x) for x in set(text) if x not in keep and is_unseen(x)})
 
 
 def wrap(text: str, first: str = "", rest: str = "") -> str:
@@ -58,7 +58,7 @@ def wrap(text: str, first: str = "", rest: str = "") -> str:
     word word word word word word word word word word word word word word word word
       end
     """
-    kept = textwrap.fill(
+    lines = textwrap.fill(
         text,
         WIDTH,
         initial_indent=first,
@@ -68,7 +68,7 @@ def wrap(text: str, first: str = "", rest: str = "") -> str:
         expand_tabs=False,
         replace_whitespace=False,
     )
-    return kept or first
+    return lines or first
 
 
 # Characters that have a meaning anywhere in a line: in CommonMark, on GitHub, in HTML or in a template language. A sign
@@ -87,10 +87,10 @@ def markdown(text: str) -> str:
     >>> print(markdown("<b>[x](javascript:y)|"), markdown("1. age_group"), markdown("-5.6 if x >= 3"))
     \<b\>\[x\](javascript\:y)\| 1\. age_group -5.6 if x >= 3
     """
-    shown = _ACTING.sub(lambda found: f"\\{found[0]}", visible(text).strip())
-    shown = _CLOSING.sub(r"\\>", shown) if "<" in shown else shown
-    shown = _LINKED.sub(lambda found: f"\\{found[0]}", shown)
-    return _FIRST.sub(lambda found: f"{found[4]}\\" if found[4] else f"\\{found[0]}", shown)
+    line = _ACTING.sub(lambda match: f"\\{match[0]}", visible(text).strip())
+    line = _CLOSING.sub(r"\\>", line) if "<" in line else line
+    line = _LINKED.sub(lambda match: f"\\{match[0]}", line)
+    return _FIRST.sub(lambda match: f"{match[4]}\\" if match[4] else f"\\{match[0]}", line)
 
 
 _FORMULA = tuple("=+-@\t\r\n＝＋－＠")
@@ -117,7 +117,7 @@ def to_json(value: Any, **options: Any) -> str:
     """
     # Line breaks are part of the layout. Those within strings are already escaped.
     text = json.dumps(value, **options)
-    return _escape_unseen(text, lambda one: json.dumps(one)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
+    return _escape_unseen(text, lambda character: json.dumps(character)[1:-1].replace("\x7f", "\\u007f"), keep="\n")
 
 
 def lay_out(texts: list[str], axes: tuple[tuple[str, ...], ...]) -> str:

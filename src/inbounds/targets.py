@@ -176,7 +176,7 @@ def least_rows(wanted: Wanted, target: Target) -> int:
     if wanted.keywords.get("sizes") is not None:
         raise ValueError("sizes= fixes the number of rows; leave it out to find how many rows are needed")
 
-    def reached(rows: int) -> float:
+    def error_of(rows: int) -> float:
         try:
             return target.reached(resize(wanted, rows))
         except DataError:
@@ -184,17 +184,17 @@ def least_rows(wanted: Wanted, target: Target) -> int:
             return math.inf
 
     low, high = 0, 1
-    while not target.meets(reached(high)):
+    while not target.meets(error_of(high)):
         if high >= _MOST_ROWS:
             raise ValueError(
                 f"no number of rows up to 2^31 reaches {target.wanted:g} at this epsilon: the error is still "
-                f"{reached(high):.4g}. The error of counts, sums and fixed denominators does not depend on the number "
+                f"{error_of(high):.4g}. The error of counts, sums and fixed denominators does not depend on the number "
                 "of rows; use a larger epsilon"
             )
         low, high = high, min(4 * high, _MOST_ROWS)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if target.meets(reached(middle)) else (middle, high)
+        low, high = (low, middle) if target.meets(error_of(middle)) else (middle, high)
     return high
 
 
@@ -238,7 +238,7 @@ class Shared:
         return float(np.dot(self.weights, self.equal_rmse))
 
     def __str__(self) -> str:
-        titles = [visible(one.but(epsilon=1).draft().record.title) for one in self.wanted]
+        titles = [visible(request.but(epsilon=1).draft().record.title) for request in self.wanted]
         wide = max(map(len, titles))
         lines = [f"{'':{wide}s} {'epsilon':>9s} {'RMSE':>10s} {'RMSE if equal':>14s} {'weight':>9s}"]
         for title, epsilon, rmse, equal, weight in zip(
@@ -285,59 +285,59 @@ def share_budget(wanted: Sequence[Wanted], epsilon: Number, weights: Sequence[fl
     """
     if isinstance(wanted, Wanted | str) or not isinstance(wanted, Sequence):
         raise TypeError("wanted must be a list of Wanted, the statistics that share the budget")
-    requests = tuple(require_wanted(one, f"wanted[{i}]") for i, one in enumerate(wanted))
+    requests = tuple(require_wanted(request, f"wanted[{i}]") for i, request in enumerate(wanted))
     budget = _check.fraction(epsilon, "epsilon")
     if not requests:
         raise ValueError("wanted must hold one statistic or more")
     if not budget > 0:
         raise ValueError(f"epsilon must be > 0, got {_check.shown(epsilon)}")
-    _require_one_guarantee([one.but(epsilon=budget) for one in requests])
-    worth = _weights([one.but(epsilon=budget) for one in requests], weights)
+    _require_one_guarantee([request.but(epsilon=budget) for request in requests])
+    worth = _weights([request.but(epsilon=budget) for request in requests], weights)
     grid = np.geomspace(1e-4, 1.0, 33)
-    curves = np.array([[_typical(one, budget * Fraction(float(x))) for x in grid] for one in requests])
+    curves = np.array([[_typical(request, budget * Fraction(float(x))) for x in grid] for request in requests])
     # Errors that are zero apart from rounding must not decide anything.
     costs = np.maximum(curves * worth[:, None], 1e-12 * (curves * worth[:, None]).max() + 1e-300)
     best = _best_shares(costs, grid)
     size = len(requests)
     equal = [budget / size] * size
-    equal_rmse = [_typical(one, budget / size) for one in requests]
-    chosen = [budget * Fraction(int(x * _PARTS), _PARTS) for x in best]
+    equal_rmse = [_typical(request, budget / size) for request in requests]
+    epsilons = [budget * Fraction(int(x * _PARTS), _PARTS) for x in best]
     # The remainder of rounding is added to the largest share.
-    chosen[int(np.argmax(best))] += budget - sum(chosen, start=Fraction(0))
-    rmse = [_typical(one, share) for one, share in zip(requests, chosen, strict=True)]
+    epsilons[int(np.argmax(best))] += budget - sum(epsilons, start=Fraction(0))
+    rmse = [_typical(request, share) for request, share in zip(requests, epsilons, strict=True)]
     if worth @ rmse > worth @ equal_rmse:
-        chosen, rmse = equal, equal_rmse
-    return Shared(requests, tuple(chosen), tuple(rmse), tuple(equal_rmse), tuple(map(float, worth)))
+        epsilons, rmse = equal, equal_rmse
+    return Shared(requests, tuple(epsilons), tuple(rmse), tuple(equal_rmse), tuple(map(float, worth)))
 
 
 def _require_one_guarantee(requests: Sequence[Wanted]) -> None:
     """Refuse to add up the ε of different guarantees."""
-    records = [one.draft().record for one in requests]
+    records = [request.draft().record for request in requests]
     for name in ("neighbours", "contributions", "person"):
-        own = {one.terms.unit.persons if name == "person" else getattr(one, name) for one in records}
-        if len(own) > 1:
+        values = {record.terms.unit.persons if name == "person" else getattr(record, name) for record in records}
+        if len(values) > 1:
             raise ValueError(
                 f"the statistics differ in {name}=, so their epsilons do not add up to one guarantee; give all of them "
                 "the same"
             )
 
 
-def _typical(one: Wanted, epsilon: Fraction) -> float:
-    return typical_error(one.but(epsilon=epsilon))
+def _typical(request: Wanted, epsilon: Fraction) -> float:
+    return typical_error(request.but(epsilon=epsilon))
 
 
 def _weights(requests: Sequence[Wanted], weights: Sequence[float] | None) -> Array:
     if weights is None:
-        return np.array([1 / _width(one) for one in requests])
-    given = _check.array(list(weights), "weights")
-    if given.shape != (len(requests),) or not (given > 0).all() or given.max() / given.min() > 1e12:
+        return np.array([1 / _width(request) for request in requests])
+    numbers = _check.array(list(weights), "weights")
+    if numbers.shape != (len(requests),) or not (numbers > 0).all() or numbers.max() / numbers.min() > 1e12:
         raise ValueError(f"weights must be {len(requests)} numbers > 0, one for each statistic, within a factor 1e12")
-    return given
+    return numbers
 
 
-def _width(one: Wanted) -> float:
+def _width(request: Wanted) -> float:
     """The width of the range of a statistic: that of its bounds, or the number of records if it has none."""
-    record = one.draft().record
+    record = request.draft().record
     if record.statistic.traits.unit_diagonal:
         return 2.0
     if record.statistic.traits.shares:
@@ -346,7 +346,7 @@ def _width(one: Wanted) -> float:
     width = float(np.sqrt(np.mean(np.square(widths))))
     if isinstance(record.derivation, Direct) and record.derivation.root:
         return math.sqrt(width)
-    return width if math.isfinite(width) else float(one.size or 1)
+    return width if math.isfinite(width) else float(request.size or 1)
 
 
 def _best_shares(costs: Array, grid: Array) -> Array:
@@ -359,29 +359,29 @@ def _best_shares(costs: Array, grid: Array) -> Array:
     def total(shares: Array) -> float:
         return float(sum(cost(i, share) for i, share in enumerate(shares)))
 
-    starts = [np.full(size, 1 / size), _dealt_out(cost, size)]
+    starts = [np.full(size, 1 / size), _deal_out(cost, size)]
     rates = np.sqrt(costs[:, len(grid) // 2])
     starts.append(np.maximum(rates / rates.sum(), 1e-4))
     best = min((_refine(total, start) for start in starts), key=total)
     return best if total(best) <= total(starts[0]) else starts[0]
 
 
-def _dealt_out(cost: Callable[[int, Any], Any], size: int) -> Array:
+def _deal_out(cost: Callable[[int, Any], Any], size: int) -> Array:
     """The best split into equal pieces, with at least one for each statistic, by dynamic programming."""
     pieces = max(200, 6 * size)
     single = np.array([cost(i, np.arange(1, pieces + 1) / pieces) for i in range(size)])
     best = np.full(pieces + 1, math.inf)
     best[0] = 0.0
-    taken = np.zeros((size, pieces + 1), dtype=int)
+    choices = np.zeros((size, pieces + 1), dtype=int)
     left, take = np.meshgrid(np.arange(pieces + 1), np.arange(1, pieces + 1), indexing="ij")
     for i in range(size):
         totals = np.where(take <= left, best[np.maximum(left - take, 0)] + single[i][take - 1], math.inf)
-        taken[i] = totals.argmin(axis=1) + 1
+        choices[i] = totals.argmin(axis=1) + 1
         best = totals.min(axis=1)
     shares, rest = np.zeros(size), pieces
     for i in reversed(range(size)):
-        shares[i] = taken[i, rest]
-        rest -= taken[i, rest]
+        shares[i] = choices[i, rest]
+        rest -= choices[i, rest]
     return shares / pieces
 
 
@@ -391,8 +391,8 @@ def _refine(total: Callable[[Array], float], start: Array) -> Array:
         return start
 
     def shares(logs: Array) -> Array:
-        grown = np.exp(logs - logs.max())
-        return np.asarray(np.maximum(grown / grown.sum(), 1e-4))
+        powers = np.exp(logs - logs.max())
+        return np.asarray(np.maximum(powers / powers.sum(), 1e-4))
 
     minimize: Any = scipy.optimize.minimize
     refined = shares(minimize(lambda logs: total(shares(logs)), np.log(start), method="L-BFGS-B").x)

@@ -74,9 +74,9 @@ def sight(lower: Any, upper: Any, at: Array) -> Sight:
     with np.errstate(invalid="ignore"):
         total = lower + upper
         virtual = total - lower
-        lost = (lower - (total - virtual)) + (upper - virtual)
-        lost = np.where(np.isfinite(lost), lost, 0.0)
-        gap = (total - 2 * at) + lost
+        remainder = (lower - (total - virtual)) + (upper - virtual)
+        remainder = np.where(np.isfinite(remainder), remainder, 0.0)
+        gap = (total - 2 * at) + remainder
     return Sight(
         lower,
         upper,
@@ -228,11 +228,11 @@ class Truncated:
                 middle = low / 2 + high / 2
             astray = ~((low <= trial) & (trial <= high) & np.isfinite(trial))
             trial = np.where(astray & np.isfinite(middle), middle, np.where(astray, x, trial))
-            x, moved = trial, trial != x
+            x, changes = trial, trial != x
             error = self.cdf(noise, view, x) - u
             better = np.abs(error) < least
             best, least = np.where(better, x, best), np.where(better, np.abs(error), least)
-            if not (moved & (least > 1e-15 * u)).any():
+            if not (changes & (least > 1e-15 * u)).any():
                 break
         return np.where(inner, best, np.where(u > 0.5, view.upper, view.lower))
 

@@ -72,7 +72,7 @@ def one_sided_forms(scale: float, lower: float, s: Any) -> Verdict:
     half = np.exp(-(s - lower) / scale) / 2
     truncated, bit = (law.bias(s) for law in _pair(scale, (lower, math.inf)))
     expected = (scale + s - lower) * half / (1 - half), scale * half
-    close = [np.isclose(got, want, rtol=1e-12, atol=0) for got, want in zip((truncated, bit), expected, strict=True)]
+    close = [np.isclose(bias, want, rtol=1e-12, atol=0) for bias, want in zip((truncated, bit), expected, strict=True)]
     return np.asarray(close[0] & close[1] & (1 - half >= 0.5) & ((bit > 0) | (half == 0)) & _at_most(bit, truncated))
 
 

@@ -165,9 +165,9 @@ class Laplace:
         return np.asarray(np.broadcast_to(moment, np.broadcast_shapes(np.shape(start), np.shape(width))))[()]
 
     def excess_quantile(self, u: Any, start: Any, width: Any) -> Array:
-        reached = np.asarray(u) * -np.expm1(-np.asarray(width) / self.scale)
+        mass = np.asarray(u) * -np.expm1(-np.asarray(width) / self.scale)
         with np.errstate(divide="ignore"):
-            v = np.minimum(-self.scale * np.log1p(-reached), width)
+            v = np.minimum(-self.scale * np.log1p(-mass), width)
         return np.asarray(np.broadcast_to(v, np.broadcast_shapes(np.shape(start), v.shape)))[()]
 
     def sample(self, rng: np.random.Generator, size: Any = None) -> Array:

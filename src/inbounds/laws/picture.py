@@ -24,9 +24,9 @@ def plot(law: "Mechanism", at: Any = None) -> "altair.LayerChart":
     places = np.atleast_1d([low + 0.05 * (high - low), (low + high) / 2] if at is None else np.asarray(at, float))
     x = np.linspace(low, high, 400)
     curves = [
-        {"released": float(one), "density": float(height), "true value": f"{place:.4g}"}
+        {"released": float(value), "density": float(height), "true value": f"{place:.4g}"}
         for place in places
-        for one, height in zip(x, law.pdf(x, at=place), strict=True)
+        for value, height in zip(x, law.pdf(x, at=place), strict=True)
     ]
     atoms = [
         {"released": end, "probability": float(chance), "true value": f"{place:.4g}"}

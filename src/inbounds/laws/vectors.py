@@ -28,15 +28,15 @@ def ball_points(rows: Rows) -> Array:
     weights = np.array([np.array(row) / limit for row, limit in rows])
     weights = weights[np.argsort(-(weights**2).sum(axis=1), kind="stable")]
     rng = np.random.default_rng(0)
-    kept: list[Array] = []
+    points_inside: list[Array] = []
     for _ in range(_TRIED // _BLOCK):
         points = rng.uniform(-1, 1, (_BLOCK, weights.shape[1]))
         for part in np.split(weights, _FIRST):
             points = points[(np.abs(points @ part.T) <= 1).all(axis=1)]
-        kept.append(points)
-        if sum(map(len, kept)) >= _KEPT:
+        points_inside.append(points)
+        if sum(map(len, points_inside)) >= _KEPT:
             break
-    return np.concatenate(kept)[:_KEPT]
+    return np.concatenate(points_inside)[:_KEPT]
 
 
 def vector_noise(
@@ -51,8 +51,8 @@ def vector_noise(
 
     ``radius`` has draws of its radii, in the given shape, where these are not to be independent.
     """
-    drawn = rng.gamma(dimension + 1, 1.0, shape) if radius is None else radius
-    return np.asarray(drawn[..., None] * vector_points(parts, rng, shape, places))
+    radii = rng.gamma(dimension + 1, 1.0, shape) if radius is None else radius
+    return np.asarray(radii[..., None] * vector_points(parts, rng, shape, places))
 
 
 def vector_points(
@@ -81,5 +81,5 @@ def _among(parts: Sequence[Part], places: Sequence[int]) -> Iterator[tuple[list[
     """For each part with some of the places: which of them, where they are in it, and its rows."""
     for start, rows in parts:
         size = len(rows[0][0])
-        if found := [(i, place - start) for i, place in enumerate(places) if start <= place < start + size]:
-            yield [i for i, _ in found], [place for _, place in found], rows
+        if pairs := [(i, place - start) for i, place in enumerate(places) if start <= place < start + size]:
+            yield [i for i, _ in pairs], [place for _, place in pairs], rows
