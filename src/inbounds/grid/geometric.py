@@ -250,8 +250,8 @@ def _accept(lead: Words, rest: Words, exponent: int, entropy: Entropy) -> npt.ND
         inner = one - ((y31 * inner) >> np.uint64(31)) // np.uint64(k)
     threshold = np.uint64(1 << 47) - ((y37 * inner) >> np.uint64(21))
     uniform = (lead << np.uint64(32)) | (words(entropy, lead.size) >> np.uint64(32))
-    kept = uniform < threshold
+    accepts = uniform < threshold
     slack = np.uint64(1 << 12)
     for i in np.flatnonzero((uniform + slack >= threshold) & (uniform <= threshold + slack)):
-        kept[i] = _below_exp(int(uniform[i]), 47, int(rest[i]), exponent, entropy)
-    return kept
+        accepts[i] = _below_exp(int(uniform[i]), 47, int(rest[i]), exponent, entropy)
+    return accepts

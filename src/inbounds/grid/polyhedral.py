@@ -112,10 +112,10 @@ def draw_radii(scale: Scale, dimension: int, count: int, entropy: Entropy) -> In
     magnitudes, _ = geometric_many(scale, entropy, count * (dimension + 1))
     radii: Integers = magnitudes.reshape(count, dimension + 1).sum(axis=1)
     word = words(entropy, count)
-    kept = np.ones(count, dtype=np.bool_)
+    mask = np.ones(count, dtype=np.bool_)
     for i in np.flatnonzero(~_surely_kept(radii, dimension, word)):
-        kept[i] = _is_kept(int(radii[i]), dimension, int(word[i]), entropy)
-    return radii[kept]
+        mask[i] = _is_kept(int(radii[i]), dimension, int(word[i]), entropy)
+    return radii[mask]
 
 
 def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np.bool_]:

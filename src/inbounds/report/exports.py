@@ -210,7 +210,7 @@ def escape_latex(text: str) -> str:
     >>> print(escape_latex("50% of a_b \\input{x}"))
     50\% of a\_b \textbackslash{}input\{x\}
     """
-    return _SIGNS.sub(lambda found: _LATEX[found[0]], visible(text))
+    return _SIGNS.sub(lambda match: _LATEX[match[0]], visible(text))
 
 
 # The forms that a record can be exported in, and what makes them.

@@ -308,9 +308,9 @@ def _postgres(url: str, table: str | None) -> Any:
 
     def connect() -> Any:
         connection = enter()
-        found = connection.table(name, database=schema or None)
-        casts = _domains(connection, schema, name, found)
-        return found.cast(casts) if casts else found
+        relation = connection.table(name, database=schema or None)
+        casts = _domains(connection, schema, name, relation)
+        return relation.cast(casts) if casts else relation
 
     return guard(connect)
 
@@ -318,17 +318,21 @@ def _postgres(url: str, table: str | None) -> Any:
 def _parameters(parse: Callable[[str], dict[str, Any]], url: str) -> dict[str, Any]:
     """The parameters of an address, every one of them; its transactions are for reading only."""
     try:
-        found = parse(url)
+        parameters = parse(url)
     except Exception:
-        found = None
-    if found is None:
+        parameters = None
+    if parameters is None:
         # Out here the error that quotes the address is no longer the context of this one.
         raise ValueError(
             "the PostgreSQL address cannot be read: it has a parameter that libpq does not know, or characters that "
             "must be written as %XX; psql says which"
         )
-    options = f"{found.pop('options', '')} -c default_transaction_read_only=on".strip()
-    return found | {"database": found.pop("dbname", None), "port": found.pop("port", 5432), "options": options}
+    options = f"{parameters.pop('options', '')} -c default_transaction_read_only=on".strip()
+    return parameters | {
+        "database": parameters.pop("dbname", None),
+        "port": parameters.pop("port", 5432),
+        "options": options,
+    }
 
 
 # The type below each domain, and below domains of domains.
@@ -352,11 +356,11 @@ _NUMBERS = {
 }
 
 
-def _domains(connection: Any, schema: str, name: str, found: Any) -> dict[str, str]:
+def _domains(connection: Any, schema: str, name: str, relation: Any) -> dict[str, str]:
     """The types of columns that are domains, which Ibis does not know: by what they are made of."""
-    unknown = [column for column, dtype in found.schema().items() if dtype.is_unknown()]
+    unknown = [column for column, dtype in relation.schema().items() if dtype.is_unknown()]
     if not unknown:
         return {}
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
-    base = dict(connection.con.execute(_BASE_TYPES, (quoted,)).fetchall())
+    title = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    base = dict(connection.con.execute(_BASE_TYPES, (title,)).fetchall())
     return {column: _NUMBERS.get(base[column], "string") for column in unknown if column in base}
