@@ -49,7 +49,7 @@ def one_pass(where: Path, rows: int) -> Any:
     from inbounds.privacy.certified import counts_law
     from inbounds.privacy.terms import Terms
     from inbounds.road.draw import draw_counts, draw_single
-    from inbounds.statistics.base import law_of_number
+    from inbounds.statistics.drafts import law_of_number
     from inbounds.tables.answers import counts_of
     from inbounds.tables.coordinates import mean
     from inbounds.tables.engine import Request, tally
