@@ -161,7 +161,7 @@ def test_weights_of_every_step_are_enclosed(table):
             assert start <= target < start + draft.width
             for k, ends in enumerate(zip(*draft._around(target, j), strict=True)):
                 enclosed(ends, power(rate * abs(start + k - target)))
-            assert draft._kept(0, j)[0] <= power(rate * (target - targets[0])) * unit <= draft._kept(0, j)[1]
+            assert draft._weigh_gap(0, j)[0] <= power(rate * (target - targets[0])) * unit <= draft._weigh_gap(0, j)[1]
             if j:
                 gap = target - targets[j - 1]
                 for rank in range(start, start + draft.width):
@@ -346,7 +346,7 @@ def test_beyond_the_ranks_that_are_looked_at_there_is_nothing():
         (50, ([0] * 7, [0] * 7)),
     ):
         draft.starts = [2, 2 + off]
-        assert draft._shifted(0, 1) == (list(ends[0]), list(ends[1]))
+        assert draft._shift(0, 1) == (list(ends[0]), list(ends[1]))
 
 
 def test_what_is_left_out_is_shared_rounding_up():

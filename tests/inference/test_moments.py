@@ -121,9 +121,9 @@ UNIT = [(0, 1), (0, 1)]
 @pytest.mark.parametrize("kind", ["noise", "population"])
 @pytest.mark.parametrize(("rows", "epsilon"), [(500, 0.5), (5000, 1.0)])
 def test_means_of_moments_are_covered(rows, epsilon, kind):
-    from inbounds.inference.tables import _mean, _scored
+    from inbounds.inference.tables import _limit_by_score, _mean
 
-    find = _mean if kind == "noise" else _scored
+    find = _mean if kind == "noise" else _limit_by_score
     rng, runs = np.random.default_rng(rows), 200 if kind == "noise" else 60
     template = ib.moments({"x": [0.5] * rows, "y": [0.5] * rows}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=epsilon)
     noise, covered, widths = moments.noise(2, 1.0, rng, runs), np.zeros(2), np.zeros(2)

@@ -52,7 +52,7 @@ def worst_tables(points, rows):
 def test_the_chance_of_a_point_on_the_wrong_side(drawn):
     """Over tables that are bad for it, P(point > quantile) is at most what is said; for some over a tenth of that."""
     points, rows, spread, asked = 60, 40, 1.5, 0.5
-    said = quantiles.missed(drawn, asked, spread, float(np.log(points)), rows, population=False)
+    said = quantiles.bound_miss(drawn, asked, spread, float(np.log(points)), rows, population=False)
     found = []
     for counts in worst_tables(points, rows):
         table = np.repeat(np.arange(points), counts)
@@ -68,7 +68,7 @@ def test_the_chance_in_a_population(share):
     """Records of two values, of which the first has a share a little above what is asked for."""
     points, rows, spread, asked = 40, 60, 2.0, 0.5
     drawn = 0.15
-    said = quantiles.missed(drawn, asked, spread, float(np.log(points)), rows, population=True)
+    said = quantiles.bound_miss(drawn, asked, spread, float(np.log(points)), rows, population=True)
     reached = asked + share * (1 - asked)
     found = 0.0
     for k, chance in enumerate(stats.binom(rows, reached).pmf(np.arange(rows + 1))):
@@ -79,7 +79,7 @@ def test_the_chance_in_a_population(share):
     blocks = quantiles._MOST_RANKS
     quantiles._MOST_RANKS = 10
     try:
-        assert quantiles.missed(drawn, asked, spread, float(np.log(points)), rows, population=True) >= said - 1e-9
+        assert quantiles.bound_miss(drawn, asked, spread, float(np.log(points)), rows, population=True) >= said - 1e-9
     finally:
         quantiles._MOST_RANKS = blocks
 
@@ -150,8 +150,8 @@ def test_flanks_are_where_the_chance_is_just_small_enough():
     low, own, high = quantiles.add_flanks((Fraction(1, 2),), Fraction(19, 20), terms, 65_536)
     assert (own, low + high) == (Fraction(1, 2), 1)
     scale, reach = 2 / 0.3, float(np.log(65_536))
-    at = quantiles.missed(float(low), 0.5, scale, reach, 5000, population=True)
-    above = quantiles.missed(float(low) + 1e-4, 0.5, scale, reach, 5000, population=True)
+    at = quantiles.bound_miss(float(low), 0.5, scale, reach, 5000, population=True)
+    above = quantiles.bound_miss(float(low) + 1e-4, 0.5, scale, reach, 5000, population=True)
     assert at <= 0.025 < above
 
 
@@ -207,7 +207,7 @@ def test_the_chance_for_any_number_of_records(rows, population):
     points, spread, drawn, asked = 60, 2.0, 0.35, 0.5
     reach = float(np.log(points))
     for shift in (0, 9, 14, 20):
-        said = quantiles.missed_of_any(drawn, asked, spread, reach, shift, population=population)
+        said = quantiles.bound_miss_of_any(drawn, asked, spread, reach, shift, population=population)
         found = 0.0
         law = stats.binom(rows, asked)
         each = {int(np.ceil(asked * rows)): 1.0} if not population else {k: law.pmf(k) for k in range(rows + 1)}

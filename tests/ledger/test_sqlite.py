@@ -325,8 +325,8 @@ def test_results_may_be_as_large_as_the_file():
         next(sizes)
 
 
-def test_our_own_objects_are_those_that_the_file_says(begun):
-    kinds = [one[:2] for one in sqlite._own_objects()]
+def test_our_ledger_objects_are_those_that_the_file_says(begun):
+    kinds = [one[:2] for one in sqlite._ledger_objects()]
     assert kinds == sorted(kinds)
     assert re.findall(r"CREATE (?:TABLE|TRIGGER) (\w+)", sqlite._TABLES) == [
         "entries",
@@ -337,5 +337,5 @@ def test_our_own_objects_are_those_that_the_file_says(begun):
         "results_remain",
     ]
     with closing(sqlite3.connect(begun)) as connection:
-        assert sqlite._objects(connection) == sqlite._own_objects()
+        assert sqlite._objects(connection) == sqlite._ledger_objects()
         assert [kind for kind, _ in kinds] == ["index", "table", "table", *["trigger"] * 4]

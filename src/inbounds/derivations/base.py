@@ -1,4 +1,4 @@
-"""What every derivation is handed, and what it must be able to do."""
+"""The interface of a derivation: what it is given, and what it must compute."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -33,9 +33,9 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The public numbers that a value follows from: as they were drawn, what one of each is worth, their law.
+    """The public numbers that a value is computed from: as they were drawn, with the worth of one unit, and their law.
 
-    ``levels`` says which part of a composition is the law of each; empty where each has a part of its own.
+    ``levels`` says which part of a composition is the law of each number; empty if each number has its own part.
     """
 
     noisy: tuple[Fraction, ...]
@@ -43,7 +43,7 @@ class Coordinates:
     certificate: Certificate | Composition
     limits: Limits
     levels: tuple[int, ...] = ()
-    # Of these numbers in their vector, where they are some of those that were drawn together.
+    # The places of these numbers in the joint vector, if others were drawn with them.
     places: tuple[int, ...] = ()
 
     @property
@@ -86,7 +86,7 @@ class Situation:
     selected: bool = False
 
     def known_size(self) -> int:
-        """The number of records; `TypeError` where it is protected and was not guessed."""
+        """The number of records; `TypeError` if it is protected and nobody gave a guess."""
         if self.size is None:
             raise TypeError(
                 f"where the number of rows is protected, the error of a {self.name} depends on it: say about how "
@@ -99,10 +99,10 @@ class Derivation(Protocol):
     """How values follow from noisy coordinates.
 
     ``text`` names it in records and reports; ``plain`` ones need no such name. ``of_sums`` says that coordinates are
-    noisy counts and sums, ``single`` that each coordinate is one value, with a law of its own. ``tail`` says what the
-    worst half-width of an interval is: that of the noise, what Chebyshev's inequality makes of the worst RMSE, or the
-    width of the bounds, which the worst RMSE is then. ``weighs_noise`` says that values depend on the variances of the
-    noise, which `Limits` has then.
+    noisy counts and sums, ``single`` that each coordinate is one value, with its own law. ``tail`` says where the worst
+    half-width of an interval comes from: from the noise, from Chebyshev's inequality and the worst RMSE, or from the
+    width of the bounds, which is then also the worst RMSE. ``weighs_noise`` says that values depend on the variances of
+    the noise, which `Limits` then has.
     """
 
     @property
@@ -126,36 +126,36 @@ class Derivation(Protocol):
         """Whether `error` is a formula under this law, so that it takes no time."""
         ...
 
-    def error(self, given: Coordinates) -> Error:
+    def error(self, coordinates: Coordinates) -> Error:
         """How far off values are expected to be, at worst and where they were released."""
         ...
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        """Simulated values less those of ``given``, a row for each draw; the worst RMSE and bias over the bounds."""
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        """Errors of simulated values from those of ``coordinates``, a row per draw; the worst RMSE and bias."""
         ...
 
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
-        """Which columns of a matrix have no correlations, as their variances came out at 0; None where all have."""
+        """Which columns of a matrix have no correlations, because their variances came out as 0; None if all have."""
         ...
 
     def room(self, values: Array) -> Array | None:
-        """How far each value may be from one that was computed elsewhere; None where there is no rounding."""
+        """How far each value may be from one that was computed on another machine; None if nothing is rounded."""
         ...
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        """The coordinates that a plausible truth has, without noise: the typical one, or the one that is stated."""
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        """The coordinates of a plausible truth, without noise: of the typical one, or of the one that is stated."""
         ...
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        """Other plausible truths, at the ends of what is possible, and in words what that is.
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        """Other plausible truths, at the ends of what is possible, and in words what was assumed.
 
-        Each may be stated in place of what was, for `plausible`.
+        Each may replace what was stated, for `plausible`.
         """
         ...
 
 
 class Simulated(ABC):
-    """What derivations have in common whose errors are found by simulation; no derivation by itself."""
+    """A base class for derivations whose errors are found by simulation."""
 
     __slots__ = ()
 
@@ -167,7 +167,7 @@ class Simulated(ABC):
         return False
 
     @abstractmethod
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """See `Derivation.simulate`."""
 
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
@@ -178,10 +178,10 @@ class Simulated(ABC):
         """See `Derivation.knows_error`."""
         return False
 
-    def error(self, given: Coordinates) -> Error:
+    def error(self, coordinates: Coordinates) -> Error:
         """See `Derivation.error`."""
-        return simulated_error(*self.simulate(given))
+        return simulated_error(*self.simulate(coordinates))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        """See `Derivation.assume`; of most statistics the truth matters little."""
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        """See `Derivation.assume`; for most statistics the truth matters little."""
         return (), ""

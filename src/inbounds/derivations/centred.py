@@ -2,8 +2,8 @@
 
 Coordinates are those of `inbounds.tables.coordinates.CentredSquares`: Σu with the noise a, which gives the centre c,
 and Σ((u - c)/(1 + |c|))² with the noise z, drawn after it. Since Σ(u - c)² is the scatter around the mean and a²/n, a
-scatter is off by (1 + |c|)² z + a²/n. What a²/n is on average is taken off. With fourth powers there is Σ(2t - 1)
-in place of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only intervals need.
+scatter is off by (1 + |c|)² z + a²/n. The average of a²/n is subtracted. With fourth powers there is Σ(2t - 1) in place
+of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only intervals need.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _DRAWS = 4000
 
 @dataclass(frozen=True, slots=True)
 class CentredSpread(Simulated):
-    """A variance, or with ``root`` a standard deviation; ``surplus`` is what a²/n is on average.
+    """A variance, or with ``root`` a standard deviation; ``surplus`` is the average of a²/n.
 
     With ``fourth`` its fourth powers were drawn with its squares.
     """
@@ -44,20 +44,20 @@ class CentredSpread(Simulated):
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Which draw each number is of: the centre, and what is drawn around it."""
+        """Which draw each number belongs to: that of the centre, or the one around it."""
         return (0, 1, 1) if self.fourth else (0, 1)
 
     def worth_of_squares(self, unit: float) -> float:
-        """What one of the number that is drawn for Σt is worth in it."""
+        """How much Σt changes with one unit of the number that is drawn for it."""
         return unit / 2 if self.fourth else unit
 
     def turn(self, squares: Array) -> Array:
         """The number that is drawn for Σt."""
         return np.asarray(2 * squares - self.rows if self.fourth else squares)
 
-    def turn_back(self, drawn: Array) -> Array:
-        """Σt of the number that was drawn for it."""
-        return np.asarray((drawn + self.rows) / 2 if self.fourth else drawn)
+    def turn_back(self, number: Array) -> Array:
+        """Σt from the number that was drawn for it."""
+        return np.asarray((number + self.rows) / 2 if self.fourth else number)
 
     def squares(self, noisy: Array) -> tuple[Array, Array]:
         """The noisy Σ(u - c)², and the (1 + |c|)² in it."""
@@ -66,26 +66,26 @@ class CentredSpread(Simulated):
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         squares, _ = self.squares(noisy)
-        made = (squares - self.surplus) * _half(limits) ** 2 / (self.rows - 1)
-        variances = np.clip(made[..., None], 0.0, limits.upper**2 if self.root else limits.upper)
+        scaled = (squares - self.surplus) * _half(limits) ** 2 / (self.rows - 1)
+        variances = np.clip(scaled[..., None], 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        rng, worth, rows = np.random.default_rng(0), given.worth, self.rows
-        first = continuous(given.parts[0], given.units[0]).sample(0.0, _DRAWS, rng=rng)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        rng, worth, rows = np.random.default_rng(0), coordinates.worth, self.rows
+        first = continuous(coordinates.parts[0], coordinates.units[0]).sample(0.0, _DRAWS, rng=rng)
         if self.fourth:
             # Drawn with its fourth powers, Σt has Laplace noise of its own.
-            second = rng.laplace(0.0, float(given.parts[1].spread * given.units[1]) / 2, _DRAWS)
+            second = rng.laplace(0.0, float(coordinates.parts[1].spread * coordinates.units[1]) / 2, _DRAWS)
         else:
-            second = continuous(given.parts[1], given.units[1]).sample(0.0, _DRAWS, rng=rng)
-        here = self.values(worth, given.limits)
-        scatter = float(here[0] ** 2 if self.root else here[0]) * (rows - 1) / _half(given.limits) ** 2
+            second = continuous(coordinates.parts[1], coordinates.units[1]).sample(0.0, _DRAWS, rng=rng)
+        value = self.values(worth, coordinates.limits)
+        scatter = float(value[0] ** 2 if self.root else value[0]) * (rows - 1) / _half(coordinates.limits) ** 2
         mean = float(np.clip(worth[0] / rows, -1.0, 1.0))
         sums = rows * mean + first
         centre = np.clip(sums / rows, -1.0, 1.0)
-        drawn = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
-        errors = self.values(np.stack([sums, self.turn(drawn)], axis=-1), given.limits) - here
-        rmse, bias = self._worst(first, second, given.limits)
+        second_sums = (scatter + rows * (centre - mean) ** 2) / (1 + np.abs(centre)) ** 2 + second
+        errors = self.values(np.stack([sums, self.turn(second_sums)], axis=-1), coordinates.limits) - value
+        rmse, bias = self._worst(first, second, coordinates.limits)
         return errors, (np.maximum(rmse, np.sqrt((errors**2).mean(axis=0))), bias)
 
     def _worst(self, first: Array, second: Array, limits: Limits) -> tuple[Array, Array]:
@@ -101,22 +101,22 @@ class CentredSpread(Simulated):
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth, half = self._truths(seen).typical, _half(seen)
-        mean = (float(truth.means[0]) - float(seen.columns[0].mean())) / half
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth, half = self._truths(situation).typical, _half(situation)
+        mean = (float(truth.means[0]) - float(situation.columns[0].mean())) / half
         scatter = (self.rows - 1) * float(truth.matrix[0, 0]) / half**2
         squares = (scatter + self.surplus) / (1 + abs(mean)) ** 2
         vector = [self.rows * mean, float(self.turn(np.array(squares)))]
         if self.fourth:
-            # Of normal records, whose fourth moment is three times the square of their second.
+            # As if records were normal, with a fourth moment of three times the square of the second.
             vector.append(8 * min(3 * squares**2 / self.rows, squares) - 8 * squares + self.rows)
-        return tuple(Fraction(x) / unit for x, unit in zip(vector, seen.units, strict=True))
+        return tuple(Fraction(x) / unit for x, unit in zip(vector, situation.units, strict=True))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "spread" if self.root else "squared spread")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "spread" if self.root else "squared spread")
 
 
 def _half(limits: Limits | Situation) -> float:

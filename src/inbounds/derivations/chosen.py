@@ -24,13 +24,13 @@ DRAWS = 200
 class Chosen(Simulated):
     """Points of a grid, one for each of some increasing ``shares``, in each of some groups.
 
-    ``shown`` are the places of the shares that were asked for; others were drawn for their intervals. ``size`` is the
-    number of records of a group, as far as that is known; None where nothing is. ``points`` are those of a grid that is
-    not even, of which the places are drawn. Shares that are drawn ``apart`` do not depend on each other. With
-    ``offsets`` cells between points were drawn, and what is shown of each is the point at one end of it. ``tilts`` are
-    those of scores, for one share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw.
-    ``shifts`` are records by which the ranks of some are further up. With a ``margin`` both ends are shown that much of
-    their width further out, at the next point. Shares that are drawn apart may lean ``inward``.
+    ``shown`` are the places of the shares of the statistic; the others were drawn for their intervals. ``size`` is the
+    number of records of a group, as far as it is known; None if nothing is known. ``points`` are those of an uneven
+    grid, of which places are drawn. Shares that are drawn ``apart`` do not depend on each other. With ``offsets`` cells
+    between points are drawn, and each is shown as the point at one of its ends. ``tilts`` are those of scores, for one
+    share or for shares that are drawn apart. Shares that are drawn ``together`` are one draw. ``shifts`` are numbers of
+    records by which ranks are moved up. With a ``margin`` both ends are shown further out by that part of their width,
+    at the next point. Shares that are drawn apart may lean ``inward``.
     """
 
     shares: tuple[Fraction, ...]
@@ -68,31 +68,31 @@ class Chosen(Simulated):
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """The depth of each number's draw; empty where one law is that of all."""
+        """The depth of each number's draw; empty if all have one law."""
         if len(self.shares) == 1 or self.together:
             return ()
         depth = {node.place: node.depth for node in self.nodes}
         return tuple(depth[place] for place in sorted(depth)) * self.groups
 
     def all_values(self, noisy: Sequence[Fraction]) -> list[float]:
-        """The points of all shares that were drawn, in order: those that were drawn apart may have to be sorted."""
+        """The points of all shares that were drawn, in order; those that were drawn apart are sorted."""
         count = len(self.shares)
         rows = [noisy[start : start + count] for start in range(0, len(noisy), count)]
         places = [place for row in rows for place in (sorted(row) if self.apart else row)]
         return [float(x) for x in places] if self.points is None else [float(x) for x in self.ends_of(places)]
 
     def ends_of(self, places: Sequence[Fraction]) -> list[Fraction]:
-        """The points of drawn places, in order, of a grid that is not even."""
+        """The points of drawn places, in order, of an uneven grid."""
         assert self.points is not None
         offsets = self.offsets or (0,) * len(places)
         return [self.points[int(place) + offset] for place, offset in zip(places, offsets, strict=True)]
 
-    def moved_out(self, places: Sequence[Fraction]) -> list[Fraction]:
-        """The same with the margin. An end that was not drawn is that of the grid."""
-        drawn, points = self.ends_of(places), self.points
+    def move_out(self, places: Sequence[Fraction]) -> list[Fraction]:
+        """The same, moved out by the margin. An end that was not drawn is that of the grid."""
+        ends, points = self.ends_of(places), self.points
         assert points is not None
-        lower = points[0] if self.offsets[0] else drawn[0]
-        upper = drawn[-1] if self.offsets[-1] else points[-1]
+        lower = points[0] if self.offsets[0] else ends[0]
+        upper = ends[-1] if self.offsets[-1] else points[-1]
         more = self.margin * (upper - lower)
         low = points[max(bisect_right(points, lower - more) - 1, 0)]
         high = points[min(bisect_left(points, upper + more), len(points) - 1)]
@@ -110,59 +110,61 @@ class Chosen(Simulated):
             within = np.sort(rows, axis=-1).reshape(within.shape)
         if self.points is not None:
             places: list[list[Any]] = within.astype(np.int64).reshape(-1, len(self.shares)).tolist()
-            ends = [[float(x) for x in self.moved_out(row)] for row in places]
+            ends = [[float(x) for x in self.move_out(row)] for row in places]
             within = np.array(ends).reshape(within.shape)
         each = within.reshape(*within.shape[:-1], self.groups, len(self.shares))[..., self.shown]
         return np.asarray(each.reshape(*within.shape[:-1], -1))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """Errors if records are spread evenly between the released points; at worst, the width of the bounds.
 
-        If nothing is known of the number of records, every point of the bounds is as likely as any other.
+        If nothing is known about the number of records, every point of the bounds is as likely as any other.
         """
-        lower, upper = self.ends(np.array([[given.limits.lower[0], given.limits.upper[0]]]))
-        worth = self.values_of_all(given).reshape(self.groups, -1)
+        lower, upper = self.ends(np.array([[coordinates.limits.lower[0], coordinates.limits.upper[0]]]))
+        worth = self.values_of_all(coordinates).reshape(self.groups, -1)
         ranks = np.array([0.0, *map(float, self.shares), 1.0])
-        found = [
-            self.errors_for(Spread.through(np.array([lower, *points, upper]), ranks), given.certificate, self.size)
+        errors_of_groups = [
+            self.errors_for(
+                Spread.through(np.array([lower, *points, upper]), ranks), coordinates.certificate, self.size
+            )
             for points in np.maximum.accumulate(worth, axis=1)
         ]
-        errors = np.concatenate(found, axis=1)
+        errors = np.concatenate(errors_of_groups, axis=1)
         width = np.full(errors.shape[1], upper - lower)
         return errors, (width, width)
 
-    def values_of_all(self, given: Coordinates) -> Array:
+    def values_of_all(self, coordinates: Coordinates) -> Array:
         """The points of all shares of all groups."""
-        return np.array(self.all_values(given.noisy)) if self.apart else given.worth
+        return np.array(self.all_values(coordinates.noisy)) if self.apart else coordinates.worth
 
     def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int = DRAWS) -> Array:
         """Simulated errors of the shown points of one group of records with that law; a row for each draw."""
         parts = (certificate,) if isinstance(certificate, Certificate) else certificate.parts
         spreads = [part.grid.scale.steps for part in parts]
-        nodes, shown = self.nodes, list(self.shown)
+        nodes, places = self.nodes, list(self.shown)
         step = 0.0 if self.points is not None else float(parts[0].step)
         errors = simulate_choices(law, nodes, spreads, size or 0, step, draws)
-        return errors[:, shown]
+        return errors[:, places]
 
     def room(self, values: Array) -> Array | None:
         return None
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        """The points of records that are near to normal."""
-        one = self.find_truths(seen).typical
-        each = self.spread_of(one, seen).at(np.array([float(share) for share in self.shares]))
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        """The points of nearly normal records."""
+        truth = self.find_truths(situation).typical
+        each = self.spread_of(truth, situation).at(np.array([float(share) for share in self.shares]))
         if self.points is not None:
             cells = np.searchsorted(np.array([float(point) for point in self.points[1:-1]]), each, side="right")
             return tuple(map(Fraction, cells.tolist()))
         return tuple(Fraction(float(x)) for x in each) * self.groups
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self.find_truths(situation).assume()
 
-    def find_truths(self, seen: Situation) -> truths.Truths:
-        """What is plausible of the column."""
-        return find_column_truths(seen, self.ends(seen.columns), self.groups)
+    def find_truths(self, situation: Situation) -> truths.Truths:
+        """What is plausible for the column."""
+        return find_column_truths(situation, self.ends(situation.columns), self.groups)
 
-    def spread_of(self, truth: Truth, seen: Situation) -> Spread:
-        """The law of records that are near to normal, within their bounds."""
-        return spread_of_column(truth, self.ends(seen.columns))
+    def spread_of(self, truth: Truth, situation: Situation) -> Spread:
+        """The law of nearly normal records, within their bounds."""
+        return spread_of_column(truth, self.ends(situation.columns))

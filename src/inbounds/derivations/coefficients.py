@@ -1,7 +1,7 @@
 """Least squares from noisy moments: the coefficients of the first column on the others.
 
 With S the covariance matrix in half-widths of the bounds, slopes are S_xx⁻¹ S_xy. Where the noise of S_xx is not small
-beside an eigenvalue of it, the inverse would be one of the noise: eigenvalues below twice its size are raised to that.
+beside one of its eigenvalues, this would invert the noise, so eigenvalues below twice its size are raised to that.
 Where all are larger, nothing is changed.
 """
 
@@ -17,7 +17,7 @@ from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation,
 from inbounds.derivations.moments import TableOfMoments
 from inbounds.expected import affordable_matrices, simulate
 
-# The least eigenvalue of regressors of which the moments are known exactly.
+# The least eigenvalue of regressors whose moments are known exactly.
 _LEAST = 1e-12
 
 
@@ -51,8 +51,8 @@ class Coefficients(Simulated):
         matrix = flat[..., size:].reshape(*flat.shape[:-1], size, size) / np.outer(halves, halves)
         eigenvalues, vectors = np.linalg.eigh(matrix[..., 1:, 1:])
         eigenvalues = np.maximum(eigenvalues, self._least(means, limits)[..., None])
-        turned = np.einsum("...ji,...j->...i", vectors, matrix[..., 1:, 0]) / eigenvalues
-        slopes = np.einsum("...ij,...j->...i", vectors, turned) * halves[0] / halves[1:]
+        rotated = np.einsum("...ji,...j->...i", vectors, matrix[..., 1:, 0]) / eigenvalues
+        slopes = np.einsum("...ij,...j->...i", vectors, rotated) * halves[0] / halves[1:]
         intercept = flat[..., 0] - (slopes * flat[..., 1:size]).sum(axis=-1)
         return np.concatenate([intercept[..., None], slopes], axis=-1)
 
@@ -66,14 +66,22 @@ class Coefficients(Simulated):
         each = np.zeros((*means.shape[:-1], size, size))
         each[..., i, j] = second + means[..., i] ** 2 * first[j] + means[..., j] ** 2 * first[i]
         each[..., j, i] = each[..., i, j]
-        # Of a symmetric matrix of independent elements the norm is about twice the root of their sum by rows.
+        # The norm of a symmetric matrix of independent elements is about twice the root of their sum by rows.
         total = np.sqrt(each[..., 1:, 1:].sum(axis=(-2, -1)) / (size - 1))
         return np.asarray(np.maximum(4 * total / (self.rows - 1), _LEAST))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        size = len(given.limits.columns)
-        draws = affordable_matrices(len(given.noisy), size, self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, places=given.places)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        size = len(coordinates.limits.columns)
+        draws = affordable_matrices(len(coordinates.noisy), size, self.repair)
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            draws,
+            places=coordinates.places,
+        )
         # Regressors that hardly vary may have any slopes.
         worst = np.full(size, np.inf)
         return errors, (worst, worst)
@@ -82,8 +90,8 @@ class Coefficients(Simulated):
         # Sums of products that cancel.
         return np.asarray(1e-8 * np.abs(values) + 1e-12 * np.abs(values).max())
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return self.table.plausible(seen)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        return self.table.plausible(situation)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self.table.assume(seen)
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self.table.assume(situation)

@@ -1,4 +1,4 @@
-"""What is plausible of the column that points are of: its records are near to normal, within their bounds."""
+"""What is plausible for the column of points: its records are nearly normal, within their bounds."""
 
 import math
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from inbounds.derivations.truths import Truth
 from inbounds.expected.quantiles import Spread
 
 
-def find_column_truths(seen: Situation, ends: tuple[float, float], groups: int) -> truths.Truths:
-    """What is plausible of the column; a number or a range without a name is where its middle lies."""
-    stated = seen.plausible
-    if stated is not None and not isinstance(stated, Mapping | Truth):
-        seen = replace(seen, plausible={truths.KEYS[1]: stated})
-    return truths.find_truths(replace(seen, groups=groups, columns=np.array([ends])), "spread")
+def find_column_truths(situation: Situation, ends: tuple[float, float], groups: int) -> truths.Truths:
+    """What is plausible for the column; a number or a range without a name is where its middle lies."""
+    statement = situation.plausible
+    if statement is not None and not isinstance(statement, Mapping | Truth):
+        situation = replace(situation, plausible={truths.KEYS[1]: statement})
+    return truths.find_truths(replace(situation, groups=groups, columns=np.array([ends])), "spread")
 
 
 def spread_of_column(truth: Truth, ends: tuple[float, float]) -> Spread:
-    """The law of records that are near to normal, within their bounds."""
+    """The law of nearly normal records, within their bounds."""
     lower, upper = ends
     deviation = max(math.sqrt(float(truth.matrix[0, 0])), 1e-9 * (upper - lower))
     centre, inner = float(truth.means[0]), scipy.special.ndtri(np.linspace(0.0005, 0.9995, 400))

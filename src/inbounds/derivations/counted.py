@@ -29,9 +29,9 @@ _EXACT = 1 << 53
 class PointsOfCounts(Simulated):
     """The points that have the ranks of some increasing ``shares``, from noisy counts of cells that cover a grid.
 
-    The grid has points at a distance of ``step`` from ``origin`` on, of which cell i has those from ``firsts[i]`` up to
-    ``firsts[i+1]``, without that one. Negative counts are replaced by the likeliest ones that add up to the ``rows``,
-    and the records of a cell are taken to lie evenly on its points.
+    The grid has points at distances of ``step`` from ``origin`` on. Cell i has those from ``firsts[i]`` up to, and
+    without, ``firsts[i+1]``. Negative counts are replaced by the likeliest ones that add up to ``rows``, and the
+    records of a cell are assumed to lie evenly on its points.
     """
 
     shares: tuple[Fraction, ...]
@@ -48,7 +48,7 @@ class PointsOfCounts(Simulated):
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """The places of the shares that were asked for: all."""
+        """The places of the shares that are shown: all of them."""
         return tuple(range(len(self.shares)))
 
     @property
@@ -78,21 +78,21 @@ class PointsOfCounts(Simulated):
         return simplex.likeliest(noisy, self.rows)
 
     def read_points(self, counts: Array) -> Integers:
-        """claim:points-of-counts. The point of each share, of whole counts that add up to the number of records.
+        """claim:points-of-counts. The point of each share, from whole counts that add up to the number of records.
 
-        Record r of the c records of a cell lies on the point at the part (2r-1)/(2c) of its points. All of it is in
-        whole numbers, so that it is the same on every machine; a larger rank never has a smaller point.
+        Record r of the c records of a cell lies on the point at the part (2r-1)/(2c) of its points. Everything is
+        computed in integers, so it is the same on every machine; a larger rank never has a smaller point.
         """
         whole = counts.astype(np.int64).reshape(-1, counts.shape[-1])
         sums = np.cumsum(whole, axis=1)
-        sizes, made = np.diff(self.firsts), np.empty((len(whole), len(self.shares)), np.int64)
+        sizes, points = np.diff(self.firsts), np.empty((len(whole), len(self.shares)), np.int64)
         row = np.arange(len(whole))
         for place, rank in enumerate(self.ranks):
             cell = (sums < rank).sum(axis=1)
             inside = whole[row, cell]
-            own = rank - (sums[row, cell] - inside)
-            made[:, place] = np.array(self.firsts)[cell] + (2 * own - 1) * sizes[cell] // (2 * inside)
-        return made.reshape(*counts.shape[:-1], -1)
+            rank_inside = rank - (sums[row, cell] - inside)
+            points[:, place] = np.array(self.firsts)[cell] + (2 * rank_inside - 1) * sizes[cell] // (2 * inside)
+        return points.reshape(*counts.shape[:-1], -1)
 
     def values_of(self, points: Integers) -> Array:
         """Points in the column's own numbers, rounded once."""
@@ -100,29 +100,29 @@ class PointsOfCounts(Simulated):
         first, each = int(self.origin * under), int(self.step * under)
         if max(abs(first), abs(first + each * self.firsts[-1]), under) < _EXACT:
             return np.asarray((first + each * points) / under, np.float64)
-        known = np.unique(points)
-        exact = np.array([float(self.origin + self.step * int(point)) for point in known])
-        return np.asarray(exact[np.searchsorted(known, points)])
+        distinct = np.unique(points)
+        exact = np.array([float(self.origin + self.step * int(point)) for point in distinct])
+        return np.asarray(exact[np.searchsorted(distinct, points)])
 
-    def values_of_all(self, given: Coordinates) -> Array:
+    def values_of_all(self, coordinates: Coordinates) -> Array:
         """The points of all shares."""
-        return self.values(given.worth, given.limits)
+        return self.values(coordinates.worth, coordinates.limits)
 
     def ends(self, columns: Array) -> tuple[float, float]:
         """The first and the last point that there is."""
         return float(columns[0][0]), float(columns[0][-1])
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         """Errors if the records of each cell are spread evenly over it; at worst, the width of the bounds."""
-        sums = np.concatenate([[0.0], np.cumsum(self.repair(given.worth))]) / self.rows
-        errors = self.errors_for(Spread.through(self.edges, sums), given.certificate, self.rows)
+        sums = np.concatenate([[0.0], np.cumsum(self.repair(coordinates.worth))]) / self.rows
+        errors = self.errors_for(Spread.through(self.edges, sums), coordinates.certificate, self.rows)
         width = np.full(errors.shape[1], self.edges[-1] - self.edges[0])
         return errors, (width, width)
 
     def errors_for(self, law: Spread, certificate: Any, size: int | None, draws: int | None = None) -> Array:
         """Simulated errors of the points of records with that law; a row for each draw.
 
-        Within a cell the records are a sample of it: of c records the rank at its part p is off by √(c p (1 - p)).
+        The records in a cell are a sample: with c records, the rank at its part p is off by √(c p (1 - p)).
         """
         assert isinstance(certificate, Certificate)
         cells, rng = len(self.firsts) - 1, np.random.default_rng(0)
@@ -135,29 +135,29 @@ class PointsOfCounts(Simulated):
         part = np.clip(1 - (sums[cell] - shares) * self.rows / inside, 0.0, 1.0)
         widths = (np.diff(self.firsts) - 1)[cell] * float(self.step)
         uneven = np.sqrt(part * (1 - part) / inside) * widths * rng.standard_normal((len(noise), len(shares)))
-        read = self.values_of(self.read_points(self.repair(counts + noise)))
-        return np.asarray(read - law.at(shares) + uneven)
+        points = self.values_of(self.read_points(self.repair(counts + noise)))
+        return np.asarray(points - law.at(shares) + uneven)
 
     def room(self, values: Array) -> Array | None:
         return None
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        """The counts of records that are near to normal."""
-        law = self.spread_of(self.find_truths(seen).typical, seen)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        """The counts of nearly normal records."""
+        law = self.spread_of(self.find_truths(situation).typical, situation)
         sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
         return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self.find_truths(situation).assume()
 
-    def find_truths(self, seen: Situation) -> truths.Truths:
-        """What is plausible of the column."""
-        return find_column_truths(seen, self.ends(seen.columns), self.groups)
+    def find_truths(self, situation: Situation) -> truths.Truths:
+        """What is plausible for the column."""
+        return find_column_truths(situation, self.ends(situation.columns), self.groups)
 
-    def spread_of(self, truth: Truth, seen: Situation) -> Spread:
-        """The law of records that are near to normal, within their bounds."""
-        return spread_of_column(truth, self.ends(seen.columns))
+    def spread_of(self, truth: Truth, situation: Situation) -> Spread:
+        """The law of nearly normal records, within their bounds."""
+        return spread_of_column(truth, self.ends(situation.columns))
 
 
-# Derivations of points of a column, of which quantiles are made.
+# Derivations of points of a column, such as quantiles.
 Points: TypeAlias = Chosen | PointsOfCounts

@@ -41,18 +41,18 @@ class Direct:
     def knows_error(self, certificate: Certificate | Composition) -> bool:
         return True
 
-    def error(self, given: Coordinates) -> Error:
-        part = given.parts[0]
+    def error(self, coordinates: Coordinates) -> Error:
+        part = coordinates.parts[0]
         if self.root:
             law = continuous(part)
-            return Error(*root_error(law, float(given.noisy[0])), *worst_root_error(law))
-        if isinstance(given.certificate, Certificate) and len(given.noisy) > 1:
-            return exact_errors(part, given.noisy, float(given.units[0]))
-        return exact_error(part, given.noisy[0], given.units[0])
+            return Error(*root_error(law, float(coordinates.noisy[0])), *worst_root_error(law))
+        if isinstance(coordinates.certificate, Certificate) and len(coordinates.noisy) > 1:
+            return exact_errors(part, coordinates.noisy, float(coordinates.units[0]))
+        return exact_error(part, coordinates.noisy[0], coordinates.units[0])
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits)
-        worst = self.error(given)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits)
+        worst = self.error(coordinates)
         return errors, (np.ravel(worst.worst_rmse), np.ravel(worst.worst_bias))
 
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
@@ -61,10 +61,10 @@ class Direct:
     def room(self, values: Array) -> Array | None:
         return None
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(plausible.shares(seen) * seen.known_size())
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        return plausible.counts(plausible.shares(situation) * situation.known_size())
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
         return (), ""
 
     def span(self, lower: float, upper: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from inbounds.expected import (
 )
 from inbounds.repairs.moments import beside_diagonal, possible, symmetric, triangle_size
 
-# From this deviation of a correlation on noise decides.
+# If a correlation has at least this deviation, noise decides its value.
 _LARGE = 0.2
 
 
@@ -57,40 +57,42 @@ class Matrix(Simulated):
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
         return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
-        in_turn = given.parts[0].bounding == "truncated"
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
+        in_turn = coordinates.parts[0].bounding == "truncated"
         noise = truncated_in_turn if in_turn else None
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, noise)
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws, noise
+        )
         if self.unit:
-            size = len(given.limits.columns)
+            size = len(coordinates.limits.columns)
             width = 2 * (1 - np.eye(size)).ravel()
             return errors, (width, width)
-        rmse, bias = worst_elements(given.parts, given.units, given.limits.upper)
+        rmse, bias = worst_elements(coordinates.parts, coordinates.units, coordinates.limits.upper)
         # A repair may move one element away from the truth while it moves the matrix towards it.
-        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
-        return errors, (np.maximum(symmetric(rmse), here[0]), np.maximum(symmetric(bias), here[1]))
+        simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        return errors, (np.maximum(symmetric(rmse), simulated[0]), np.maximum(symmetric(bias), simulated[1]))
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair)
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        matrix = self._truths(seen).typical.matrix
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        matrix = self._truths(situation).typical.matrix
         triangle = matrix[np.triu_indices(len(matrix))]
-        return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, seen.units, strict=True))
+        return tuple(Fraction(float(x)) / unit for x, unit in zip(triangle, situation.units, strict=True))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "matrix", placed=False)
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "matrix", depends_on_means=False)
 
 
 @dataclass(frozen=True, slots=True)
 class PairMatrix(Simulated):
     """A matrix with ones on its diagonal and, for each pair of columns, a noisy number in [-1, 1] beside it.
 
-    Of one pair the error is exact. ``repair`` makes it positive semidefinite, which the matrix of the table is.
+    For one pair the error is exact. ``repair`` makes it positive semidefinite, as the matrix of the table is.
     """
 
     repair: str
@@ -104,31 +106,33 @@ class PairMatrix(Simulated):
         clipped = np.clip(noisy, limits.lower, limits.upper)
         return possible(beside_diagonal(clipped, 1.0), self.repair, unit=True)
 
-    def error(self, given: Coordinates) -> Error:
-        if len(given.noisy) > 1:
-            return Simulated.error(self, given)
-        one = exact_error(given.parts[0], given.noisy[0], given.units[0])
-        figures = np.array([[one.rmse], [one.bias], [one.worst_rmse], [one.worst_bias]])
+    def error(self, coordinates: Coordinates) -> Error:
+        if len(coordinates.noisy) > 1:
+            return Simulated.error(self, coordinates)
+        error = exact_error(coordinates.parts[0], coordinates.noisy[0], coordinates.units[0])
+        figures = np.array([[error.rmse], [error.bias], [error.worst_rmse], [error.worst_bias]])
         rmse, bias, worst_rmse, worst_bias = beside_diagonal(figures, 0.0)
         return Error(rmse, bias, worst_rmse, worst_bias)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         # As many pairs as a matrix of one column less has elements.
-        draws = affordable_matrices(len(given.noisy), 1 + triangle_size(len(given.noisy)), self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
-        worst = worst_elements(given.parts, given.units, given.limits.upper)
+        draws = affordable_matrices(len(coordinates.noisy), 1 + triangle_size(len(coordinates.noisy)), self.repair)
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
+        worst = worst_elements(coordinates.parts, coordinates.units, coordinates.limits.upper)
         rmse, bias = (beside_diagonal(figure, 0.0) for figure in worst)
         # A repair may move one element away from the truth while it moves the matrix towards it.
-        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
-        return errors, (np.maximum(rmse, here[0]), np.maximum(bias, here[1]))
+        simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        return errors, (np.maximum(rmse, simulated[0]), np.maximum(bias, simulated[1]))
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair)
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        matrix = plausible.associations(seen)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        matrix = plausible.associations(situation)
         elements = matrix[np.triu_indices(len(matrix), 1)]
-        return tuple(Fraction(float(x)) / unit for x, unit in zip(elements, seen.units, strict=True))
+        return tuple(Fraction(float(x)) / unit for x, unit in zip(elements, situation.units, strict=True))
 
 
 def zero_variances(covariances: Array) -> list[bool] | None:
@@ -137,25 +141,27 @@ def zero_variances(covariances: Array) -> list[bool] | None:
     return zero if any(zero) else None
 
 
-def with_coordinates(given: Coordinates, worth: Array) -> Coordinates:
-    """The same with coordinates that are worth this."""
-    return replace(given, noisy=tuple(Fraction(x) / unit for x, unit in zip(worth.tolist(), given.units, strict=True)))
+def with_coordinates(coordinates: Coordinates, worth: Array) -> Coordinates:
+    """The same with coordinates of this worth."""
+    return replace(
+        coordinates, noisy=tuple(Fraction(x) / unit for x, unit in zip(worth.tolist(), coordinates.units, strict=True))
+    )
 
 
-def at_least(found: Error, uncertain: Array) -> Error:
-    """An error of correlations with an RMSE of at least how uncertain each is, where that is large.
+def at_least(error: Error, uncertain: Array) -> Error:
+    """An error of correlations whose RMSE is at least the uncertainty of each, where that is large.
 
-    Where noise is small, that it changes variances and covariances together makes for less, which was simulated.
+    Small noise changes variances and covariances together, which makes the error smaller: that was simulated.
     """
-    return replace(found, rmse=np.where(uncertain > _LARGE, np.maximum(found.rmse, uncertain), found.rmse))
+    return replace(error, rmse=np.where(uncertain > _LARGE, np.maximum(error.rmse, uncertain), error.rmse))
 
 
 def matrix_room(values: Array, repair: str) -> Array:
     """A billionth of each element; beside the diagonal, digits of the root of the two variances.
 
-    Elements there are what is left when others are taken away. Clipped eigenvalues have twelve digits of that, a repair
-    by steps six. A variance has no room but its own, and next to a variance of 0 all is 0.
+    Elements there are differences of larger numbers. Clipped eigenvalues keep twelve digits of these, a repair by steps
+    keeps six. A variance only has its own room, and next to a variance of 0 everything is 0.
     """
     roots = np.sqrt(np.diagonal(values))
-    beside = (1e-12 if repair == "clip" else 1e-6) * roots[:, None] * roots
-    return np.asarray(1e-9 * np.abs(values) + np.where(np.eye(len(roots), dtype=bool), 0.0, beside))
+    room_beside = (1e-12 if repair == "clip" else 1e-6) * roots[:, None] * roots
+    return np.asarray(1e-9 * np.abs(values) + np.where(np.eye(len(roots), dtype=bool), 0.0, room_beside))

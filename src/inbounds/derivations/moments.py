@@ -29,7 +29,7 @@ _OF_MEAN = "mean moments 1"
 
 
 def _covariances(noisy: Array, limits: Limits, rows: int) -> Array:
-    """Upper triangles of sample covariances, each made of its own noisy numbers."""
+    """Upper triangles of sample covariances, each computed from its own noisy numbers."""
     halves = (limits.columns[:, 1] - limits.columns[:, 0]) / 2
     _, centred = scatter(_counted(noisy, rows), halves)
     return np.asarray(centred / (rows - 1))
@@ -46,15 +46,15 @@ def _means(noisy: Array, limits: Limits, rows: int) -> Array:
     return np.asarray(ends.mean(axis=1) + (ends[:, 1] - ends[:, 0]) / 2 * shares)
 
 
-def _worst_covariances(given: Coordinates, rows: int, draws: int) -> tuple[Array, Array]:
+def _worst_covariances(coordinates: Coordinates, rows: int, draws: int) -> tuple[Array, Array]:
     """RMSE and bias of upper triangles at worst: all records at one corner of the bounds.
 
-    Signs of columns change neither the noise nor the size of the errors. Clamping brings them nearer to the truth, but
-    of a number at its bound (a variance is 0 there) one half of the errors remains, which is bias.
+    Signs of columns change neither the noise nor the size of the errors. Clamping brings values nearer to the truth,
+    but for a number at its bound (a variance is 0 there) one half of the errors remains, which is bias.
     """
-    ends = given.limits.columns
+    ends = coordinates.limits.columns
     size, halves = len(ends), (ends[:, 1] - ends[:, 0]) / 2
-    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws, given.places) / rows
+    noise = draw_noise(coordinates.parts, coordinates.units, np.random.default_rng(0), draws, coordinates.places) / rows
     i, j = np.triu_indices(size)
     second = np.where(i == j, noise[:, size:] / 2, noise[:, size:])
     errors = second - noise[:, i] - noise[:, j] - noise[:, i] * noise[:, j]
@@ -81,26 +81,33 @@ class SpreadOfMoments(Simulated):
         variances = np.clip(_covariances(noisy, limits, self.rows), 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
-        rmse, bias = _worst_covariances(given, self.rows, len(errors))
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            places=coordinates.places,
+        )
+        rmse, bias = _worst_covariances(coordinates, self.rows, len(errors))
         if self.root:
             # √a - √b is at most √|a - b|, so that its mean square is at most the mean size.
             rmse = bias = np.sqrt(rmse)
-        return errors, (np.minimum(rmse, given.limits.upper), np.minimum(bias, given.limits.upper))
+        return errors, (np.minimum(rmse, coordinates.limits.upper), np.minimum(bias, coordinates.limits.upper))
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]))
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "spread" if self.root else "squared spread")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "spread" if self.root else "squared spread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +140,15 @@ class MatrixOfMoments(Simulated):
     def weighs_noise(self) -> bool:
         return self.unit
 
-    def error(self, given: Coordinates) -> Error:
-        if given.limits.noise is None:
-            return Simulated.error(self, given)
-        # Where the truth is what was released, and not the noisy correlation behind it; and as much as is uncertain,
-        # since a number that noise has decided is near to 0 wherever the truth lies.
-        cells, noise = _counted(given.worth, self.rows), np.insert(given.limits.noise, 0, 0.0)
-        settled = settle(cells, noise, self.values(given.worth, given.limits))
-        found = Simulated.error(self, with_coordinates(given, settled[1:]))
-        return at_least(found, posterior_deviations(cells, noise))
+    def error(self, coordinates: Coordinates) -> Error:
+        if coordinates.limits.noise is None:
+            return Simulated.error(self, coordinates)
+        # The truth is taken to be what was released, and not the noisy correlation behind it. The error is at least the
+        # uncertainty, since a number that noise decided is near 0 wherever the truth lies.
+        cells, noise = _counted(coordinates.worth, self.rows), np.insert(coordinates.limits.noise, 0, 0.0)
+        truth = settle(cells, noise, self.values(coordinates.worth, coordinates.limits))
+        error = Simulated.error(self, with_coordinates(coordinates, truth[1:]))
+        return at_least(error, posterior_deviations(cells, noise))
 
     def covariances(self) -> "MatrixOfMoments":
         """The same moments as covariances. No repair changes variances; this one takes no time."""
@@ -150,36 +157,44 @@ class MatrixOfMoments(Simulated):
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
         return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, places=given.places)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            draws,
+            places=coordinates.places,
+        )
         if self.unit:
-            width = 2 * (1 - np.eye(len(given.limits.columns))).ravel()
+            width = 2 * (1 - np.eye(len(coordinates.limits.columns))).ravel()
             return errors, (width, width)
-        rmse, bias = (symmetric(x) for x in _worst_covariances(given, self.rows, draws))
+        rmse, bias = (symmetric(x) for x in _worst_covariances(coordinates, self.rows, draws))
         # A repair may move one element away from the truth while it moves the matrix towards it.
-        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
-        return errors, (np.maximum(rmse, here[0]), np.maximum(bias, here[1]))
+        simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        return errors, (np.maximum(rmse, simulated[0]), np.maximum(bias, simulated[1]))
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]))
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "matrix")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "matrix")
 
 
 @dataclass(frozen=True, slots=True)
 class TableOfMoments(Simulated):
     """Means, and below them the covariance matrix: a table of one row more than it has columns.
 
-    Where records may come and go (``rows`` is None) a noisy count comes before the sums.
+    Where records may be added and removed (``rows`` is None), a noisy count comes before the sums.
     """
 
     rows: int | None
@@ -206,35 +221,43 @@ class TableOfMoments(Simulated):
             full = symmetric(_covariances(noisy, limits, self.rows))
         return np.concatenate([means, possible(np.clip(full, lower, upper), self.repair)], axis=-1)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        size = len(given.limits.columns)
-        draws = affordable_matrices(len(given.noisy), size, self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws, places=given.places)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        size = len(coordinates.limits.columns)
+        draws = affordable_matrices(len(coordinates.noisy), size, self.repair)
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            draws,
+            places=coordinates.places,
+        )
         if self.rows is None:
-            width = given.limits.upper - given.limits.lower
+            width = coordinates.limits.upper - coordinates.limits.lower
             return errors, (width, width)
-        halves = (given.limits.columns[:, 1] - given.limits.columns[:, 0]) / 2
-        noise = draw_noise(given.parts, given.units, np.random.default_rng(0), draws, given.places)
+        halves = (coordinates.limits.columns[:, 1] - coordinates.limits.columns[:, 0]) / 2
+        noise = draw_noise(coordinates.parts, coordinates.units, np.random.default_rng(0), draws, coordinates.places)
         noise = noise[:, :size] * halves / self.rows
-        rmse, bias = (symmetric(x) for x in _worst_covariances(given, self.rows, draws))
-        here = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
-        # Of a mean at its bound half of the noise is clamped away, and the other half is bias.
+        rmse, bias = (symmetric(x) for x in _worst_covariances(coordinates, self.rows, draws))
+        simulated = np.sqrt((errors**2).mean(axis=0)), np.abs(errors.mean(axis=0))
+        # For a mean at its bound, half of the noise is clamped away, and the other half is bias.
         worst_means = np.sqrt((noise**2).mean(axis=0)), np.abs(noise).mean(axis=0) / 2
         worst = [np.concatenate(pair) for pair in zip(worst_means, (rmse, bias), strict=True)]
-        return errors, (np.maximum(worst[0], here[0]), np.maximum(worst[1], here[1]))
+        return errors, (np.maximum(worst[0], simulated[0]), np.maximum(worst[1], simulated[1]))
 
     def room(self, values: Array) -> Array | None:
         return np.vstack([1e-9 * np.abs(values[:1]), matrix_room(values[1:], self.repair)])
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix, float(truth.sizes[0]), counted=self.rows is None)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.moments(situation, truth.means, truth.matrix, float(truth.sizes[0]), counted=self.rows is None)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "matrix")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "matrix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +274,12 @@ class MeanOfMoments(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return _means(noisy, limits, self.rows)
 
-    def error(self, given: Coordinates) -> Error:
+    def error(self, coordinates: Coordinates) -> Error:
         """See `Derivation.error`. Drawn with its square alone, the sum has Laplace noise, so that errors are exact."""
-        if not self.knows_error(given.certificate):
-            return simulated_error(*self.simulate(given))
-        law = self.law(given)
-        at = float(self.values(given.worth, given.limits)[0])
+        if not self.knows_error(coordinates.certificate):
+            return simulated_error(*self.simulate(coordinates))
+        law = self.law(coordinates)
+        at = float(self.values(coordinates.worth, coordinates.limits)[0])
         worst = float(law.worst_mse()) ** 0.5, float(law.worst_bias())
         return Error(float(law.mse(at)) ** 0.5, float(law.bias(at)), *worst)
 
@@ -264,29 +287,36 @@ class MeanOfMoments(Simulated):
         """See `Derivation.knows_error`."""
         return isinstance(certificate, Certificate) and certificate.blocks == (_OF_MEAN,)
 
-    def law(self, given: Coordinates) -> Mechanism:
+    def law(self, coordinates: Coordinates) -> Mechanism:
         """The law of a mean that was drawn with its square alone: Laplace noise, clamped to the bounds."""
-        ((low, high),) = given.limits.columns.tolist()
-        scale = float(given.parts[0].spread * given.units[0]) * (high - low) / 2 / self.rows
+        ((low, high),) = coordinates.limits.columns.tolist()
+        scale = float(coordinates.parts[0].spread * coordinates.units[0]) * (high - low) / 2 / self.rows
         return Mechanism(Laplace(scale), "bit", bounds=(low, high))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
-        half = float(given.limits.columns[0, 1] - given.limits.columns[0, 0]) / 2
-        return errors, _worst_of_clamped(given, half / self.rows)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            places=coordinates.places,
+        )
+        half = float(coordinates.limits.columns[0, 1] - coordinates.limits.columns[0, 0]) / 2
+        return errors, _worst_of_clamped(coordinates, half / self.rows)
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.moments(seen, truth.means, truth.matrix, float(self.rows))
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.moments(situation, truth.means, truth.matrix, float(self.rows))
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "centre")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,27 +331,37 @@ class Clamped(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return np.asarray(np.clip(noisy, limits.lower, limits.upper))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, places=given.places)
-        return errors, _worst_of_clamped(given, 1.0)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        errors = simulate(
+            self.values,
+            coordinates.worth,
+            coordinates.parts,
+            coordinates.units,
+            coordinates.limits,
+            places=coordinates.places,
+        )
+        return errors, _worst_of_clamped(coordinates, 1.0)
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        low, high = self._span(seen)
-        return (Fraction((low + high) / 2) / seen.units[0],)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        low, high = self._span(situation)
+        return (Fraction((low + high) / 2) / situation.units[0],)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._span(seen), ""
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._span(situation), ""
 
-    def _span(self, seen: Situation) -> tuple[float, float]:
-        ends = seen.columns[0].tolist() if len(seen.columns) else (0.0, 1.0)
-        stated = of_one_number(seen.plausible, seen.meaning, ends, seen.size)
-        return plausible.span(stated, float(seen.limits.lower[0]), float(seen.limits.upper[0]))
+    def _span(self, situation: Situation) -> tuple[float, float]:
+        ends = situation.columns[0].tolist() if len(situation.columns) else (0.0, 1.0)
+        statement = of_one_number(situation.plausible, situation.meaning, ends, situation.size)
+        return plausible.span(statement, float(situation.limits.lower[0]), float(situation.limits.upper[0]))
 
 
-def _worst_of_clamped(given: Coordinates, worth: float) -> tuple[Array, Array]:
+def _worst_of_clamped(coordinates: Coordinates, worth: float) -> tuple[Array, Array]:
     """RMSE of the noise that nothing clamps, and bias at a bound, which clamps half of it."""
-    noise = draw_noise(given.parts, given.units, np.random.default_rng(0), _DRAWS, given.places)[:, :1] * worth
+    noise = (
+        draw_noise(coordinates.parts, coordinates.units, np.random.default_rng(0), _DRAWS, coordinates.places)[:, :1]
+        * worth
+    )
     return np.sqrt((noise**2).mean(axis=0)), np.abs(noise).mean(axis=0) / 2

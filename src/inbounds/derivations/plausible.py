@@ -1,7 +1,7 @@
 """Truths that are plausible before a release, as the coordinates they would have without noise.
 
-An error depends on the true value, which is not known before a release. So errors are given for plausible values: those
-that the user states; otherwise equal shares, no association, and for means and spreads those of
+An error depends on the true value, which is not known before a release. So errors are given for plausible values: the
+ones that the user states, or else equal shares, no association, and for means and spreads those of
 `inbounds.derivations.truths`.
 """
 
@@ -17,16 +17,16 @@ from inbounds._check import Array
 from inbounds.derivations.base import Situation
 
 
-def shares(seen: Situation) -> Array:
+def shares(situation: Situation) -> Array:
     """The share of each cell."""
-    cells = math.prod(len(axis) for axis in seen.labels)
-    if seen.plausible is None:
+    cells = math.prod(len(axis) for axis in situation.labels)
+    if situation.plausible is None:
         return np.full(cells, 1 / cells)
-    stated = _read_table(seen.plausible).ravel()
-    if len(stated) != cells or not ((stated >= 0).all() and abs(stated.sum() - 1) < 1e-6):
-        labels = ", ".join(seen.labels[0]) if len(seen.labels) == 1 else "row by row"
+    values = _read_table(situation.plausible).ravel()
+    if len(values) != cells or not ((values >= 0).all() and abs(values.sum() - 1) < 1e-6):
+        labels = ", ".join(situation.labels[0]) if len(situation.labels) == 1 else "row by row"
         raise ValueError(f"plausible must be {cells} shares >= 0 that sum to one, in the order of the cells: {labels}")
-    return stated
+    return values
 
 
 def counts(expected: Array) -> tuple[Fraction, ...]:
@@ -34,10 +34,10 @@ def counts(expected: Array) -> tuple[Fraction, ...]:
     return tuple(Fraction(round(float(count))) for count in expected)
 
 
-def covariances(seen: Situation) -> Array:
-    """The covariance matrix of the columns that is stated."""
-    ends = seen.columns
-    matrix = _read_table(seen.plausible)
+def covariances(situation: Situation) -> Array:
+    """The stated covariance matrix of the columns."""
+    ends = situation.columns
+    matrix = _read_table(situation.plausible)
     if matrix.shape != (len(ends), len(ends)) or not np.allclose(matrix, matrix.T):
         raise ValueError(f"plausible must be a symmetric covariance matrix of {len(ends)} columns")
     most = (ends[:, 1] - ends[:, 0]) ** 2 / 2
@@ -49,12 +49,12 @@ def covariances(seen: Situation) -> Array:
     return matrix
 
 
-def associations(seen: Situation) -> Array:
+def associations(situation: Situation) -> Array:
     """A matrix of measures of association in [-1, 1]; for two columns, one number is enough."""
-    size = len(seen.labels[0])
-    if seen.plausible is None:
+    size = len(situation.labels[0])
+    if situation.plausible is None:
         return np.eye(size)
-    matrix = _read_table(seen.plausible)
+    matrix = _read_table(situation.plausible)
     if matrix.ndim == 0 and size == 2:
         matrix = np.where(np.eye(2, dtype=bool), 1.0, matrix)
     square = matrix.shape == (size, size) and np.allclose(matrix, matrix.T)
@@ -65,23 +65,25 @@ def associations(seen: Situation) -> Array:
     return matrix
 
 
-def _read_table(stated: Any) -> Array:
-    """Shares or a matrix, in whatever form NumPy reads."""
-    lengths = {len(row) for row in stated if isinstance(row, Sequence)} if isinstance(stated, list | tuple) else set()
+def _read_table(statement: Any) -> Array:
+    """Shares or a matrix, in any form that NumPy reads."""
+    lengths = (
+        {len(row) for row in statement if isinstance(row, Sequence)} if isinstance(statement, list | tuple) else set()
+    )
     if len(lengths) > 1:
         raise ValueError("plausible must be a full table of numbers: its rows differ in length")
-    return _check.array(stated, "plausible")
+    return _check.array(statement, "plausible")
 
 
-def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[float, float]:
+def span(statement: Any, lower: float, upper: float, far: float = 0.0) -> tuple[float, float]:
     """A plausible number or range within bounds; the bounds themselves if none is stated.
 
-    An open side of them then ends ``far`` from the other, or from zero.
+    An open side then ends ``far`` from the other one, or from zero.
     """
-    if stated is None:
+    if statement is None:
         start = lower if math.isfinite(lower) else upper - far if math.isfinite(upper) else -far
         return start, upper if math.isfinite(upper) else lower + far if math.isfinite(lower) else far
-    pair = stated.tolist() if isinstance(stated, np.ndarray) and stated.ndim == 1 else stated
+    pair = statement.tolist() if isinstance(statement, np.ndarray) and statement.ndim == 1 else statement
     if isinstance(pair, tuple | list):
         if len(pair) != 2:
             raise ValueError(f"plausible must be a number or a pair (low, high), got {len(pair)} numbers")
@@ -95,10 +97,10 @@ def span(stated: Any, lower: float, upper: float, far: float = 0.0) -> tuple[flo
     return low, high
 
 
-def sums(seen: Situation, means: Array, matrix: Array | None, sizes: Array) -> tuple[Fraction, ...]:
+def sums(situation: Situation, means: Array, matrix: Array | None, sizes: Array) -> tuple[Fraction, ...]:
     """Counts and sums of groups of these sizes, all with one mean and one covariance matrix."""
-    halves = (seen.columns[:, 1] - seen.columns[:, 0]) / 2
-    shares = (means - seen.columns.mean(axis=1)) / halves
+    halves = (situation.columns[:, 1] - situation.columns[:, 0]) / 2
+    shares = (means - situation.columns.mean(axis=1)) / halves
     rows, columns = np.triu_indices(len(halves))
     vectors = []
     for each in sizes.tolist():
@@ -109,17 +111,17 @@ def sums(seen: Situation, means: Array, matrix: Array | None, sizes: Array) -> t
             vector += np.where(rows == columns, 2 * products - each, products).tolist()
         vectors.append([Fraction(float(x)) for x in vector])
     flat = [x for vector in vectors for x in vector]
-    return tuple(x / unit for x, unit in zip(flat, seen.units, strict=True))
+    return tuple(x / unit for x, unit in zip(flat, situation.units, strict=True))
 
 
 def moments(
-    seen: Situation, means: Array, matrix: Array, size: float, *, counted: bool = False
+    situation: Situation, means: Array, matrix: Array, size: float, *, counted: bool = False
 ) -> tuple[Fraction, ...]:
     """Sums of columns and of their products, with a count before them or not, over their units."""
-    halves = (seen.columns[:, 1] - seen.columns[:, 0]) / 2
-    shares = (means - seen.columns.mean(axis=1)) / halves
+    halves = (situation.columns[:, 1] - situation.columns[:, 0]) / 2
+    shares = (means - situation.columns.mean(axis=1)) / halves
     rows, columns = np.triu_indices(len(halves))
     products = (size - 1) * (matrix / np.outer(halves, halves))[rows, columns] + size * shares[rows] * shares[columns]
     vector = [*size * shares, *np.where(rows == columns, 2 * products - size, products)]
     vector = [size, *vector] if counted else vector
-    return tuple(Fraction(float(x)) / unit for x, unit in zip(vector, seen.units, strict=True))
+    return tuple(Fraction(float(x)) / unit for x, unit in zip(vector, situation.units, strict=True))

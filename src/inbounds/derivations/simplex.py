@@ -17,7 +17,7 @@ from inbounds.repairs import tree as trees
 
 
 class _OnSimplex(Simulated):
-    """What all of them share: vectors with a given sum, whose errors are simulated and limited by the bounds."""
+    """A base class for vectors with a given sum, whose errors are simulated and limited by the bounds."""
 
     __slots__ = ()
 
@@ -29,28 +29,30 @@ class _OnSimplex(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         """See `Derivation.values`."""
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        return self._simulate_within(given, math.inf)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        return self._simulate_within(coordinates, math.inf)
 
     def _simulate_within(
-        self, given: Coordinates, farthest: float, draws: int | None = None
+        self, coordinates: Coordinates, farthest: float, draws: int | None = None
     ) -> tuple[Array, tuple[Array, Array]]:
         """Simulated errors; at worst no larger than the bounds are wide, nor than ``farthest``."""
-        errors = simulate(self.values, self.released(given), given.parts, given.units, given.limits, draws)
-        width = float(given.limits.upper[0] - given.limits.lower[0])
+        errors = simulate(
+            self.values, self.released(coordinates), coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
+        width = float(coordinates.limits.upper[0] - coordinates.limits.lower[0])
         worst = np.full(errors.shape[-1], min(width, farthest))
         return errors, (worst, worst)
 
-    def released(self, given: Coordinates) -> Array:
-        """Where the truth is taken to lie: at the coordinates as they were drawn."""
-        return given.worth
+    def released(self, coordinates: Coordinates) -> Array:
+        """Where the truth is assumed to lie: at the coordinates as they were drawn."""
+        return coordinates.worth
 
     def room(self, values: Array) -> Array | None:
-        """Shares are what is left of one when others are taken away: rounding is measured by one."""
+        """Shares are what the others leave of one, so rounding is relative to one."""
         return np.asarray(1e-9 * np.abs(values) + 1e-12)
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(plausible.shares(seen) * seen.known_size())
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        return plausible.counts(plausible.shares(situation) * situation.known_size())
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,13 @@ class Projected(_OnSimplex):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.project(noisy)
 
-    def released(self, given: Coordinates) -> Array:
-        # Coordinates are what is published but for noise, and the truth is possible as that is.
-        return self.values(given.worth, given.limits)
+    def released(self, coordinates: Coordinates) -> Array:
+        # Apart from noise, coordinates are what is published, and the truth is a possible value, as that is.
+        return self.values(coordinates.worth, coordinates.limits)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         # The truth lies on the simplex too: the projection is no further from it than the noise was.
-        return self._simulate_within(given, noise_length(given.parts, given.units))
+        return self._simulate_within(coordinates, noise_length(coordinates.parts, coordinates.units))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +98,30 @@ class NearestCounts(_OnSimplex):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.whole(noisy, int(limits.upper[0]))
 
-    def released(self, given: Coordinates) -> Array:
-        # Coordinates are what is published but for noise, and the truth is possible as that is.
-        return self.values(given.worth, given.limits)
+    def released(self, coordinates: Coordinates) -> Array:
+        # Apart from noise, coordinates are what is published, and the truth is a possible value, as that is.
+        return self.values(coordinates.worth, coordinates.limits)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        # The projection is no further from the truth than the noise was. Of whole counts all remainders f are alike, so
-        # that rounding moves K of them by at most √(K f(1 - f)) ≤ √K/2; and the nearest are at most twice as far.
-        length = noise_length(given.parts, given.units)
-        cells = len(given.noisy)
-        return self._simulate_within(given, min(2 * length, length + math.sqrt(cells) / 2), affordable_counts(cells))
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        # The projection is no further from the truth than the noise was. Whole counts all have the same remainder f, so
+        # rounding moves K of them by at most √(K f(1 - f)) ≤ √K/2; and the nearest counts are at most twice as far.
+        length = noise_length(coordinates.parts, coordinates.units)
+        cells = len(coordinates.noisy)
+        return self._simulate_within(
+            coordinates, min(2 * length, length + math.sqrt(cells) / 2), affordable_counts(cells)
+        )
 
-    def error(self, given: Coordinates) -> Error:
-        found = simulated_error(*self.simulate(given))
-        if len(given.noisy) == 1:
-            return found
-        # Cells with the same count have the same law, and so have all that noise does not bring next to 0: their draws
-        # are taken together.
-        far = 20 * float(given.parts[0].spread)
-        cells = np.unique(np.minimum(self.released(given), far), return_inverse=True)[1].ravel()
+    def error(self, coordinates: Coordinates) -> Error:
+        error = simulated_error(*self.simulate(coordinates))
+        if len(coordinates.noisy) == 1:
+            return error
+        # Cells with the same count have the same law, and so do all cells that noise does not bring close to 0: their
+        # draws are combined.
+        far = 20 * float(coordinates.parts[0].spread)
+        cells = np.unique(np.minimum(self.released(coordinates), far), return_inverse=True)[1].ravel()
         sizes = np.bincount(cells)
-        squares, bias = (np.bincount(cells, x) / sizes for x in (np.square(found.rmse), found.bias))
-        return replace(found, rmse=np.sqrt(squares)[cells], bias=bias[cells])
+        squares, bias = (np.bincount(cells, x) / sizes for x in (np.square(error.rmse), error.bias))
+        return replace(error, rmse=np.sqrt(squares)[cells], bias=bias[cells])
 
     def room(self, values: Array) -> Array | None:
         return None
@@ -134,15 +138,15 @@ class AllButOne(_OnSimplex):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return simplex.all_but_one(np.insert(noisy, self.place, 0.0, axis=-1), self.place)
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        return plausible.counts(np.delete(plausible.shares(seen) * seen.known_size(), self.place))
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        return plausible.counts(np.delete(plausible.shares(situation) * situation.known_size(), self.place))
 
 
 @dataclass(frozen=True, slots=True)
 class FromTree(_OnSimplex):
     """Shares of groups and of their members, made to agree; or, with ``whole``, counts.
 
-    ``variances`` are those of the noise of each level of the tree; none for equal ones.
+    ``variances`` are those of the noise of each level of the tree; empty if they are equal.
     """
 
     tree: trees.Tree
@@ -160,13 +164,13 @@ class FromTree(_OnSimplex):
     def _reconcile(self, noisy: Array, limits: Limits) -> Array:
         return trees.consistent(self.tree, noisy, float(limits.upper[0]), variances=self.variances)
 
-    def released(self, given: Coordinates) -> Array:
+    def released(self, coordinates: Coordinates) -> Array:
         # Coordinates that agree, as the true ones do.
-        return self._reconcile(given.worth, given.limits)
+        return self._reconcile(coordinates.worth, coordinates.limits)
 
     def room(self, values: Array) -> Array | None:
         return None if self.whole else _OnSimplex.room(self, values)
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        counts = plausible.shares(seen) * seen.known_size()
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        counts = plausible.shares(situation) * situation.known_size()
         return plausible.counts(np.array([counts[list(leaves)].sum() for leaves in self.tree.leaves]))

@@ -46,27 +46,29 @@ class MeanOfSums(Simulated):
 
     def values(self, noisy: Array, limits: Limits) -> Array:
         cells = _cells(noisy, len(limits.columns), products=self.square)
-        # An empty group has no mean; one record is the least that a count stands for.
+        # An empty group has no mean; a count stands for at least one record.
         means = limits.columns.mean(axis=1) + _halves(limits) * cells[..., 1] / np.maximum(cells[..., 0], 1.0)
         return np.asarray(np.clip(means, limits.lower, limits.upper))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_draws(len(given.noisy), len(given.limits.columns))
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
-        return errors, _widths(given)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(coordinates.noisy), len(coordinates.limits.columns))
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
+        return errors, _widths(coordinates)
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.sums(seen, truth.means, truth.matrix if self.square else None, truth.sizes)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.sums(situation, truth.means, truth.matrix if self.square else None, truth.sizes)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "centre")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "centre")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +83,25 @@ class SumOfGroup(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         return np.asarray(np.clip(noisy, limits.lower, limits.upper))
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_draws(len(given.noisy), 1)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(coordinates.noisy), 1)
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
         # Noise that nothing clamps has the variance 2 λ²; at a bound half of it is clamped away.
-        scale = float(given.parts[0].spread * given.units[0])
-        alike = np.ones(len(given.noisy))
+        scale = float(coordinates.parts[0].spread * coordinates.units[0])
+        alike = np.ones(len(coordinates.noisy))
         return errors, (math.sqrt(2) * scale * alike, scale / 2 * alike)
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        cells = len(seen.units)
-        ((low, high),) = seen.columns.tolist()
-        stated = plausible.span(seen.plausible if not isinstance(seen.plausible, Mapping) else None, low, high)
-        each = seen.known_size() / cells * (stated[0] + stated[1]) / 2
-        return tuple(Fraction(each) / unit for unit in seen.units)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        cells = len(situation.units)
+        ((low, high),) = situation.columns.tolist()
+        span = plausible.span(situation.plausible if not isinstance(situation.plausible, Mapping) else None, low, high)
+        each = situation.known_size() / cells * (span[0] + span[1]) / 2
+        return tuple(Fraction(each) / unit for unit in situation.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,27 +121,29 @@ class SpreadOfSums(Simulated):
     def values(self, noisy: Array, limits: Limits) -> Array:
         cells = _cells(noisy, len(limits.columns), products=True)
         counts, centred = scatter(cells, _halves(limits))
-        found = (centred / (counts - 1))[..., 0]
-        variances = np.clip(found, 0.0, limits.upper**2 if self.root else limits.upper)
+        raw = (centred / (counts - 1))[..., 0]
+        variances = np.clip(raw, 0.0, limits.upper**2 if self.root else limits.upper)
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_draws(len(given.noisy), len(given.limits.columns))
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
-        return errors, _widths(given)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_draws(len(coordinates.noisy), len(coordinates.limits.columns))
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
+        return errors, _widths(coordinates)
 
     def room(self, values: Array) -> Array | None:
         return np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.sums(seen, truth.means, truth.matrix, truth.sizes)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.sums(situation, truth.means, truth.matrix, truth.sizes)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "spread" if self.root else "squared spread")
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "spread" if self.root else "squared spread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,14 +181,14 @@ class MatrixOfSums(Simulated):
     def weighs_noise(self) -> bool:
         return self.unit and not self.pooled
 
-    def error(self, given: Coordinates) -> Error:
-        if given.limits.noise is None:
-            return Simulated.error(self, given)
-        # Where the truth is what was released, and not the noisy correlation behind it; and as much as is uncertain,
-        # since a number that noise has decided is near to 0 wherever the truth lies.
-        settled = settle(given.worth, given.limits.noise, self.values(given.worth, given.limits))
-        found = Simulated.error(self, with_coordinates(given, settled))
-        return at_least(found, posterior_deviations(given.worth, given.limits.noise))
+    def error(self, coordinates: Coordinates) -> Error:
+        if coordinates.limits.noise is None:
+            return Simulated.error(self, coordinates)
+        # The truth is taken to be what was released, and not the noisy correlation behind it. The error is at least the
+        # uncertainty, since a number that noise decided is near 0 wherever the truth lies.
+        truth = settle(coordinates.worth, coordinates.limits.noise, self.values(coordinates.worth, coordinates.limits))
+        error = Simulated.error(self, with_coordinates(coordinates, truth))
+        return at_least(error, posterior_deviations(coordinates.worth, coordinates.limits.noise))
 
     def covariances(self) -> "MatrixOfSums":
         """The same sums as covariances. No repair changes variances; this one takes no time."""
@@ -191,29 +197,31 @@ class MatrixOfSums(Simulated):
     def undetermined(self, noisy: Array, limits: Limits) -> list[bool] | None:
         return zero_variances(self.covariances().values(noisy, limits)) if self.unit else None
 
-    def simulate(self, given: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        draws = affordable_matrices(len(given.noisy), len(given.limits.columns), self.repair)
-        errors = simulate(self.values, given.worth, given.parts, given.units, given.limits, draws)
+    def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
+        draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
+        errors = simulate(
+            self.values, coordinates.worth, coordinates.parts, coordinates.units, coordinates.limits, draws
+        )
         if not self.unit:
-            return errors, _widths(given)
-        width = 2 * (1 - np.eye(len(given.limits.columns))).ravel()
+            return errors, _widths(coordinates)
+        width = 2 * (1 - np.eye(len(coordinates.limits.columns))).ravel()
         return errors, (width, width)
 
     def room(self, values: Array) -> Array | None:
         return matrix_room(values, self.repair) if values.ndim == 2 else np.asarray(1e-9 * np.abs(values))
 
-    def plausible(self, seen: Situation) -> tuple[Fraction, ...]:
-        truth = self._truths(seen).typical
-        return plausible.sums(seen, truth.means, truth.matrix, truth.sizes)
+    def plausible(self, situation: Situation) -> tuple[Fraction, ...]:
+        truth = self._truths(situation).typical
+        return plausible.sums(situation, truth.means, truth.matrix, truth.sizes)
 
-    def assume(self, seen: Situation) -> tuple[Sequence[Any], str]:
-        return self._truths(seen).assume()
+    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
+        return self._truths(situation).assume()
 
-    def _truths(self, seen: Situation) -> Truths:
-        return find_truths(seen, "matrix", pooled=self.pooled)
+    def _truths(self, situation: Situation) -> Truths:
+        return find_truths(situation, "matrix", pooled=self.pooled)
 
 
-def _widths(given: Coordinates) -> tuple[Array, Array]:
+def _widths(coordinates: Coordinates) -> tuple[Array, Array]:
     """At worst, values are off by the width of their bounds: a group may be empty, and a variance almost 0."""
-    width = given.limits.upper - given.limits.lower
+    width = coordinates.limits.upper - coordinates.limits.lower
     return width, width

@@ -1,8 +1,8 @@
 """The expected error of a release, from public numbers: at worst over the bounds, and at the released value.
 
-The error at the true value is as secret as the value, so it is never given. Where the released number has a law of its
-own, errors are exact. What is derived from several noisy numbers is simulated from the released ones, with noise of the
-certified law and a fixed seed, so that everyone who has the record gets the same figures.
+The error at the true value is as secret as the value, so it is never given. If the released number has its own law,
+errors are exact. Values that are derived from several noisy numbers are simulated from the released ones, with noise of
+the certified law and a fixed seed, so that everyone who has the record gets the same figures.
 """
 
 import math
@@ -77,11 +77,11 @@ from inbounds.repairs.moments import triangle_size
 class Error:
     """Root mean squared error and bias.
 
-    ``worst_*`` are the largest over all true values within the bounds; the others hold where the true value is the
-    released one. Arrays for several numbers. For what is derived from several noisy numbers the worst case is the width
-    of the bounds: a group may be empty, a variance next to nothing. For the elements of a matrix it is that of their
-    noise, before the repair, or what is expected here if that is more. ``simulated`` marks what was found by drawing
-    from the certified law.
+    ``worst_*`` are the largest over all true values within the bounds; the others hold if the true value is the
+    released one. They are arrays for several numbers. For values that are derived from several noisy numbers the worst
+    case is the width of the bounds: a group may be empty, a variance almost 0. For the elements of a matrix it is that
+    of their noise, before the repair, or the error that is expected here if that is larger. ``simulated`` marks errors
+    that were found by drawing from the certified law.
     """
 
     rmse: Any
@@ -93,12 +93,12 @@ class Error:
     def shaped(self, shape: list[int]) -> "Error":
         """The same, with arrays of the shape of the value."""
         figures = (self.rmse, self.bias, self.worst_rmse, self.worst_bias)
-        made = [np.broadcast_to(one, math.prod(shape)).reshape(shape) for one in figures]
-        return Error(made[0], made[1], made[2], made[3], self.simulated)
+        shaped = [np.broadcast_to(figure, math.prod(shape)).reshape(shape) for figure in figures]
+        return Error(shaped[0], shaped[1], shaped[2], shaped[3], self.simulated)
 
     def without(self, hidden: Any) -> "Error":
-        """The same, masked where there is no value that could be off."""
-        rmse, bias = (np.ma.masked_invalid(np.where(hidden, np.nan, one)) for one in (self.rmse, self.bias))
+        """The same, masked where no value is available."""
+        rmse, bias = (np.ma.masked_invalid(np.where(hidden, np.nan, figure)) for figure in (self.rmse, self.bias))
         return replace(self, rmse=rmse, bias=bias)
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Error:
 
 
 def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:
-    """The error of one number with a law of its own."""
+    """The error of one number with its own law."""
     law, scale = part.mechanism, float(unit)
     at = law.locate(noisy)
     return Error(
@@ -122,12 +122,12 @@ def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:
 
 
 def exact_errors(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:
-    """The errors of many counts with one law: in double precision, which is faster, where it has nine digits."""
+    """The errors of many counts with one law: in double precision, which is faster, if that gives nine digits."""
     law = part.mechanism
     if law.scale.steps < COARSE:
         powers, step = Doubles(float(law.scale.steps)), float(law.step)
-        found = {x: moments(powers, law.bounding, law.first, law.last, law.locate(x)) for x in set(noisy)}
-        each = {x: (math.sqrt(mse) * step, bias * step) for x, (bias, mse) in found.items()}
+        biases = {x: moments(powers, law.bounding, law.first, law.last, law.locate(x)) for x in set(noisy)}
+        each = {x: (math.sqrt(mse) * step, bias * step) for x, (bias, mse) in biases.items()}
     else:
         places = {x: law.locate(x) for x in set(noisy)}
         each = {x: (math.sqrt(law.mse(at).upper), float(law.bias(at).upper)) for x, at in places.items()}
@@ -136,7 +136,7 @@ def exact_errors(part: Certificate, noisy: tuple[Fraction, ...], unit: float) ->
 
 
 def simulated_error(errors: Array, worst: tuple[Array, Array]) -> Error:
-    """The error that simulated ones and worst cases come to."""
+    """The error that follows from simulated errors and worst cases."""
     rmse, bias = np.sqrt((errors**2).mean(axis=0)), errors.mean(axis=0)
     if len(rmse) == 1:
         return Error(float(rmse[0]), float(bias[0]), float(worst[0][0]), float(worst[1][0]), simulated=True)
@@ -161,8 +161,8 @@ def worst_elements(parts: tuple[Certificate, ...], units: tuple[Fraction, ...], 
 def _beyond_the_cut(upper: Array) -> Array:
     """How far truncated covariances may be off; 0 for variances.
 
-    They are cut to what released variances allow, and the true one need not lie there: at worst it lies at the far end
-    of what true variances allow.
+    They are cut to what released variances allow, and the true covariance need not lie there: at worst it lies at the
+    far end of what true variances allow.
     """
     pairs = list(combinations_with_replacement(range(triangle_size(len(upper))), 2))
     most = {i: upper[place] for place, (i, j) in enumerate(pairs) if i == j}
@@ -181,7 +181,7 @@ def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) ->
     if parts[0].noise == "zero-sum":
         scale = float(parts[0].spread)
         if len(units) > MANY_CELLS:
-            # Of independent noise without its mean, which is a little longer.
+            # Independent noise minus its mean, which is a little longer.
             return math.sqrt((len(units) - 1) * discrete_variance(scale)) * float(units[0])
         noise = draw_zero_sum(len(units), scale, np.random.default_rng(0), DRAWS)
         return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
@@ -206,15 +206,15 @@ def deviation_is_better(bounding: str, of_deviation: Laplace | Staircase, of_var
     Scales are in units of the upper bounds of a deviation and of a variance.
     """
     direct, squared = (Mechanism(noise, bounding, bounds=(0, 1)) for noise in (of_deviation, of_variance))
-    # With cubes, many of them next to 0, where the root's error rises.
+    # With cubes, many of them are close to 0, where the error of the root rises.
     t = (np.arange(12) + 0.5) / 12
     deviations, weights = t**3, 3 * t**2
-    # Few points do for a comparison.
+    # Few points are enough for a comparison.
     return bool(weights @ direct.mse(deviations) <= weights @ root_errors(squared, deviations**2, 6)[0] ** 2)
 
 
 def root_errors(law: Mechanism, variances: Array, points: int = 32) -> tuple[Array, Array]:
-    """RMSE and bias of `root_error` for several variances at once, by so many points of each piece.
+    """RMSE and bias of `root_error` for several variances at once, with so many points in each piece.
 
     With y = √x the density of y is 2y f(y²), smooth on both sides of √variance, or between the ends of a staircase's
     levels: Gauss-Legendre on pieces of it.

@@ -1,4 +1,4 @@
-"""Noise of certified laws in double precision, and what it makes of values: a fixed seed, the same for everyone."""
+"""Noise of certified laws in double precision, and how it changes values: with a fixed seed, the same for everyone."""
 
 import math
 from collections.abc import Callable
@@ -30,20 +30,20 @@ def simulate(
     noise: "Callable[[tuple[Certificate, ...], Array, np.random.Generator, int], Array] | None" = None,
     places: tuple[int, ...] = (),
 ) -> Array:
-    """Values of noisy coordinates less those of ``at``, a row for each draw: noise of the certified laws, a fixed seed.
+    """Values of noisy coordinates minus those of ``at``, a row for each draw: noise of the certified laws, fixed seed.
 
-    ``noise`` is for laws that depend on each other; ``places`` are those of numbers that were drawn with others.
+    ``noise`` is for laws that depend on each other; ``places`` are the places of numbers that were drawn with others.
     """
     rng = np.random.default_rng(0)
     draws = affordable_draws(len(at), 1) if draws is None else draws
     if places:
-        added = draw_noise(parts, units, rng, draws, places)
+        errors = draw_noise(parts, units, rng, draws, places)
     else:
-        added = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
-    return values(at + added, limits) - values(at, limits.exact())
+        errors = _noise(parts, at, units, rng, draws) if noise is None else noise(parts, at, rng, draws)
+    return values(at + errors, limits) - values(at, limits.exact())
 
 
-# Sums over a grid cancel: in doubles nine digits are left up to a scale of so many steps.
+# Sums over a grid cancel: up to a scale of this many steps, doubles keep nine digits.
 COARSE = 1 << 9
 
 
@@ -61,51 +61,51 @@ class Doubles:
 
 
 def affordable_draws(numbers: int, columns: int) -> int:
-    """Draws of so many numbers: fewer where they would not fit the memory, or come from many columns."""
+    """How often to draw so many numbers: fewer times if they would not fit in memory, or come from many columns."""
     most = max(_LEAST_DRAWS, _MOST_NUMBERS // numbers)
-    wanted = DRAWS if columns <= 2 else max(100, min(2 * DRAWS // columns, 6 * DRAWS // columns**2))
-    return min(wanted, most)
+    draws = DRAWS if columns <= 2 else max(100, min(2 * DRAWS // columns, 6 * DRAWS // columns**2))
+    return min(draws, most)
 
 
 def affordable_counts(cells: int) -> int:
-    """The like for whole counts, each row of which has to be sorted; cells with equal counts share their draws."""
+    """The same for whole counts, where each row has to be sorted; cells with equal counts share their draws."""
     return min(DRAWS, max(_LEAST_DRAWS, _MOST_NUMBERS // 10 // cells))
 
 
 def affordable_matrices(numbers: int, columns: int, repair: str) -> int:
-    """The like for matrices, each of which has to be repaired: 60 of 100 columns by a repair in steps, in 2 s."""
+    """The same for matrices, which have to be repaired: 60 matrices of 100 columns by a repair in steps take 2 s."""
     if repair == "clip":
         return affordable_draws(numbers, columns)
     return min(100, max(_LEAST_DRAWS, min(_MOST_NUMBERS // numbers, _MOST_REPAIRED // columns**3)))
 
 
-# Numbers that are simulated at once, 160 MB of them, and the fewest draws of each.
+# How many numbers are simulated at once (160 MB), and the fewest draws of each.
 _MOST_NUMBERS, _LEAST_DRAWS = 20_000_000, 20
-# Steps of a repair take time by the cube of columns.
+# The time of a repair in steps grows with the cube of the number of columns.
 _MOST_REPAIRED = 60_000_000
-# Numbers of few laws that are drawn together, on their grids or the line, and not one after another.
+# From how many numbers, of at most how many laws, numbers are drawn together and not one after another.
 _MANY, _FEW = 1000, 50
 
 
 def _noise(
     parts: tuple[Certificate, ...], at: Array, units: tuple[Fraction, ...], rng: np.random.Generator, draws: int
 ) -> Array:
-    """Draws from the certified laws, in units; of a vector's coordinates together."""
+    """Draws from the certified laws, in units; the coordinates of a vector are drawn together."""
     if parts[0].noise == "zero-sum":
         return np.asarray(draw_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
     if parts[0].dimension == 1:
         kinds = list({id(part): part for part in parts}.values())
         if len(at) > _MANY and len(kinds) <= _FEW and all(part.noise == "laplace" for part in kinds):
-            made = np.empty((draws, len(at)))
+            values = np.empty((draws, len(at)))
             for law in kinds:
-                own = [i for i, part in enumerate(parts) if part is law]
-                made[:, own] = _draw_alike(law, at[own], units[0], rng, draws)
-            return made - at
-        drawn = [
+                places = [i for i, part in enumerate(parts) if part is law]
+                values[:, places] = _draw_alike(law, at[places], units[0], rng, draws)
+            return values - at
+        columns = [
             _draw(part, x, unit, seed, rng, draws)
             for seed, (part, x, unit) in enumerate(zip(parts, at, units, strict=True))
         ]
-        return np.array(drawn).T - at
+        return np.array(columns).T - at
     return draw_noise(parts, units, rng, draws)
 
 
@@ -116,16 +116,16 @@ def draw_noise(
     draws: int,
     places: tuple[int, ...] = (),
 ) -> Array:
-    """Draws of noise of vectors that are drawn together, in units; with ``places`` of some numbers of one of them."""
+    """Draws of the noise of vectors, in units; with ``places`` only those numbers of one vector."""
     dimension = parts[0].dimension
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     shape = (draws, 1 if places else len(parts) // dimension)
-    made = vector_noise(dimension, norm_parts(parts[0]), rng, shape, places or range(dimension))
-    return np.asarray(made.reshape(draws, -1) * scales)
+    noise = vector_noise(dimension, norm_parts(parts[0]), rng, shape, places or range(dimension))
+    return np.asarray(noise.reshape(draws, -1) * scales)
 
 
 def norm_parts(part: Certificate) -> tuple[Part, ...]:
-    """What bounds several coordinates of a joint draw together; nothing for sup-norm noise."""
+    """The rows that bound several coordinates of a joint draw together; empty for sup-norm noise."""
     return make_norm(part.blocks).parts if part.blocks else ()
 
 
@@ -139,8 +139,8 @@ def _draw_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Gen
     if law.bounding == "truncated":
         # Half a step beyond the ends, all of which is rounded to them.
         room = 0.499 * step if coarse else 0.0
-        made = truncated_laplace(rng.random(shape), at, spread, lower - room, upper + room)
-        return np.clip(lower + np.rint((made - lower) / step) * step, lower, upper) if coarse else made
+        values = truncated_laplace(rng.random(shape), at, spread, lower - room, upper + room)
+        return np.clip(lower + np.rint((values - lower) / step) * step, lower, upper) if coarse else values
     noise = _independent(float(law.scale.steps), shape, rng) * step if coarse else rng.laplace(0.0, spread, shape)
     return np.clip(at + noise, lower, upper) if law.bounding == "bit" else at + noise
 
@@ -156,18 +156,18 @@ def _independent(scale: float, shape: tuple[int, int], rng: np.random.Generator)
 def _draw(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.random.Generator, draws: int) -> Array:
     """Releases of one number: on its own grid where that is coarse, on the line otherwise."""
     if part.dimension > 1:
-        # A mean and its square, of which each has Laplace noise of its own.
+        # A mean and its square, each of which has its own Laplace noise.
         return np.asarray(at + rng.laplace(0.0, float(part.spread * unit), draws))
     law = part.mechanism
     if not is_coarse(part):
         return continuous(part, unit).sample(at, draws, rng=rng)
     index = law.locate(Fraction(float(at)) / unit)
-    drawn = law.draw_alike(index, SeededEntropy(seed), draws)
-    return np.asarray((float(law.origin) + float(law.step) * drawn) * float(unit))
+    indices = law.draw_alike(index, SeededEntropy(seed), draws)
+    return np.asarray((float(law.origin) + float(law.step) * indices) * float(unit))
 
 
 def is_coarse(part: Certificate) -> bool:
-    """Whether a grid shows: few steps to a scale, or few between the bounds. Staircases are on fine grids alone."""
+    """Whether a grid shows: few steps to a scale, or few between the bounds. Staircases only have fine grids."""
     law = part.mechanism
     if law.stairs is not None:
         return False
@@ -175,27 +175,28 @@ def is_coarse(part: Certificate) -> bool:
 
 
 def truncated_in_turn(parts: tuple[Certificate, ...], at: Array, rng: np.random.Generator, draws: int) -> Array:
-    """Noise of variances, then of covariances truncated to what the noisy variances allow, as they are released."""
+    """Noise of variances, then of covariances that are truncated to what the noisy variances allow, as in a release."""
     pairs = list(combinations_with_replacement(range(triangle_size(len(parts))), 2))
-    made = np.zeros((draws, len(parts)))
+    values = np.zeros((draws, len(parts)))
     diagonal = {i: place for place, (i, j) in enumerate(pairs) if i == j}
     for place in diagonal.values():
-        made[:, place] = continuous(parts[place]).sample(at[place], draws, rng=rng)
+        values[:, place] = continuous(parts[place]).sample(at[place], draws, rng=rng)
     for place, (i, j) in enumerate(pairs):
         if i != j:
-            reach = np.sqrt(made[:, diagonal[i]] * made[:, diagonal[j]])
-            made[:, place] = truncated_laplace(rng.random(draws), at[place], float(parts[place].spread), -reach, reach)
-    return made - at
+            reach = np.sqrt(values[:, diagonal[i]] * values[:, diagonal[j]])
+            scale = float(parts[place].spread)
+            values[:, place] = truncated_laplace(rng.random(draws), at[place], scale, -reach, reach)
+    return values - at
 
 
 def truncated_laplace(u: Array, at: Any, scale: float, lower: Any, upper: Any) -> Array:
-    """Truncated Laplace variables from uniform ones; bounds may differ from one to another."""
+    """Truncated Laplace variables from uniform ones; each may have its own bounds."""
     at = np.clip(at, lower, upper)
     start, end = (_laplace_cdf((bound - at) / scale) for bound in (lower, upper))
     p = start + u * (end - start)
     with np.errstate(divide="ignore"):
-        drawn = np.where(p < 0.5, np.log(2 * p), -np.log(np.maximum(2 * (1 - p), 1e-300)))
-    return np.asarray(np.clip(at + scale * drawn, lower, upper))
+        noise = np.where(p < 0.5, np.log(2 * p), -np.log(np.maximum(2 * (1 - p), 1e-300)))
+    return np.asarray(np.clip(at + scale * noise, lower, upper))
 
 
 def _laplace_cdf(t: Array) -> Array:
@@ -203,7 +204,7 @@ def _laplace_cdf(t: Array) -> Array:
     return np.asarray(np.where(t < 0, tail, 1 - tail))
 
 
-# Beyond so many cells zero-sum noise is simulated by independent noise.
+# Beyond this many cells zero-sum noise is simulated by independent noise.
 MANY_CELLS = 50
 
 
@@ -213,26 +214,26 @@ def discrete_variance(scale: float) -> float:
 
 
 def draw_zero_sum(size: int, scale: float, rng: np.random.Generator, draws: int) -> Array:
-    """Zero-sum noise: independent noise on the integers, given that it adds up to nothing.
+    """Zero-sum noise: independent noise on the integers, given that it adds up to zero.
 
-    Beyond fifty elements, where few draws would be kept, independent noise from which its sum is taken away: as much of
-    each element, and one more of some, from a random place on.
+    Beyond fifty elements, where few draws would be kept, it is independent noise minus its sum: the same amount for
+    each element, and one more for some, from a random place on.
     """
     if size > MANY_CELLS:
         noise = np.rint(_independent(scale, (draws, size), rng))
         each, rest = np.divmod(noise.sum(axis=1, keepdims=True), size)
         place = (np.arange(size) + rng.integers(size, size=(draws, 1))) % size
         return np.asarray(noise - each - (place < rest))
-    kept: list[Array] = []
-    while sum(map(len, kept)) < draws:
+    batches: list[Array] = []
+    while sum(map(len, batches)) < draws:
         first = _independent(scale, (4 * draws, size - 1), rng)
         rest = -first.sum(axis=1, keepdims=True)
-        kept.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]) / scale)])
-    return np.concatenate(kept)[:draws]
+        batches.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]) / scale)])
+    return np.concatenate(batches)[:draws]
 
 
 def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:
-    """A certified law on the real line: the grid is so fine that its step does not show."""
+    """A certified law on the real line, for a grid that is so fine that its step does not show."""
     law = part.mechanism
     low, high = (
         infinite if end is None or law.bounding == "unbounded" else float(law.value(end) * unit)
@@ -244,7 +245,7 @@ def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:
 
 
 def staircase_of(part: Certificate, scale: float) -> Staircase:
-    """Certified staircase noise on the real line, at a scale: the 2r - 1 integers of its core are as long as it."""
+    """Certified staircase noise on the real line, at a scale. Its core is as long as the 2r - 1 integers of the law."""
     stairs = part.grid.stairs
     assert stairs is not None
     return Staircase(scale, float(1 / part.grid.scale.steps), float(Fraction(2 * stairs.core - 1, 2 * stairs.width)))

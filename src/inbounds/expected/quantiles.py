@@ -1,6 +1,6 @@
-"""What the exponential mechanism makes of records whose distribution is known: simulated, in double precision.
+"""Errors of the exponential mechanism for records whose distribution is known: simulated, in double precision.
 
-For points that are many: of few, permute and flip has less error than is said here.
+This is for many points: for few points, permute and flip has less error than these figures say.
 """
 
 import math
@@ -28,7 +28,7 @@ class Spread:
 
     def at(self, shares: Array) -> Array:
         """The quantiles of some shares."""
-        # Ranks that are equal would leave the point open: the first is meant. What is above begins at the last.
+        # Equal ranks would leave the point open: the first one counts. What is above begins at the last one.
         last = np.clip(np.searchsorted(self.ranks, shares), 1, len(self.ranks) - 1)
         low, high = self.ranks[last - 1], self.ranks[last]
         part = np.where(high > low, (shares - low) / np.where(high > low, high - low, 1.0), 1.0)
@@ -47,9 +47,9 @@ _EVEN = 300
 def simulate_choices(
     law: Spread, nodes: Sequence[Node], spreads: Sequence[Fraction], size: int, step: float, draws: int
 ) -> Array:
-    """Errors of the points that are chosen of ``size`` records with that law: a row for each draw, a column each.
+    """Errors of the points that are chosen for ``size`` records with that law: a row for each draw, a column for each.
 
-    The records are taken to lie as their law says. ``step`` is that of the grid, to which points are rounded.
+    The records are assumed to lie as their law says. ``step`` is that of the grid, to which points are rounded.
     """
     rng = np.random.default_rng(0)
     order = sorted(nodes, key=lambda node: node.place)
@@ -61,18 +61,18 @@ def simulate_choices(
     places = law.at(np.clip(np.concatenate([*around, np.linspace(0, 1, _EVEN)]), 0, 1))
     points = np.unique(np.concatenate([places, np.linspace(law.points[0], law.points[-1], _EVEN)]))
     ranks = law.rank(points)
-    # Every point stands for those that are nearer to it than to another.
+    # Every point stands for all points that are nearest to it.
     edges = np.concatenate([points[:1], (points[1:] + points[:-1]) / 2, points[-1:]])
     widths = np.diff(edges)
     if nodes[0].together:
-        drawn = _simulate_together(ranks, widths, np.array([shares[node.place] for node in order]), rates[0], draws)
+        indices = _simulate_together(ranks, widths, np.array([shares[node.place] for node in order]), rates[0], draws)
         truth = law.at(np.array([shares[node.place] for node in order]))
-        errors = np.asarray(points[drawn] - truth, dtype=np.float64)
+        errors = np.asarray(points[indices] - truth, dtype=np.float64)
         return errors + rng.uniform(-step / 2, step / 2, errors.shape)
-    chosen: dict[int, Array] = {}
+    places_of: dict[int, Array] = {}
     for node in nodes:
-        low = np.zeros(draws, int) if node.below is None else chosen[node.below]
-        high = np.full(draws, len(points) - 1) if node.above is None else chosen[node.above]
+        low = np.zeros(draws, int) if node.below is None else places_of[node.below]
+        high = np.full(draws, len(points) - 1) if node.above is None else places_of[node.above]
         first = np.zeros(draws) if node.below is None else ranks[low]
         last = np.ones(draws) if node.above is None else ranks[high]
         target = first + float(node.share) * (last - first) + node.shift / max(size, 1)
@@ -87,18 +87,18 @@ def simulate_choices(
         sums = weights.cumsum(axis=1)
         empty = sums[:, -1] <= 0
         sums[empty] = np.where(place >= low[empty][:, None], 1.0, 0.0)
-        drawn = (sums < rng.random((draws, 1)) * sums[:, -1:]).sum(axis=1)
-        chosen[node.place] = np.clip(drawn, low, high)
+        indices = (sums < rng.random((draws, 1)) * sums[:, -1:]).sum(axis=1)
+        places_of[node.place] = np.clip(indices, low, high)
     truth = law.at(np.array([shares[node.place] for node in order]))
-    made = np.stack([points[chosen[node.place]] for node in order], axis=1) - truth
-    return made + rng.uniform(-step / 2, step / 2, made.shape)
+    differences = np.stack([points[places_of[node.place]] for node in order], axis=1) - truth
+    return differences + rng.uniform(-step / 2, step / 2, differences.shape)
 
 
 def _simulate_together(ranks: Array, widths: Array, shares: Array, rate: float, draws: int) -> Array:
     """Places of quantiles that are drawn together: forward sums of weights, then draws from the last to the first."""
     rng = np.random.default_rng(0)
     gaps = np.diff(np.concatenate([[0.0], shares]))
-    # Steps from one place to another, which is not below it.
+    # Steps from one place to another that is not below it.
     upward = np.tril(np.ones((len(ranks), len(ranks))))
     steps = [
         np.exp(-np.minimum(rate / 2 * np.abs(ranks[:, None] - ranks - gap), 700.0)) * upward * widths
@@ -109,22 +109,22 @@ def _simulate_together(ranks: Array, widths: Array, shares: Array, rate: float, 
         following = step @ sums[-1]
         sums.append(following / max(following.max(), 1e-300))
     onward = np.tile(np.exp(-np.minimum(rate / 2 * np.abs(ranks - shares[-1]), 700.0)) * widths, (draws, 1))
-    found: list[Array] = []
+    indices: list[Array] = []
     for place in reversed(range(len(shares))):
         weights = (onward * sums[place]).cumsum(axis=1)
-        found.append((weights < rng.random((draws, 1)) * weights[:, -1:]).sum(axis=1).clip(0, len(ranks) - 1))
+        indices.append((weights < rng.random((draws, 1)) * weights[:, -1:]).sum(axis=1).clip(0, len(ranks) - 1))
         if place:
-            onward = steps[place - 1][found[-1]]
-    return np.stack(found[::-1], axis=1)
+            onward = steps[place - 1][indices[-1]]
+    return np.stack(indices[::-1], axis=1)
 
 
-# Tilts are multiples of one over this; others than a half are for an error that is less by a twentieth at least.
+# Tilts are multiples of one over this. A tilt other than a half must reduce the error by at least a twentieth.
 _TILTS = 20
 _WORTH = 0.95
 
 
 def find_tilt(share: Fraction, rows: int, rate: float, spread: float) -> Fraction:
-    """How steep scores are best above the rank that is asked for, if records lie evenly in the middle of the points.
+    """The best steepness of scores above the wanted rank, if records lie evenly in the middle of the points.
 
     Where few records lie on one side of a quantile, points beyond all of them are still likely: scores that are steeper
     on that side, and less steep on the other, make them rarer. ``rate`` is the mean of both, and ``spread`` the part of
@@ -140,7 +140,7 @@ def find_tilt(share: Fraction, rows: int, rate: float, spread: float) -> Fractio
 
 
 def _expected_square(share: Fraction | float, rows: int, rate: float, spread: float, tilt: float) -> float:
-    """The mean squared error of a point, where all points are one long."""
+    """The mean squared error of a point, if all points together have the length one."""
     mass = square = 0.0
     gap, beyond = spread / rows, (1 - spread) / 2
     for part, steep in ((float(share), 2 * rate * (1 - tilt)), (1 - float(share), 2 * rate * tilt)):
@@ -156,9 +156,9 @@ def _expected_square(share: Fraction | float, rows: int, rate: float, spread: fl
 def expected_square_of_draws(nodes: Sequence[Node], spreads: Sequence[Fraction], rows: int, spread: float) -> float:
     """The mean squared error of several points that are drawn, if records lie evenly in the middle of all points.
 
-    All points are one long. Of points that are drawn together the rank of the k-th of m varies by 8 k (m+1-k)/(m+1) - 2
-    in T², about as between m+1 gaps that vary by 8 T² each and add up to nothing. Of a halving, what draws are off by
-    that others depend on adds up.
+    All points together have the length one. If points are drawn together, the rank of the k-th of m has the variance
+    8 k (m+1-k)/(m+1) - 2 in T², about as between m+1 gaps that have the variance 8 T² each and add up to zero. In a
+    halving, the errors of draws that others depend on add up.
     """
     shares, count = _global_shares(nodes), len(nodes)
     if nodes[0].together:
@@ -166,14 +166,14 @@ def expected_square_of_draws(nodes: Sequence[Node], spreads: Sequence[Fraction],
         rates = [math.sqrt(2 / gap) / float(spreads[0]) for gap in gaps]
     else:
         rates = [float(find_rate(node, spreads)) for node in nodes]
-    own = {
+    squares = {
         node.place: _expected_square(shares[node.place], rows, rate, spread, 0.5)
         for node, rate in zip(nodes, rates, strict=True)
     }
     if nodes[0].together:
-        return math.fsum(own.values()) / count
+        return math.fsum(squares.values()) / count
     parts = list_parts(nodes).values()
-    return math.fsum(float(part) ** 2 * own[place] for each in parts for place, part in each.items()) / count
+    return math.fsum(float(part) ** 2 * squares[place] for each in parts for place, part in each.items()) / count
 
 
 def expected_square_of_counts(
@@ -181,8 +181,8 @@ def expected_square_of_counts(
 ) -> float:
     """The mean squared error of points that are read from noisy counts of cells, if records lie evenly in the middle.
 
-    All points are one long. Noise of that scale, which adds up to nothing, is on the cells that have records; and these
-    may lie anywhere on the points of their cell.
+    All points together have the length one. The cells that have records have noise of that scale, which adds up to
+    zero; and records may lie anywhere on the points of their cell.
     """
     between = math.fsum(float(share * (1 - share)) for share in shares) / len(shares)
     noise = 2 * scale**2 * max(spread * cells, 1.0) * between * (spread / rows) ** 2
@@ -190,10 +190,10 @@ def expected_square_of_counts(
 
 
 def _global_shares(nodes: Sequence[Node]) -> dict[int, float]:
-    """The share of all records of each draw."""
-    found: dict[int, float] = {}
+    """The share of all records for each draw."""
+    shares: dict[int, float] = {}
     for node in nodes:
-        low = 0.0 if node.below is None else found[node.below]
-        high = 1.0 if node.above is None else found[node.above]
-        found[node.place] = low + float(node.share) * (high - low)
-    return found
+        low = 0.0 if node.below is None else shares[node.below]
+        high = 1.0 if node.above is None else shares[node.above]
+        shares[node.place] = low + float(node.share) * (high - low)
+    return shares

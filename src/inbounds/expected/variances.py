@@ -13,9 +13,9 @@ from inbounds._check import Array
 from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.norms import Block
 
-# Second moments in the balls of blocks of moments, plain, counted or selected, of 1, 2, ... columns: of a count, of Σu,
-# of Σ(2u² - 1) and of Σ u_i u_j. They were found by simulation and are off by less than a hundredth. All are 1/3 in a
-# cube, which other blocks have.
+# Second moments in the balls of blocks of moments, plain, counted or selected, for 1, 2, ... columns: of a count, of
+# Σu, of Σ(2u² - 1) and of Σ u_i u_j. They were found by simulation and are off by less than a hundredth. In a cube,
+# which other blocks have, all are 1/3.
 _SECONDS: dict[str, tuple[tuple[float, float, float, float], ...]] = {
     "": (
         (0.0, 0.249, 0.295, 0.0),
@@ -43,27 +43,27 @@ _OF_CUBE = 1 / 3
 
 
 def noise_variances(parts: tuple[Certificate, ...], units: tuple[Fraction, ...], places: tuple[int, ...] = ()) -> Array:
-    """The variance of the noise of each coordinate, in units; with ``places`` of some numbers of one vector."""
+    """The variance of the noise of each coordinate, in units; with ``places`` only for those numbers of one vector."""
     dimension = parts[0].dimension
     scales = np.array([float(part.spread * unit) for part, unit in zip(parts, units, strict=True)])
     if dimension == 1:
         return np.asarray(2 * scales**2)
     seconds = np.array(_second_moments(parts[0].blocks) or (_OF_CUBE,) * dimension)
-    wanted = seconds[list(places)] if places else np.tile(seconds, len(parts) // dimension)
-    return np.asarray((dimension + 1) * (dimension + 2) * wanted * scales**2)
+    moments = seconds[list(places)] if places else np.tile(seconds, len(parts) // dimension)
+    return np.asarray((dimension + 1) * (dimension + 2) * moments * scales**2)
 
 
 @lru_cache(maxsize=64)
 def _second_moments(blocks: tuple[str, ...]) -> tuple[float, ...]:
-    """Those of all coordinates of some blocks, one after another."""
-    made: list[float] = []
+    """The second moments of all coordinates of some blocks, one after another."""
+    seconds: list[float] = []
     for block in map(Block.parse, blocks):
-        known = _SECONDS.get(block.kind.removesuffix("moments").strip(), ())
-        if block.size > len(known):
-            made += [_OF_CUBE] * block.dimension
+        table = _SECONDS.get(block.kind.removesuffix("moments").strip(), ())
+        if block.size > len(table):
+            seconds += [_OF_CUBE] * block.dimension
             continue
-        count, total, square, product = known[block.size - 1]
+        count, total, square, product = table[block.size - 1]
         rows, columns = np.triu_indices(block.size)
-        made += [count] * block.counted + [total] * block.size
-        made += np.where(rows == columns, square, product).tolist()
-    return tuple(made)
+        seconds += [count] * block.counted + [total] * block.size
+        seconds += np.where(rows == columns, square, product).tolist()
+    return tuple(seconds)

@@ -57,8 +57,10 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
     ends = record.numeric_ends()
-    stated = of_one_number(wanted.guess, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size)
-    return plausible.span(stated, *way.span(*bounds), far)
+    statement = of_one_number(
+        wanted.guess, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size
+    )
+    return plausible.span(statement, *way.span(*bounds), far)
 
 
 def typical_error(wanted: Wanted, record: Release | None = None) -> float:
@@ -84,19 +86,19 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
     assert isinstance(part, Certificate)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
     points, weights = _spread_out(*_span(wanted, record, way), scale)
-    found = _of_roots if way.root else _of_points
-    rmse, bias, half = found(part, points, wanted.confidence)
+    find_figures = _of_roots if way.root else _of_points
+    rmse, bias, half = find_figures(part, points, wanted.confidence)
     return _average(weights, rmse, bias, half, wanted.confidence)
 
 
 def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
     """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = way.law(replace(record, noisy=record.units).coordinates())
-    stated = of_one_number(wanted.guess, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
-    points, weights = _spread_out(*plausible.span(stated, *law.bounds), law.noise.scale)
-    found = law.moments(points)
+    statement = of_one_number(wanted.guess, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
+    points, weights = _spread_out(*plausible.span(statement, *law.bounds), law.noise.scale)
+    moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
-    return _average(weights, np.sqrt(found.mse), found.bias, half, wanted.confidence)
+    return _average(weights, np.sqrt(moments_at.mse), moments_at.bias, half, wanted.confidence)
 
 
 def _average(weights: Array, rmse: Array, bias: Array, half: Array, confidence: float) -> Forecast:
@@ -145,8 +147,8 @@ def _of_points(part: Certificate, points: Array, level: float) -> tuple[Array, A
 def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
     """RMSE and bias at several true values. On a coarse grid the steps of the grid are taken into account."""
     if not is_coarse(part):
-        found = continuous(part).moments(points)
-        return np.sqrt(found.mse), found.bias
+        law_moments = continuous(part).moments(points)
+        return np.sqrt(law_moments.mse), law_moments.bias
     law, step = part.mechanism, float(part.step)
     at = [law.locate(Fraction(float(x))) for x in points]
     if law.scale.steps >= 512 and law.first is not None and law.last is not None:
@@ -166,12 +168,12 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
     errors = np.array([root_error(wide, float(x) ** 2) for x in points])
     law = law_of(part, wide.bounds)
 
-    def missed(t: Array) -> Array:
+    def miss(t: Array) -> Array:
         above = np.where((points + t) ** 2 >= law.upper, 1.0, law.inside((points + t) ** 2, points**2))
         below = np.where(points - t <= 0, 0.0, law.inside(np.maximum(points - t, 0) ** 2, points**2))
         return 1 - (above - below)
 
-    return errors[:, 0], errors[:, 1], _solve(missed, np.full(len(points), math.sqrt(law.upper)), 1 - level)
+    return errors[:, 0], errors[:, 1], _solve(miss, np.full(len(points), math.sqrt(law.upper)), 1 - level)
 
 
 def _half_widths(law: Law, at: Array, level: float) -> Array:
@@ -179,27 +181,27 @@ def _half_widths(law: Law, at: Array, level: float) -> Array:
     alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
     if law.cut is not None:
 
-        def missed(t: Array) -> Array:
+        def miss(t: Array) -> Array:
             above = np.where(at + t >= law.upper, 1.0, law.inside(at + t, at))
             below = np.where(at - t <= law.lower, 0.0, law.inside(at - t - step, at))
             return 1 - (above - below)
 
-        found = _solve(missed, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
+        widths = _solve(miss, np.full(len(at), min(law.upper - law.lower, 2 * reach)), alpha)
     else:
         # Both tails, or only one if the bound on the other side is closer than that.
         tails = np.array([alpha / 2, alpha])
-        both, one = _solve(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
+        both_tails, one_tail = _solve(lambda t: (1 - law.noise.cdf(t)) / tails, np.full(2, 2 * reach), 1.0, halvings=44)
         near, far = np.minimum(at - law.lower, law.upper - at), np.maximum(at - law.lower, law.upper - at)
-        found = np.where(both <= near, both, np.minimum(np.maximum(near, one), far))
-    return np.ceil(found - 1e-5) if step else found
+        widths = np.where(both_tails <= near, both_tails, np.minimum(np.maximum(near, one_tail), far))
+    return np.ceil(widths - 1e-5) if step else widths
 
 
-def _solve(missed: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
+def _solve(miss: Callable[[Array], Array], most: Array, alpha: float, halvings: int = 28) -> Array:
     """Find by bisection where decreasing functions reach alpha."""
     low, high = np.zeros_like(most), most.copy()
     for _ in range(halvings):
         middle = (low + high) / 2
-        enough = missed(middle) <= alpha
+        enough = miss(middle) <= alpha
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return high
 
@@ -214,14 +216,14 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
     middle = sum(ends) / 2 if len(ends) == 2 else 40 * float(part.spread)
     points = np.array([*map(float, different), *ends, middle])
-    found = [np.abs(x) * unit for x in _of_points(part, points, wanted.confidence)]
+    figures = [np.abs(x) * unit for x in _of_points(part, points, wanted.confidence)]
     place, shape = [different.index(x) for x in noisy], [len(axis) for axis in record.axes]
-    rmse, bias, half = (x[place].reshape(shape) for x in found)
-    worst = [float(x[len(different) :].max()) for x in found]
+    rmse, bias, half = (x[place].reshape(shape) for x in figures)
+    worst = [float(x[len(different) :].max()) for x in figures]
     ranges: list[tuple[Any, Any]] = [(x, x) for x in (rmse, half)]
     if wanted.plausible is None:
         # Without a guess, a cell may have any number of records.
-        ranges = [(np.full(shape, x.min()), np.full(shape, x.max())) for x in (found[0], found[2])]
+        ranges = [(np.full(shape, x.min()), np.full(shape, x.max())) for x in (figures[0], figures[2])]
     return Forecast(rmse, bias, half, worst[0], worst[1], worst[2], wanted.confidence, False, ranges[0], ranges[1])
 
 
@@ -236,13 +238,13 @@ def _errors_at(wanted: Wanted, record: Release, truths: Sequence[Any], draws: in
     if not truths:
         return []
     way, situation = record.derivation, record.situation(None, wanted.size)
-    stated = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
+    vectors = [way.plausible(replace(situation, plausible=truth)) for truth in truths]
     if isinstance(way, CentredSpread):
         # What is drawn second depends on what was drawn first.
-        return [way.simulate(replace(record, noisy=one).coordinates())[0] for one in stated]
-    given = replace(record, noisy=stated[0]).coordinates()
-    worth = np.array([replace(given, noisy=one).worth for one in stated])
-    parts, units, limits, places = given.parts, given.units, given.limits, given.places
+        return [way.simulate(replace(record, noisy=vector).coordinates())[0] for vector in vectors]
+    coordinates = replace(record, noisy=vectors[0]).coordinates()
+    worth = np.array([replace(coordinates, noisy=vector).worth for vector in vectors])
+    parts, units, limits, places = coordinates.parts, coordinates.units, coordinates.limits, coordinates.places
     if parts[0].dimension > 1:
         noise = draw_noise(parts, units, np.random.default_rng(0), draws, places)
         noisy = way.values((worth[:, None] + noise).reshape(-1, worth.shape[1]), limits)
@@ -262,9 +264,9 @@ def _several(wanted: Wanted, record: Release) -> Forecast:
     errors, (worst_rmse, worst_bias) = record.derivation.simulate(at_plausible_truth(record, wanted).coordinates())
     figures = _figures(errors, wanted.confidence)
     draws = max(_LEAST_DRAWS, min(_DRAWS, len(errors) // 4))
-    ends = [figures, *(_figures(one, wanted.confidence) for one in _errors_at(wanted, record, others, draws))]
-    least = [np.min([one[k] for one in ends], axis=0) for k in (0, 2)]
-    most = [np.max([one[k] for one in ends], axis=0) for k in (0, 2)]
+    ends = [figures, *(_figures(each, wanted.confidence) for each in _errors_at(wanted, record, others, draws))]
+    least = [np.min([each[k] for each in ends], axis=0) for k in (0, 2)]
+    most = [np.max([each[k] for each in ends], axis=0) for k in (0, 2)]
     worst_half = worst_rmse
     if record.derivation.tail == "chebyshev":
         top = float(record.limits_of_coordinates()[0][1])

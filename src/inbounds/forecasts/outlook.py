@@ -71,19 +71,19 @@ class Prospect:
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON."""
-        seen = self.forecast
+        forecast = self.forecast
         return {
             "name": self.name,
             "title": self.preview.asked.record.title,
             "epsilon": str(self.epsilon),
-            "rmse": seen.typical,
-            "rmse_range": list(seen.typical_range),
-            "half_width": seen.reach,
-            "half_width_range": list(seen.reach_range),
-            "assumed": seen.assumed,
-            "confidence": seen.confidence,
-            "worst_rmse": seen.worst,
-            "simulated": seen.simulated,
+            "rmse": forecast.typical,
+            "rmse_range": list(forecast.typical_range),
+            "half_width": forecast.reach,
+            "half_width_range": list(forecast.reach_range),
+            "assumed": forecast.assumed,
+            "confidence": forecast.confidence,
+            "worst_rmse": forecast.worst,
+            "simulated": forecast.simulated,
             "rmse_at_multiples": dict(zip(map(str, MULTIPLES), self.errors, strict=True)),
             "advice": self.advice,
             "rmse_by_itself": None if self.joint is None else self.preview.forecast.typical,
@@ -127,14 +127,14 @@ class Outlook:
             "epsilon": str(self.epsilon),
             "neighbours": self.plan.data.neighbours,
             "contributions": self.plan.data.contributions,
-            "releases": [one.to_dict() for one in self.prospects],
-            "by_contributions": {name: [one.to_dict() for one in kept] for name, kept in self.kept.items()},
+            "releases": [entry.to_dict() for entry in self.prospects],
+            "by_contributions": {name: [entry.to_dict() for entry in kept] for name, kept in self.kept.items()},
         }
 
     @property
     def heads(self) -> tuple[str, ...]:
         """The head of the table. There is a column of ranges if an error depends on the true value."""
-        return (*_HEADS, _RANGE) if any(one.forecast.depends for one in self.prospects) else _HEADS
+        return (*_HEADS, _RANGE) if any(prospect.forecast.depends for prospect in self.prospects) else _HEADS
 
     def rows(self) -> list[tuple[str, ...]]:
         """The lines of the table as text, below its `heads`: name, ε, RMSE, half-width, RMSE at half and twice the ε.
@@ -144,12 +144,13 @@ class Outlook:
         half, double = MULTIPLES.index(0.5), MULTIPLES.index(2.0)
         return [
             (
-                visible(f"{one.name}: {one.preview.asked.record.title}"),
-                *map(_figure, (float(one.epsilon), seen.typical, seen.reach, one.errors[half], one.errors[double])),
-                *([_span(seen)] if self.heads != _HEADS else []),
+                visible(f"{item.name}: {item.preview.asked.record.title}"),
+                *map(_figure, (float(item.epsilon), errors.typical, errors.reach)),
+                *map(_figure, (item.errors[half], item.errors[double])),
+                *([_span(errors)] if self.heads != _HEADS else []),
             )
-            for one in self.prospects
-            for seen in [one.forecast]
+            for item in self.prospects
+            for errors in [item.forecast]
         ]
 
     @property
@@ -168,9 +169,9 @@ class Outlook:
         wide = [max(map(len, column)) + 1 for column in zip(heads, *rows, strict=True)]
         # The names get what the figures leave of a terminal's width.
         wide[0] = min(
-            max(len(visible(one.name)) for one in self.prospects), max(WIDTH - sum(wide[1:]) - len(wide) + 1, 12)
+            max(len(visible(item.name)) for item in self.prospects), max(WIDTH - sum(wide[1:]) - len(wide) + 1, 12)
         )
-        table = [heads, *((visible(one.name), *row[1:]) for one, row in zip(self.prospects, rows, strict=True))]
+        table = [heads, *((visible(item.name), *row[1:]) for item, row in zip(self.prospects, rows, strict=True))]
         lines = [line.rstrip() for row in table for line in _lines(row, wide)]
         return "\n".join(
             [
@@ -186,16 +187,17 @@ class Outlook:
 
         The smallest error of each release has a star.
         """
-        limits = {one.contributions: one.left_out for kept in self.kept.values() for one in kept}
+        limits = {entry.contributions: entry.left_out for kept in self.kept.values() for entry in kept}
         if not limits:
             return []
         table = [("contributions", *map(str, limits)), ("rows left out", *(f"{left:.1%}" for left in limits.values()))]
         for name, kept in self.kept.items():
-            best, found = find_least(kept), {one.contributions: one for one in kept}
+            best, by_limit = find_least(kept), {entry.contributions: entry for entry in kept}
             cells = (
-                "" if k not in found else f"{'*' if found[k] is best else ''}{_figure(found[k].rmse)}" for k in limits
+                "" if k not in by_limit else f"{'*' if by_limit[k] is best else ''}{_figure(by_limit[k].rmse)}"
+                for k in limits
             )
-            spans = ("" if k not in found else " to ".join(map(_figure, found[k].rmse_range)) for k in limits)
+            spans = ("" if k not in by_limit else " to ".join(map(_figure, by_limit[k].rmse_range)) for k in limits)
             table += [(visible(name), *cells), (f"  {_RANGE}", *spans)]
         return table
 
@@ -204,7 +206,7 @@ class Outlook:
         return say_assumed(self.prospects[0].preview.wanted)
 
     def _kept_lines(self) -> list[str]:
-        """The same as text. What does not fit a line goes on below."""
+        """The same as text. A line that is too long is continued below."""
         table = self.kept_rows()
         if not table:
             return []
@@ -214,66 +216,68 @@ class Outlook:
         wide = max(len(cell) for column in columns for cell in column) + 1
         room = max((WIDTH - first) // wide, 1)
         for start in range(0, len(columns), room):
-            shown = [*zip(*columns[start : start + room], strict=True)]
+            cells_of_rows = [*zip(*columns[start : start + room], strict=True)]
             lines += [
                 f"{row[0]:{first}s}{''.join(f'{cell:>{wide}s}' for cell in cells)}"
-                for row, cells in zip(table, shown, strict=True)
+                for row, cells in zip(table, cells_of_rows, strict=True)
             ]
         return lines
 
     @property
     def notes(self) -> list[str]:
         """Notes on what would be better, what is assumed, and what may go wrong."""
-        found = [f"{one.name}: {one.advice}" for one in self.prospects if one.advice]
-        joint = [one for one in self.prospects if one.joint is not None]
+        notes = [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
+        joint = [item for item in self.prospects if item.joint is not None]
         if joint:
-            gains = [one.preview.forecast.typical / one.forecast.typical for one in joint if one.forecast.typical > 0]
+            gains = [
+                item.preview.forecast.typical / item.forecast.typical for item in joint if item.forecast.typical > 0
+            ]
             least, most = (_figure(end(gains, default=1.0)) for end in (min, max))
             span = least if least == most else f"{least} to {most}"
-            found.append(
-                f"{', '.join(one.name for one in joint)}: drawn together, which makes errors {span} times smaller."
+            notes.append(
+                f"{', '.join(item.name for item in joint)}: drawn together, which makes errors {span} times smaller."
             )
-        found += self._assumptions()
+        notes += self._assumptions()
         if self.kept:
-            found.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
+            notes.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         else:
             units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
-            found += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
-        found += warn_of_epsilon(float(self.epsilon))
+            notes += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
+        notes += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands"
-        found += [
+        notes += [
             f"No {word} = ... is given for {', '.join(names)}: {what[word]} {late}."
             for word, names in self.plan.unprovided.items()
             if names
         ]
-        return [*found, "Errors are those of the noise. No data were read and nothing was spent."]
+        return [*notes, "Errors are those of the noise. No data were read and nothing was spent."]
 
     def _assumptions(self) -> list[str]:
         """Notes on the true values that the ranges are over."""
         depend: dict[str, list[str]] = {}
-        for one in self.prospects:
-            if one.forecast.depends and one.forecast.assumed:
-                depend.setdefault(one.forecast.assumed, []).append(one.name)
+        for prospect in self.prospects:
+            if prospect.forecast.depends and prospect.forecast.assumed:
+                depend.setdefault(prospect.forecast.assumed, []).append(prospect.name)
         if not depend:
             return []
-        found = [f"{', '.join(names)}: the error depends on the true value: {text}." for text, names in depend.items()]
+        notes = [f"{', '.join(names)}: the error depends on the true value: {text}." for text, names in depend.items()]
         hint = "All other errors are for a typical value."
-        if any(one.preview.wanted.plausible is None for one in self.prospects if one.forecast.assumed):
+        if any(prospect.preview.wanted.plausible is None for prospect in self.prospects if prospect.forecast.assumed):
             hint += " If you know more about sd, mean or sizes of groups, write plausible = { sd = [...], ... }"
-        return [*found, hint]
+        return [*notes, hint]
 
     def __repr__(self) -> str:
         return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"
 
     def _repr_html_(self) -> str:
         rows = [(name, figures) for name, *figures in self.rows()]
-        made = render("list", caption=self.summary, heads=self.heads, rows=rows, rest="")
+        html = render("list", caption=self.summary, heads=self.heads, rows=rows, rest="")
         if not self.kept:
-            return made
+            return html
         heads, *lines = self.kept_rows()
         others = [(name, figures) for name, *figures in lines]
-        return made + render(
+        return html + render(
             "list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {self._assumed_of_rows()}"
         )
 
@@ -283,10 +287,10 @@ class Outlook:
         import polars as pl
 
         points = [
-            {"release": one.name, "epsilon": float(self.epsilon) * times, "error": error / at if at > 0 else 1.0}
-            for one in self.prospects
-            for times, error in zip(MULTIPLES, one.errors, strict=True)
-            for at in [one.errors[MULTIPLES.index(1.0)]]
+            {"release": prospect.name, "epsilon": float(self.epsilon) * times, "error": error / at if at > 0 else 1.0}
+            for prospect in self.prospects
+            for times, error in zip(MULTIPLES, prospect.errors, strict=True)
+            for at in [prospect.errors[MULTIPLES.index(1.0)]]
         ]
         chart: alt.Chart = (
             alt.Chart(pl.DataFrame(points), title="Errors at other budgets", width=420, height=260)
@@ -304,44 +308,47 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
     """Preview a plan. ``progress`` is called with the number of releases that are done, and of all."""
     wanted, drafts = plan.wanted(), plan.drafts()
     together = _Together({name: draft.record for name, draft in drafts.items()})
-    made = []
-    for done, (name, one) in enumerate(wanted.items()):
+    prospects = []
+    for count, (name, request) in enumerate(wanted.items()):
         if progress is not None:
-            progress(done, len(wanted))
-        seen, epsilon = preview_wanted(one, alone=False), Fraction(one.keywords["epsilon"])
+            progress(count, len(wanted))
+        preview, epsilon = preview_wanted(request, alone=False), Fraction(request.keywords["epsilon"])
         if drafts[name].record.group is not None:
-            forecast = forecast_errors(one, together.at(name, 1.0))
+            forecast = forecast_errors(request, together.at(name, 1.0))
             errors = tuple(
-                forecast.typical if times == 1 else typical_error(one, together.at(name, times)) for times in MULTIPLES
+                forecast.typical if times == 1 else typical_error(request, together.at(name, times))
+                for times in MULTIPLES
             )
-            made.append(Prospect(name, epsilon, seen, errors, forecast))
+            prospects.append(Prospect(name, epsilon, preview, errors, forecast))
             continue
         errors = tuple(
-            seen.forecast.typical if times == 1 else typical_error(one.but(epsilon=epsilon * Fraction(times)))
+            preview.forecast.typical if times == 1 else typical_error(request.but(epsilon=epsilon * Fraction(times)))
             for times in MULTIPLES
         )
-        made.append(Prospect(name, epsilon, seen, errors))
-    return Outlook(plan, tuple(made), _forecast_kept(plan, wanted))
+        prospects.append(Prospect(name, epsilon, preview, errors))
+    return Outlook(plan, tuple(prospects), _forecast_kept(plan, wanted))
 
 
 def _forecast_kept(plan: "Plan", wanted: Mapping[str, Wanted]) -> dict[str, tuple[Kept, ...]]:
     """The errors of each release that keeps rows, at other numbers of them, drawn as in the plan."""
-    rows = next((one.plausible_rows for one in wanted.values()), None)
+    rows = next((request.plausible_rows for request in wanted.values()), None)
     if rows is None:
         return {}
     limits = rows.list_limits(plan.data.contributions)
     others = {}
     for k in limits:
-        # Where some release of the plan would be refused, each is drafted by itself.
+        # If some release of the plan would be refused, each is drafted by itself.
         with suppress(ValueError):
             others[k] = plan.with_contributions(k).drafts()
 
-    def draft(name: str, one: Wanted) -> Release:
-        drafts = others.get(one.keywords["contributions"])
-        return one.draft().record if drafts is None else drafts[name].record
+    def draft(name: str, request: Wanted) -> Release:
+        drafts = others.get(request.keywords["contributions"])
+        return request.draft().record if drafts is None else drafts[name].record
 
-    found = {name: forecast_contributions(one, partial(draft, name), limits) for name, one in wanted.items()}
-    return {name: kept for name, kept in found.items() if kept}
+    by_release = {
+        name: forecast_contributions(request, partial(draft, name), limits) for name, request in wanted.items()
+    }
+    return {name: kept for name, kept in by_release.items() if kept}
 
 
 class _Together:
@@ -367,13 +374,13 @@ def _figure(x: float) -> str:
     return f"{x:.3g}"
 
 
-def _span(seen: Forecast) -> str:
+def _span(forecast: Forecast) -> str:
     """Write the range of an RMSE that depends on the true value."""
-    return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in seen.typical_range) if seen.depends else ""
+    return " to ".join(f"{x:.{2 if x < 100 else 3}g}" for x in forecast.typical_range) if forecast.depends else ""
 
 
 def _lines(cells: Sequence[str], wide: Sequence[int]) -> list[str]:
-    """A line of the table. A name for which there is no room has a line of its own."""
+    """A line of the table. A name that is too long has a separate line."""
     name, *rest = cells
     figures = "".join(f" {cell:>{width}s}" for cell, width in zip(rest, wide[1:], strict=True))
     return [f"{name:{wide[0]}s}{figures}"] if len(name) <= wide[0] else [name, f"{'':{wide[0]}s}{figures}"]

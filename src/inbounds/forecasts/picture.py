@@ -42,21 +42,21 @@ def curves(
         raise TypeError("preview must be the result of preview(...)")
     around = np.geomspace(1 / 20, 20, 17)
     size = preview.wanted.size
-    shown = [float(x) for x in preview.asked.epsilon * around]
+    values = [float(x) for x in preview.asked.epsilon * around]
     if epsilons is not None:
-        shown = [_check.positive(x, "epsilons") for x in _several(epsilons, "epsilons")]
+        values = [_check.positive(x, "epsilons") for x in _several(epsilons, "epsilons")]
     counts = [] if size is None else sorted({max(2, round(size * float(x))) for x in around})
     if rows is not None:
         counts = [_check.integer(x, "rows", least=1) for x in _several(rows, "rows")]
-    found = []
+    lines = []
     for option in preview.options:
         name = option.bounding if option.method not in ("joint", "split") else f"{option.bounding}, {option.method}"
-        points = [("epsilon", x, option.wanted.but(epsilon=x)) for x in shown]
+        points = [("epsilon", x, option.wanted.but(epsilon=x)) for x in values]
         points += [("rows", x, resize(option.wanted, x)) for x in counts]
         for over, value, wanted in points:
             if figures := _figures(wanted):
-                found.append({"option": name, "over": over, "value": value, **figures})
-    return found
+                lines.append({"option": name, "over": over, "value": value, **figures})
+    return lines
 
 
 def _several(values: Any, name: str) -> Sequence[Any]:
@@ -68,10 +68,10 @@ def _several(values: Any, name: str) -> Sequence[Any]:
 def _figures(wanted: Wanted) -> dict[str, float]:
     """The errors at one point. Empty if the table has fewer records than the statistic needs."""
     try:
-        seen = forecast_errors(wanted)
+        forecast = forecast_errors(wanted)
     except DataError:
         return {}
-    return {"rmse": seen.typical, "worst_rmse": seen.worst, "half_width": seen.reach}
+    return {"rmse": forecast.typical, "worst_rmse": forecast.worst, "half_width": forecast.reach}
 
 
 def plot(
@@ -85,7 +85,7 @@ def plot(
     legend = alt.Legend(orient="bottom", title="bounding", symbolType="stroke", symbolSize=400)
     colour = alt.Color("option:N", legend=legend, scale=alt.Scale(domain=options, range=_COLOURS))
     dash = alt.StrokeDash("option:N", legend=legend, scale=alt.Scale(domain=options, range=_DASHES))
-    asked = {"epsilon": preview.asked.epsilon, "rows": preview.wanted.size}
+    values = {"epsilon": preview.asked.epsilon, "rows": preview.wanted.size}
     titles = {"epsilon": "ε", "rows": "number of records"}
     # More ticks would overlap.
     ticks = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=8)
@@ -109,15 +109,15 @@ def plot(
                 strokeDash=dash,
             )
         )
-        here = alt.Chart(alt.InlineData(values=[{"value": asked[over]}]))
-        rule = here.mark_rule(color="#666").encode(x="value:Q")
-        text = here.mark_text(align="left", dx=4, y=8, color="#444").encode(x="value:Q", text=alt.value("asked for"))
+        base = alt.Chart(alt.InlineData(values=[{"value": values[over]}]))
+        rule = base.mark_rule(color="#666").encode(x="value:Q")
+        text = base.mark_text(align="left", dx=4, y=8, color="#444").encode(x="value:Q", text=alt.value("asked for"))
         panels.append((lines + rule + text).properties(width=300, height=220))
     if preview.kept:
         panels.append(_plot_kept(preview))
     title = f"{preview.asked.record.title}: error by ε and by number of records"
-    made = alt.hconcat(*panels).properties(title=title)
-    return made.resolve_scale(color="independent", strokeDash="independent") if preview.kept else made
+    chart = alt.hconcat(*panels).properties(title=title)
+    return chart.resolve_scale(color="independent", strokeDash="independent") if preview.kept else chart
 
 
 def _plot_kept(preview: "Preview") -> "altair.LayerChart":
@@ -125,12 +125,12 @@ def _plot_kept(preview: "Preview") -> "altair.LayerChart":
     import altair as alt
 
     points = [
-        {"contributions": one.contributions, "of": of, "error": error}
-        for one in preview.kept
+        {"contributions": entry.contributions, "of": of, "error": error}
+        for entry in preview.kept
         for of, error in (
-            ("both", one.rmse),
-            ("noise", one.noise),
-            ("what is left out", float(np.hypot(one.choice, one.shift))),
+            ("both", entry.rmse),
+            ("noise", entry.noise),
+            ("what is left out", float(np.hypot(entry.choice, entry.shift))),
         )
         if error > 0
     ]
@@ -152,7 +152,7 @@ def _plot_kept(preview: "Preview") -> "altair.LayerChart":
             strokeDash=alt.StrokeDash("of:N", legend=legend, scale=alt.Scale(domain=names, range=_DASHES)),
         )
     )
-    asked = preview.wanted.keywords.get("contributions", 1)
-    rule = alt.Chart(alt.InlineData(values=[{"value": asked}])).mark_rule(color="#666").encode(x="value:Q")
+    contributions = preview.wanted.keywords.get("contributions", 1)
+    rule = alt.Chart(alt.InlineData(values=[{"value": contributions}])).mark_rule(color="#666").encode(x="value:Q")
     chart: alt.LayerChart = (lines + rule).properties(width=300, height=220)
     return chart

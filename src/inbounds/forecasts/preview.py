@@ -55,7 +55,7 @@ class Option:
 
     @property
     def method(self) -> str:
-        """``joint`` or ``split`` for matrices; otherwise how the value is made."""
+        """``joint`` or ``split`` for matrices; otherwise how the value is computed."""
         method = getattr(plain_statistic(self.record.statistic), "method", None)
         return self.record.method if method is None else str(method)
 
@@ -66,17 +66,23 @@ class Option:
 
     def figures(self) -> list[str]:
         """The errors as text: typical RMSE, bias and half-width, worst RMSE and worst half-width."""
-        seen = self.forecast
+        forecast = self.forecast
         rmse, half = (
-            " to ".join(_short(x, 2 if x < 100 else 3) for x in ends) if seen.depends else _short(typical)
-            for typical, ends in ((seen.typical, seen.typical_range), (seen.reach, seen.reach_range))
+            " to ".join(_short(x, 2 if x < 100 else 3) for x in ends) if forecast.depends else _short(typical)
+            for typical, ends in ((forecast.typical, forecast.typical_range), (forecast.reach, forecast.reach_range))
         )
-        return [rmse, _short(np.max(seen.bias)), half, _short(seen.worst), _short(np.max(seen.worst_half_width))]
+        return [
+            rmse,
+            _short(np.max(forecast.bias)),
+            half,
+            _short(forecast.worst),
+            _short(np.max(forecast.worst_half_width)),
+        ]
 
     def half_width(self) -> Figures:
         """Half of the width of the population interval, if the noisy numbers equal the plausible true value."""
-        made = at_plausible_truth(self.record, self.wanted).interval(self.wanted.confidence)
-        return made.width / 2
+        interval = at_plausible_truth(self.record, self.wanted).interval(self.wanted.confidence)
+        return interval.width / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +192,9 @@ class Preview:
         """The title of the release and what it would cost, in one line."""
         record = self.asked.record
         unit = record.terms.unit.per_unit
-        counted = "rows" if record.terms.unit.persons is None else "persons"
-        known = self.wanted.size if record.terms.unit.persons is None else self.wanted.persons
-        size = "" if known is None else f", {known:.0f} {counted}"
+        noun = "rows" if record.terms.unit.persons is None else "persons"
+        number = self.wanted.size if record.terms.unit.persons is None else self.wanted.persons
+        size = "" if number is None else f", {number:.0f} {noun}"
         return f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"
 
     @property
@@ -206,18 +212,18 @@ class Preview:
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        warned = [wrap(one, "  ", "  ") for one in warn_of_epsilon(self.asked.epsilon)]
-        return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted), *warned])
+        warnings = [wrap(warning, "  ", "  ") for warning in warn_of_epsilon(self.asked.epsilon)]
+        return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted), *warnings])
 
     @property
     def _legend(self) -> str:
-        found = f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
-        seen = self.forecast
-        found = f"{found}; ranges are over {seen.assumed}" if seen.depends and seen.assumed else found
+        legend = f"smallest typical error{' (simulated)' if self.forecast.simulated else ''}"
+        forecast = self.forecast
+        legend = f"{legend}; ranges are over {forecast.assumed}" if forecast.depends and forecast.assumed else legend
         unit = self.asked.record.terms.unit
         if keeps_rows(self.asked.record) and self.wanted.plausible_rows is None:
-            found += f". Errors are as if each person had one row. {describe_lost(unit)}: {_REMEDY}"
-        return found
+            legend += f". Errors are as if each person had one row. {describe_lost(unit)}: {_REMEDY}"
+        return legend
 
     def _repr_html_(self) -> str:
         methods = _has_methods(self.asked.record)
@@ -226,7 +232,7 @@ class Preview:
             way = f"{option.bounding}, {option.method}" if methods else option.bounding
             rows.append((f"{way} *" if option is self.recommended else way, option.figures()))
         heads = ["bounding", *self._heads]
-        made = render(
+        html = render(
             "list",
             caption=self.summary,
             heads=heads,
@@ -234,16 +240,16 @@ class Preview:
             rest=" ".join([f"* {self._legend}", *warn_of_epsilon(self.asked.epsilon)]),
         )
         if not self.kept:
-            return made
+            return html
         others = [(mark, figures) for mark, *figures in list_kept(self.kept)]
-        return made + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {say_assumed(self.wanted)}")
+        return html + render("list", caption=KEPT, heads=KEPT_HEADS, rows=others, rest=f"* {say_assumed(self.wanted)}")
 
 
 _REMEDY = "plausible_rows={1: 0.5, 2: 0.3, ...} shows what that does, and a larger contributions leaves out less"
 
 
 def describe_lost(unit: Unit) -> str:
-    """That rows of persons are left out, and that forecasts do not know of it."""
+    """Say that rows of persons are left out, and that forecasts do not include that."""
     return f"Counted: {describe_kept(unit)}; further rows are left out, and errors do not include that"
 
 
@@ -252,7 +258,7 @@ _LARGE, _PERCENT = 5, 10
 
 
 def warn_of_epsilon(epsilon: float) -> list[str]:
-    """A warning of an ε that promises little; none of others."""
+    """A warning if ε promises little; otherwise an empty list."""
     if not epsilon > _LARGE:
         return []
     percent = " It is no percentage; usual are 0.1 to 5." if epsilon > _PERCENT else ""
@@ -262,9 +268,9 @@ def warn_of_epsilon(epsilon: float) -> list[str]:
 
 
 def _has_methods(record: Release) -> bool:
-    """Whether the statistic has several methods with different errors, which those of a mean hardly have.
+    """Whether the statistic has several methods with different errors; those of a mean hardly differ.
 
-    The way of several quantiles is chosen by their errors.
+    The method for several quantiles is chosen by their errors.
     """
     return hasattr(record.statistic, "method") and record.statistic.traits.meaning != "centre"
 
@@ -287,17 +293,17 @@ def list_kept(kept: Sequence[Kept]) -> list[tuple[str, ...]]:
     best = find_least(tuple(kept))
     return [
         (
-            f"{'* ' if one is best else ''}{one.contributions}",
-            f"{one.left_out:.1%}",
-            *(_short(x) for x in (one.noise, one.choice, one.shift, one.rmse)),
-            " to ".join(map(_short, one.rmse_range)),
+            f"{'* ' if entry is best else ''}{entry.contributions}",
+            f"{entry.left_out:.1%}",
+            *(_short(x) for x in (entry.noise, entry.choice, entry.shift, entry.rmse)),
+            " to ".join(map(_short, entry.rmse_range)),
         )
-        for one in kept
+        for entry in kept
     ]
 
 
 def write_kept(kept: Sequence[Kept], wanted: Wanted) -> list[str]:
-    """The same as text, with its title and what it assumes; nothing where nothing is stated of rows."""
+    """The same as text, with its title and what it assumes; empty if nothing is stated about rows."""
     if not kept:
         return []
     rows = list_kept(kept)
@@ -373,9 +379,9 @@ def preview(
 
 
 def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:
-    """Preview the release of a statistic; of one that is not ``alone`` other contributions are for the plan to say."""
+    """Preview the release of a statistic. If it is not ``alone``, the plan shows other contributions."""
     require_wanted(wanted)
-    ways = tuple(Option(one, record, forecast_errors(one, record)) for one, record in _ways(wanted))
+    ways = tuple(Option(way, record, forecast_errors(way, record)) for way, record in _ways(wanted))
     return Preview(wanted, ways, forecast_contributions(wanted) if alone else ())
 
 
@@ -383,12 +389,12 @@ def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
     """The option that was asked for, then those with the other boundings and methods."""
     ways = [(wanted, wanted.draft().record)]
     methods = _has_methods(ways[0][1])
-    asked = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
+    first_way = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
     others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
     if not methods:
         others = [(bounding, "joint") for bounding in ("bit", "truncated")]
     for bounding, method in others:
-        if (bounding, method) == asked:
+        if (bounding, method) == first_way:
             continue
         other = wanted.but(bounding=bounding, **({"method": method} if methods else {}))
         try:

@@ -8,7 +8,7 @@ from typing import Any
 from inbounds import _check
 from inbounds.privacy.persons import MOST_RECORDS
 
-# What persons with many rows and others differ by, in standard deviations of what is averaged, if nothing is stated.
+# How much persons with many rows differ from others, in standard deviations of what is averaged, if nothing is stated.
 SHIFT = (0.0, 1 / 2)
 _EXAMPLE = "{1: 0.5, 2: 0.3, 5: 0.2}"
 
@@ -29,19 +29,19 @@ class RowsPerPerson:
     shares: tuple[tuple[int, float], ...]
 
     @classmethod
-    def of(cls, given: Any) -> "RowsPerPerson | None":
+    def of(cls, rows_per_person: Any) -> "RowsPerPerson | None":
         """Read what a user states: shares that sum to one, or numbers of persons, by numbers of rows."""
-        if given is None or isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping) or not given:
+        if rows_per_person is None or isinstance(rows_per_person, cls):
+            return rows_per_person
+        if not isinstance(rows_per_person, Mapping) or not rows_per_person:
             raise TypeError(f"plausible_rows must be shares of persons by numbers of rows, as in {_EXAMPLE}")
-        found = {_read_rows(rows): _check.finite(share, "plausible_rows") for rows, share in given.items()}
-        if len(found) < len(given) or min(found.values()) < 0 or not sum(found.values()) > 0:
+        numbers = {_read_rows(rows): _check.finite(share, "plausible_rows") for rows, share in rows_per_person.items()}
+        if len(numbers) < len(rows_per_person) or min(numbers.values()) < 0 or not sum(numbers.values()) > 0:
             raise ValueError(f"plausible_rows must have one share >= 0 for each number of rows, as in {_EXAMPLE}")
-        total = sum(found.values())
-        if abs(total - 1) > 0.005 and not all(share == int(share) for share in found.values()):
+        total = sum(numbers.values())
+        if abs(total - 1) > 0.005 and not all(share == int(share) for share in numbers.values()):
             raise ValueError(f"plausible_rows must be shares that sum to one, or numbers of persons; got {total:g}")
-        return cls(tuple((rows, found[rows] / total) for rows in sorted(found) if found[rows] > 0))
+        return cls(tuple((rows, numbers[rows] / total) for rows in sorted(numbers) if numbers[rows] > 0))
 
     @property
     def mean(self) -> float:
@@ -54,7 +54,7 @@ class RowsPerPerson:
         return self.shares[-1][0]
 
     def kept(self, most: int) -> float:
-        """The mean number of rows that are kept of a person, of at most so many."""
+        """The mean number of rows that are kept of a person, if at most ``most`` are kept."""
         return sum(min(rows, most) * share for rows, share in self.shares)
 
     def left_out(self, most: int) -> float:
@@ -63,25 +63,25 @@ class RowsPerPerson:
 
     def moved(self, most: int) -> float:
         """The weight that goes from persons with many rows to persons with few: half the sum of all changes."""
-        kept, mean = self.kept(most), self.mean
-        return sum(abs(min(rows, most) / kept - rows / mean) * share for rows, share in self.shares) / 2
+        mean_kept, mean = self.kept(most), self.mean
+        return sum(abs(min(rows, most) / mean_kept - rows / mean) * share for rows, share in self.shares) / 2
 
     def spread_weights(self, most: int) -> float:
-        """The sum of the squared changes of what persons weigh in an average, times the number of persons."""
-        kept, mean = self.kept(most), self.mean
-        return sum((min(rows, most) / kept - rows / mean) ** 2 * share for rows, share in self.shares)
+        """The sum of the squared changes of the weights of persons in an average, times the number of persons."""
+        mean_kept, mean = self.kept(most), self.mean
+        return sum((min(rows, most) / mean_kept - rows / mean) ** 2 * share for rows, share in self.shares)
 
-    def list_limits(self, asked: int) -> tuple[int, ...]:
-        """Numbers of rows to compare: 1, 2, 5, 10 and so on until nothing is left out, and the one that is asked."""
-        found, power = {asked}, 1
+    def list_limits(self, limit: int) -> tuple[int, ...]:
+        """Numbers of rows to compare: 1, 2, 5, 10 and so on until nothing is left out, and the given limit."""
+        limits, power = {limit}, 1
         while power <= self.most:
-            found |= {power * step for step in (1, 2, 5) if power * step < self.most}
+            limits |= {power * step for step in (1, 2, 5) if power * step < self.most}
             power *= 10
-        return tuple(sorted(found | {self.most}))
+        return tuple(sorted(limits | {self.most}))
 
 
-def read_shift(given: Any) -> tuple[float, float]:
-    """Read what persons with many rows differ by: a number, or a pair; without one it may be up to half a deviation.
+def read_shift(shift: Any) -> tuple[float, float]:
+    """Read how much persons with many rows differ: a number or a pair; by default up to half a deviation.
 
     Examples
     --------
@@ -90,9 +90,9 @@ def read_shift(given: Any) -> tuple[float, float]:
     >>> read_shift(None)
     (0.0, 0.5)
     """
-    if given is None:
+    if shift is None:
         return SHIFT
-    ends = given if isinstance(given, tuple | list) else (given, given)
+    ends = shift if isinstance(shift, tuple | list) else (shift, shift)
     if len(ends) != 2:
         raise ValueError("plausible_shift must be a number or a pair (low, high), as in (0, 0.1)")
     low, high = (_check.finite(end, "plausible_shift") for end in ends)
@@ -102,7 +102,7 @@ def read_shift(given: Any) -> tuple[float, float]:
 
 
 def _read_rows(rows: Any) -> int:
-    """A number of rows; in TOML keys are text."""
+    """Read a number of rows; in TOML keys are text."""
     if isinstance(rows, str) and re.fullmatch("[0-9]{1,10}", rows):
         rows = int(rows)
     if _check.integer(rows, "a number of rows in plausible_rows", least=1) > MOST_RECORDS:

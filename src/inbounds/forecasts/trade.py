@@ -1,4 +1,4 @@
-"""What narrower and wider bounds do to a mean: less noise, and more bias by clipping. From public numbers alone."""
+"""How narrower and wider bounds change a mean: less noise, more bias by clipping. From public numbers alone."""
 
 import math
 from collections.abc import Sequence
@@ -59,21 +59,21 @@ class Trade:
     @property
     def best(self) -> Width:
         """The width with the smallest error."""
-        return min(self.widths, key=lambda one: one.rmse)
+        return min(self.widths, key=lambda width: width.rmse)
 
     def gain(self, times: float = 10) -> float:
         """By what factor the error is smaller than with bounds so many times as wide."""
-        each = {one.times: one.rmse for one in self.widths}
+        each = {width.times: width.rmse for width in self.widths}
         if times not in each or 1 not in each:
-            raise ValueError(f"times must be one of {', '.join(f'{one:g}' for one in each)}, with 1 among them")
+            raise ValueError(f"times must be one of {', '.join(f'{width:g}' for width in each)}, with 1 among them")
         return each[times] / each[1]
 
     def __str__(self) -> str:
         heads = ["times", "lower", "upper", "noise", "clipping", "RMSE"]
         rows = [
-            [f"{one.times:g}", f"{one.bounds[0]:.6g}", f"{one.bounds[1]:.6g}", f"{one.noise:.3g}"]
-            + (["?", "?"] if one.clipping is None else [f"{one.clipping:.3g}", f"{one.rmse:.3g}"])
-            for one in self.widths
+            [f"{width.times:g}", f"{width.bounds[0]:.6g}", f"{width.bounds[1]:.6g}", f"{width.noise:.3g}"]
+            + (["?", "?"] if width.clipping is None else [f"{width.clipping:.3g}", f"{width.rmse:.3g}"])
+            for width in self.widths
         ]
         wide = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         lines = ["  ".join(f"{cell:>{size}}" for cell, size in zip(row, wide, strict=True)) for row in (heads, *rows)]
@@ -86,8 +86,8 @@ def trade_of(
     """claim:trade-clipping. The trade of a mean.
 
     With a share p of the records above the upper bound b, which lie e above it on average, clipping moves the mean by
-    p e. Of an exponential tail e is the same everywhere and p falls by e^(-1/e) a unit; of a heavy (Pareto) one with
-    e = b/(a - 1), both follow powers of b.
+    p e. For an exponential tail, e is the same everywhere and p falls by a factor of e^(-1/e) per unit. For a heavy
+    (Pareto) tail with e = b/(a - 1), both follow powers of b.
     """
     if not record.statistic.traits.mean:
         raise ValueError("only a mean has a trade of noise against clipping; preview it with statistic 'mean'")
@@ -102,19 +102,20 @@ def trade_of(
     if heavy and upper <= 0:
         raise ValueError("heavy=True is for an upper bound above 0")
     widths = []
-    for one in sorted(times):
-        ends = _stretch(lower, upper, one)
-        other = wanted.but(bounds=ends) if one != 1 else wanted
+    for factor in sorted(times):
+        ends = _stretch(lower, upper, factor)
+        other = wanted.but(bounds=ends) if factor != 1 else wanted
         noise = float(forecast_errors(other, other.draft().record).typical)
         clipped = None if share is None or far is None else _clipping(share, far, upper, ends[1], heavy=heavy)
-        widths.append(Width(one, ends, noise, clipped))
+        widths.append(Width(factor, ends, noise, clipped))
     return Trade(tuple(widths), _describe(share, far, heavy=heavy))
 
 
 def _share_beyond(bounds: Any) -> float | None:
     """The share above released bounds, if nothing else is said."""
-    found = getattr(plain_statistic(bounds.statistic), "find_coverage", None) if isinstance(bounds, Release) else None
-    return None if found is None else float(1 - found(bounds.terms)) / 2
+    statistic = plain_statistic(bounds.statistic) if isinstance(bounds, Release) else None
+    find_coverage = getattr(statistic, "find_coverage", None)
+    return None if find_coverage is None else float(1 - find_coverage(bounds.terms)) / 2
 
 
 def _stretch(lower: float, upper: float, times: float) -> tuple[float, float]:
@@ -135,9 +136,9 @@ def _clipping(share: float, excess: float, upper: float, at: float, *, heavy: bo
 
 def _describe(share: float | None, excess: float | None, *, heavy: bool) -> str:
     if share is None or excess is None:
-        known = "" if share is None else f" (about {share:.2g} of them here)"
+        hint = "" if share is None else f" (about {share:.2g} of them here)"
         return (
-            f"Clipping moves a mean by the share of records beyond the bounds{known} times how far they lie beyond on "
+            f"Clipping moves a mean by the share of records beyond the bounds{hint} times how far they lie beyond on "
             "average; say both as beyond= and excess= for the figures."
         )
     tail = "a heavy (Pareto)" if heavy else "an exponential"

@@ -91,15 +91,15 @@ class Wanted:
     def size(self) -> int | None:
         """The number of records that count, public or expected; None if it is not known.
 
-        Of persons it is what is kept of their ``plausible_rows``; without these, as if each had one row.
+        For persons it is the number of their ``plausible_rows`` that are kept; without these, as if each had one row.
         """
         rows, persons = self.keywords.get("rows"), self.persons
         if self.plausible_rows is None or persons is None:
             return self.expected_rows if rows is None else rows
         if self.keywords.get("fold") is not None:
             return max(round(persons), 1)
-        kept: float = self.plausible_rows.kept(self.terms().contributions)
-        return max(round(persons * kept), 1)
+        rows_kept: float = self.plausible_rows.kept(self.terms().contributions)
+        return max(round(persons * rows_kept), 1)
 
     @property
     def persons(self) -> float | None:
@@ -113,7 +113,7 @@ class Wanted:
 
     @property
     def guess(self) -> Any:
-        """What is plausible of the records that count: where rows of persons are left out, of each group as many."""
+        """What is plausible for the records that count: if rows of persons are left out, groups are smaller, too."""
         rows = self.plausible_rows
         if rows is None or self.keywords.get("fold") is not None or not isinstance(self.plausible, Mapping):
             return self.plausible
@@ -125,21 +125,21 @@ class Wanted:
 
     def value(self) -> Statistic:
         """The statistic. Raises the errors that the release would raise."""
-        made = find_statistic(self.statistic)
-        given = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *PERSONS, *SELECTION)}
-        # Where a single column may have no name, one is only needed for a level of it.
-        named = {field.name: field.default for field in fields(made)}  # type: ignore[arg-type]
-        if "column" in named and (named["column"] is not None or given.get("level") is not None):
-            given.setdefault("column", UNNAMED)
-        return select(made(**given), *(self.keywords.get(name) for name in SELECTION))
+        statistic_class = find_statistic(self.statistic)
+        arguments = {name: value for name, value in self.keywords.items() if name not in (*TERMS, *PERSONS, *SELECTION)}
+        # If a single column may have no name, a name is only needed for one of its levels.
+        defaults = {field.name: field.default for field in fields(statistic_class)}  # type: ignore[arg-type]
+        if "column" in defaults and (defaults["column"] is not None or arguments.get("level") is not None):
+            arguments.setdefault("column", UNNAMED)
+        return select(statistic_class(**arguments), *(self.keywords.get(name) for name in SELECTION))
 
     def terms(self) -> Terms:
         """The terms of the release. Raises the errors that the release would raise."""
         if "epsilon" not in self.keywords:
             raise TypeError(f"{self.statistic} needs epsilon=, the privacy budget to spend")
-        given = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
+        arguments = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
         rule = {name: self.keywords[name] for name in PERSONS if name in self.keywords}
-        return Terms.of(**given, persons=Persons.of(**rule))
+        return Terms.of(**arguments, persons=Persons.of(**rule))
 
     def ask(self) -> tuple[Statistic, Terms]:
         """The statistic and the terms of its release. Raises the errors that the release would raise."""
@@ -157,26 +157,26 @@ class Wanted:
         return draft_statistic(statistic, terms)
 
 
-def _shrink(stated: Mapping[str, Any], share: float) -> dict[str, Any]:
-    """What is stated of columns, with sizes of groups of which only a share of rows counts."""
-    made = {name: _shrink(one, share) if isinstance(one, Mapping) else one for name, one in stated.items()}
-    size = made.get("size")
+def _shrink(statement: Mapping[str, Any], share: float) -> dict[str, Any]:
+    """What is stated about columns, with sizes of groups reduced to the share of rows that counts."""
+    shrunk = {name: _shrink(part, share) if isinstance(part, Mapping) else part for name, part in statement.items()}
+    size = shrunk.get("size")
     if isinstance(size, int | float) and size > 1:
-        made["size"] = max(size * share, 1.0)
+        shrunk["size"] = max(size * share, 1.0)
     if isinstance(size, tuple | list):
-        made["size"] = tuple(max(x * share, 1.0) if isinstance(x, int | float) and x > 1 else x for x in size)
-    return made
+        shrunk["size"] = tuple(max(x * share, 1.0) if isinstance(x, int | float) and x > 1 else x for x in size)
+    return shrunk
 
 
 def _check_keywords(statistic: str, keywords: Mapping[str, Any]) -> None:
     """Refuse data, and keywords that the statistic does not have."""
     if "data" in keywords:
         raise TypeError("a preview reads no data: give rows=, bounds= and so on, but not data=")
-    own = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
-    known = [*own, *TERMS, *PERSONS, *SELECTION]
+    names = [field.name for field in fields(find_statistic(statistic)) if field.init]  # type: ignore[arg-type]
+    known_names = [*names, *TERMS, *PERSONS, *SELECTION]
     for name in keywords:
-        if name not in known:
-            raise TypeError(f"{statistic} has no keyword {name}={suggest_keyword(name, known)}")
+        if name not in known_names:
+            raise TypeError(f"{statistic} has no keyword {name}={suggest_keyword(name, known_names)}")
 
 
 def require_wanted(value: Any, name: str = "wanted") -> Wanted:

@@ -13,9 +13,9 @@ from inbounds.record.release import Release
 def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Quality:
     """Judge the expected error of a release by `inbounds._estimates.QUALITY_RULE`.
 
-    Each number is judged at a plausible true value, with what 95% of releases stay within as its interval. For several
-    numbers it is the one in the middle that counts. If the error may be so large for another plausible value that the
-    release would tell nothing, it is not called reliable.
+    Each number is judged at a plausible true value, with the range of 95% of releases as its interval. Of several
+    numbers, the middle one counts. If the error may be so large for another plausible value that the release would tell
+    nothing, it is not called reliable.
 
     Parameters
     ----------
@@ -43,5 +43,5 @@ def judge(wanted: Wanted, record: Release, forecast: Forecast) -> Quality:
 
 def _judge_one(value: float, half: float, ends: "tuple[float, float]") -> Quality:
     low, high = float(ends[0]), float(ends[1])
-    made = Estimate(value, max(low, value - half), min(high, value + half), possible=(low, high))
-    return made.quality or "tells nothing"
+    estimate = Estimate(value, max(low, value - half), min(high, value + half), possible=(low, high))
+    return estimate.quality or "tells nothing"

@@ -71,8 +71,8 @@ def quantile(
     cells of equal width, for a public number of records. By default it is the way whose error is expected to be
     smaller, as far as public numbers say: counts only where points that are drawn would be off by more than a cell.
 
-    >>> made = quantile(list(range(100)) * 50, q=[0.25, 0.5, 0.75], bounds=(0, 100), integer=True, epsilon=1)
-    >>> made.value.shape, bool((made.value[1:] >= made.value[:-1]).all())
+    >>> release = quantile(list(range(100)) * 50, q=[0.25, 0.5, 0.75], bounds=(0, 100), integer=True, epsilon=1)
+    >>> release.value.shape, bool((release.value[1:] >= release.value[:-1]).all())
     ((3,), True)
     """
     statistic = Quantile(

@@ -47,8 +47,8 @@ def bits(entropy: Entropy, count: int) -> int:
 class _ForkState:
     """Which process this is, and the lock of its sources; both renewed in a forked child.
 
-    The process number alone may come back after enough forks, a count of forks alone misses those that Python does not
-    see; together they do not repeat.
+    After enough forks a process number may come back, and a count of forks misses those that Python does not see;
+    together the two do not repeat.
     """
 
     def __init__(self) -> None:

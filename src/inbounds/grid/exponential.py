@@ -4,10 +4,10 @@
 the same loss (permute and flip, McKenna and Sheldon 2020): each place has a coin that shows heads with probability
 e^(-u (K_i - min K)), and one of the heads is taken, all alike. That is the largest of -u K_i with exponential noise.
 
-Weights are made of tables of e^(-u j 2^10k), j < 1024, in fixed point and rounded down, so that each is known to a few
-units. Where the bits of a uniform number, or the units, leave a choice open, it is done again with 192 bits and more
-random bits. The scores are secret and u is public: the operations, and but for such ties (less than once in 10^7 draws)
-the bits drawn, depend on u and on the number of scores alone.
+Weights come from tables of e^(-u j 2^10k), j < 1024, in fixed point and rounded down, so that each is known to a few
+units. Where this precision, or the bits of a uniform number, leave a choice open, it is made again with 192 bits and
+more random bits. The scores are secret and u is public. The operations depend only on u and on the number of scores,
+and so do the bits drawn, except at such ties (less than once in 10^7 draws).
 """
 
 from bisect import bisect_left
@@ -65,13 +65,13 @@ class Powers:
         first, *others = self._tables
         mask = (1 << _DIGIT) - 1
         rest = np.minimum(scores, self.top)
-        made = first.take(rest & mask)
+        weights = first.take(rest & mask)
         for table in others:
             rest = rest >> _DIGIT
-            made = self.multiply(made, table.take(rest & mask))
+            weights = self.multiply(weights, table.take(rest & mask))
         # What lies beyond the top, and would not fit the tables either.
-        made[scores >= self.top] = 0
-        return made
+        weights[scores >= self.top] = 0
+        return weights
 
     def multiply(self, a: Fixed, b: Fixed) -> Fixed:
         """Products of numbers ≤ 1, too small by less than three units."""
@@ -79,11 +79,11 @@ class Powers:
             return np.asarray(a * b >> self.digits)
         half, low = np.uint64(31), np.uint64((1 << 31) - 1)
         a_high, b_high = a >> half, b >> half
-        made = a_high * (b & low)
-        made += b_high * (a & low)
-        made >>= half
-        made += a_high * b_high
-        return made
+        product = a_high * (b & low)
+        product += b_high * (a & low)
+        product >>= half
+        product += a_high * b_high
+        return product
 
     def one(self) -> Any:
         """The number 1."""
@@ -99,17 +99,17 @@ def _table_of(unit: Fraction, digits: int) -> Fixed:
     """⌊2^digits e^(-unit j)⌋ for j < 1024, or one less, by repeated multiplication."""
     size = digits + 64
     step = exp_minus(unit).lower
-    ratio, power, made = (step.numerator << size) // step.denominator, 1 << size, []
+    ratio, power, entries = (step.numerator << size) // step.denominator, 1 << size, []
     for _ in range(1 << _DIGIT):
-        made.append(power >> 64)
+        entries.append(power >> 64)
         power = power * ratio >> size
-    return np.array(made, dtype=np.uint64 if digits == _QUICK else object)
+    return np.array(entries, dtype=np.uint64 if digits == _QUICK else object)
 
 
 def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
-    """claim:exponential-exact. The place of one of some scores, with probability ∝ e^(-unit · score).
+    """claim:exponential-exact. Choose the place of a score, with probability ∝ e^(-unit · score).
 
-    ``most`` is a public bound of their differences.
+    ``most`` is a public bound on their differences.
     """
 
     def weigh(powers: Powers) -> tuple[Fixed, int]:
@@ -119,13 +119,14 @@ def choose(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int
 
 
 def flip(scores: Integers, unit: Fraction, most: int, entropy: Entropy) -> int:
-    """claim:flip-exact. The place of one of the heads of coins that show them with chances e^(-unit (score - least)).
+    """claim:flip-exact. Flip a coin for each score, and choose the place of one of the heads, all alike.
 
-    ``most`` is a public bound of the differences of the scores.
+    A coin shows heads with probability e^(-unit (score - least)). ``most`` is a public bound on the differences between
+    scores.
     """
     gaps, uniform = scores - scores.min(), _coins(entropy, len(scores))
     weights, slack = Powers(unit, most, _QUICK).weigh(gaps), np.uint64(Powers(unit, most, _QUICK).slack)
-    # A coin's number lies between its word and the next one, and its weight between what is known of it and the slack.
+    # A coin's number lies between its word and the next; its weight is too small by less than the slack.
     heads = uniform < weights
     for place in np.flatnonzero(heads != (uniform < weights + slack)).tolist():
         heads[place] = _flip_again(int(uniform[place]), int(gaps[place]), Powers(unit, most, _EXACT), entropy)
@@ -148,7 +149,7 @@ def _flip_again(word: int, gap: int, powers: Powers, entropy: Entropy) -> bool:
 
 
 def _choose_even(count: int, entropy: Entropy) -> int:
-    """One of so many, all alike."""
+    """A uniform integer below ``count``."""
     word, size = bits(entropy, WORD), WORD
     while (word * count >> size) != ((word + 1) * count - 1 >> size):
         word, size = (word << WORD) | bits(entropy, WORD), size + WORD
@@ -156,22 +157,22 @@ def _choose_even(count: int, entropy: Entropy) -> int:
 
 
 def choose_by(weigh: Callable[[Powers], tuple[Fixed, int]], unit: Fraction, most: int, entropy: Entropy) -> int:
-    """A place with probability ∝ weights that ``weigh`` makes of powers, each too small by less than its slack.
+    """Choose a place with probability ∝ the weights that ``weigh`` returns, each too small by less than its slack.
 
-    The largest weight is about 1, so that the slack of all is small beside their sum.
+    The largest weight is about 1, so the slack of all of them is small beside their sum.
     """
     word, size = bits(entropy, WORD), WORD
-    found = _place(weigh, Powers(unit, most, _QUICK), word, size)
-    while found is None:
+    place = _place(weigh, Powers(unit, most, _QUICK), word, size)
+    while place is None:
         if size >= _MOST_BITS:
             raise ArithmeticError(f"a uniform number agrees with a threshold in {_MOST_BITS} bits")
         word, size = (word << WORD) | bits(entropy, WORD), size + WORD
-        found = _place(weigh, Powers(unit, most, _EXACT), word, size)
-    return found
+        place = _place(weigh, Powers(unit, most, _EXACT), word, size)
+    return place
 
 
 def _place(weigh: Callable[[Powers], tuple[Fixed, int]], powers: Powers, word: int, size: int) -> int | None:
-    """The place that a uniform number belongs to which starts with this word; None where that is not certain.
+    """The place of a uniform number that starts with this word; None where that is not certain.
 
     Place i is right if the sum of the weights before it, over that of all, is at most u, and with its own above u.
     """
@@ -180,7 +181,7 @@ def _place(weigh: Callable[[Powers], tuple[Fixed, int]], powers: Powers, word: i
     count, whole = len(weights), sums.at(len(weights))
     if not whole:
         return None
-    # Between these two the uniform number times the sum of all weights lies.
+    # The uniform number times the sum of all weights lies between these two.
     low, high = word * whole, (word + 1) * (whole + slack * count)
     # The number of places whose running sum is at most low.
     place = bisect_left(range(count - 1), low + 1, key=lambda i: sums.at(i + 1) << size)

@@ -1,7 +1,7 @@
 """Exact geometric variables: the magnitude of discrete Laplace noise.
 
-A uniform real number is compared with irrational thresholds by as many of its bits as decide the matter: 16 by a guide
-table, then 64, then as many as it takes. Two ways to the same law, P(G = g) ∝ e^(-g/T) with T = 2^a/d:
+A uniform real number is compared with irrational thresholds, by as many of its bits as it takes: 16 by a guide table,
+then 64, then more. There are two ways to the same law, P(G = g) ∝ e^(-g/T) with T = 2^a/d:
 
 - for T ≤ 64, by one table of thresholds for T itself;
 - for any T, as G = ⌊(U + 2^(a-6) V) / d⌋, where V is geometric with ratio e^(-1/64), by one table for all scales,
@@ -26,7 +26,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 
 # Below this many values NumPy's fixed costs exceed those of plain integers.
 FEW = 12
-# From this many values on a table of its own pays for a small scale.
+# From this many values on, a small scale is worth a table of its own.
 _MANY = 2048
 # Bits of the words that the scalar path compares; tests shorten it to try every word there is.
 WORD = 64
@@ -36,7 +36,7 @@ _SURE = _PIECES - 1
 
 
 def count_reached(word: int, size: int, thresholds: list[Interval], entropy: Entropy) -> int:
-    """How many of some thresholds a uniform real number that starts with these bits has reached.
+    """How many thresholds are reached by a uniform real number that starts with these bits.
 
     All are compared each time, and more bits are taken until all comparisons are certain. A threshold is irrational,
     0 or 1; agreement in 192 bits has a probability below 2^-128 and is an error, not a guess.
@@ -75,21 +75,21 @@ class Inverse:
         """One draw."""
         table = _table(self, WORD)
         word = bits(entropy, WORD)
-        found = bisect_left(table, word)
-        return found if table[found] != word else self._exact(word, WORD, entropy)
+        place = bisect_left(table, word)
+        return place if table[place] != word else self._exact(word, WORD, entropy)
 
     def many(self, start: Words, entropy: Entropy) -> Integers:
-        """Draws from words of which only the first 16 bits count; more bits are drawn where those leave it open."""
+        """Draws from words of which only the first 16 bits count; where those do not decide, more bits are drawn."""
         table, guide = _guide(self)
-        found = guide.take(start.view(np.int64), mode="wrap").astype(np.int64)
-        hard = np.flatnonzero(found < 0)
+        draws = guide.take(start.view(np.int64), mode="wrap").astype(np.int64)
+        hard = np.flatnonzero(draws < 0)
         if hard.size:
             full = (start[hard] << np.uint64(48)) | (words(entropy, hard.size) >> np.uint64(16))
-            place = np.searchsorted(table, full, side="left")
-            for i in np.flatnonzero(table[place] == full):
-                place[i] = self._exact(int(full[i]), 64, entropy)
-            found[hard] = place
-        return found
+            places = np.searchsorted(table, full, side="left")
+            for i in np.flatnonzero(table[places] == full):
+                places[i] = self._exact(int(full[i]), 64, entropy)
+            draws[hard] = places
+        return draws
 
     def _exact(self, word: int, size: int, entropy: Entropy) -> int:
         """The draw for a word that does not decide it: more bits until both ends of the uniform agree."""
@@ -137,7 +137,7 @@ _table = lru_cache(maxsize=256)(_make_table)
 
 
 def _make_guide(inverse: Inverse) -> tuple[Words, npt.NDArray[np.int16]]:
-    """The table as an array, and the draw by the first 16 bits of its word, -1 where those leave it open."""
+    """The table as an array, and the draw by the first 16 bits of its word, -1 where those do not decide it."""
     table = np.array(_table(inverse, 64), dtype=np.uint64)
     start = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     first = np.searchsorted(table, start, side="left")
@@ -157,14 +157,14 @@ def geometric_one(scale: Scale, entropy: Entropy) -> int:
 def geometric_many(scale: Scale, entropy: Entropy, count: int) -> tuple[Integers, Integers]:
     """Draws, and one random bit for each.
 
-    Of a 64-bit word the first 16 bits find V, one is given away, 15 decide whether U is kept, and the last 32 are U
-    where that is enough.
+    The first 16 bits of a 64-bit word find V, the next is returned, 15 decide whether U is kept, and the last 32 are U
+    where 32 bits are enough.
     """
     word = words(entropy, count)
     spare = ((word >> np.uint64(47)) & np.uint64(1)).view(np.int64)
     start = word >> np.uint64(48)
-    if own := _own_table(scale, count, two_sided=False):
-        return own.many(start, entropy), spare
+    if table := _small_table(scale, count, two_sided=False):
+        return table.many(start, entropy), spare
     low = scale.exponent - LOG_PIECES
     magnitude = (PIECES.many(start, entropy) << low) + _draw_kept(word, low, scale, entropy)
     if scale.divisor != 1:
@@ -174,10 +174,10 @@ def geometric_many(scale: Scale, entropy: Entropy, count: int) -> tuple[Integers
 
 def laplace_many(scale: Scale, entropy: Entropy, count: int) -> Integers:
     """Draws of discrete Laplace noise: a magnitude and a sign."""
-    if own := _own_table(scale, count, two_sided=True):
+    if table := _small_table(scale, count, two_sided=True):
         word = words(entropy, count)
         negative = ((word >> np.uint64(47)) & np.uint64(1)).view(np.int64)
-        magnitude = own.many(word >> np.uint64(48), entropy)
+        magnitude = table.many(word >> np.uint64(48), entropy)
     else:
         magnitude, negative = geometric_many(scale, entropy, count)
         again = np.flatnonzero((magnitude == 0) & (negative == 1))  # zero counts once, not once for each sign
@@ -203,7 +203,7 @@ def _small(scale: Scale) -> bool:
     return scale.steps <= _PIECES
 
 
-def _own_table(scale: Scale, count: int, *, two_sided: bool) -> Inverse | None:
+def _small_table(scale: Scale, count: int, *, two_sided: bool) -> Inverse | None:
     return Inverse(scale.steps, two_sided) if count >= _MANY and _small(scale) else None
 
 

@@ -1,21 +1,22 @@
 """Several quantiles by recursive halving: the middle one first, then those below among the records below it.
 
 (Kaplan, Schnapp and Stemmer 2022.) Each draw is the exponential mechanism over the points between the two that were
-drawn before, or permute and flip where no other draw depends on it. At each depth these ranges do not overlap, so that
-a record is in one of them.
+drawn before, or permute and flip where no other draw depends on it. At each depth these ranges do not overlap, so each
+record is in one of them.
 
-Records come as counts of public points. Of a draw that others depend on, each point has `PARTS` places, and the records
-of a point are spread evenly over them: a cut may go through a point with many records, and each side has its share of
-them. What a record does to the score of a place is then an average of what it would do on either side.
+Records are counted by public point. In a draw that others depend on, each point has `PARTS` places with its records
+spread evenly over them, so a cut may go through a point with many records and leave each side its share. The effect of
+a record on the score of a place is then an average of its effects on either side.
 
-A score is how many records lie between a place and the one that is asked for, as a whole number of parts of a record.
-Of a draw that nothing depends on, it is the distance from the rank asked for to those that the point has, and for a
-point that has this rank the negative distance to the nearer end of its ranks: a quantile that is one by many records is
-more likely than one that just is. It is taken twice the tilt above the rank asked for and twice the rest below it: a
-record that is substituted moves ranks one way, and so scores on one side up and on the other down, by 2 together.
+A score is how many records lie between a place and the one wanted, as a whole number of parts of a record.
+In a draw that nothing depends on, it is the distance from the wanted rank to the ranks of the point. For a point that
+has this rank it is minus the distance to the nearer end of its ranks, so a point that is the quantile by many records
+is more likely than one that just is. The score is multiplied by twice the tilt above the wanted rank and by twice the
+rest below it: a substituted record moves ranks one way, and so moves scores up on one side and down on the other, by 2
+together.
 
 Where few records lie on one side of a quantile, points beyond all of them are still likely. A draw that leans inward
-adds to the score of a point what follows from its distance to the middle of the grid.
+adds a term to the score of each point, which depends on its distance from the middle of the grid and on no record.
 """
 
 from collections.abc import Sequence
@@ -58,23 +59,23 @@ def draw_points(counts: Integers, nodes: Sequence[Node], spreads: Sequence[Fract
         low = start if node.below is None else cuts[node.below]
         high = end if node.above is None else cuts[node.above]
         unit = find_rate(node, spreads) / (parts * node.share.denominator)
-        one = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt, node.shift, node.inward)
-        cuts[node.place] = one.cut(entropy) if node.inner else one.point(entropy)
+        draw = _Draw(counts, below, parts, low, high, node.share, unit, node.tilt, node.shift, node.inward)
+        cuts[node.place] = draw.cut(entropy) if node.inner else draw.point(entropy)
     return [cuts[place].point for place in sorted(cuts)]
 
 
 # No score is larger than 2^60: counts are of at most 2^31 records, denominators of shares at most 2^20, and twice those
 # of tilts at most 2^6.
 _MOST = 1 << 60
-# The score of what cannot be chosen.
+# The score of a place that cannot be chosen.
 _NEVER = (1 << 63) - 1
-# Distances to the middle of the grid that are told apart, on either side.
+# How many distances from the middle of the grid are distinguished, on either side.
 _RINGS = 128
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Draw:
-    """One draw between two cuts. Its work depends on them, which were drawn before, and on nothing else."""
+    """One draw between two cuts that were drawn before. Its work depends on the cuts and on nothing else."""
 
     counts: Integers
     below: Integers
@@ -93,7 +94,7 @@ class _Draw:
 
     @property
     def _target(self) -> int:
-        """The score of what is asked for, from the beginning of the table."""
+        """The score of the rank that is wanted, counted from the start of the table."""
         inside = self.high.mass - self.low.mass
         shifted = self.share.denominator * self.parts * self.shift
         return self.share.numerator * inside + self.share.denominator * self.low.mass + shifted
@@ -105,7 +106,7 @@ class _Draw:
         over = self.share.denominator * np.maximum(first, self.low.mass) - self._target
         under = self._target - self.share.denominator * np.minimum(last, self.high.mass)
         if self.shift:
-            # The ends have all ranks beyond them, so that there is one for whatever is asked for.
+            # The ends stand for all ranks beyond them, so some point has the wanted rank, whatever it is.
             over[0], under[-1] = under[0], over[-1]
         above, whole = 2 * self.tilt.numerator, 2 * self.tilt.denominator
         scores, unit = np.maximum(above * over, (whole - above) * under), 2 * self.unit / whole
@@ -119,13 +120,13 @@ class _Draw:
         first = b * (self.parts * self.below[self._points] + counts) - self._target
         step = 2 * b * counts
         last = first + (PARTS - 1) * step
-        # The point at which what is asked for is reached, and the two at the ends, of which some places are missing.
-        reached = min(int(np.searchsorted(last, 0)), len(counts) - 1)
-        special = (0, len(counts) - 1, reached)
+        # The point that has the wanted rank, and the two at the ends, which lack some of their places.
+        crossing = min(int(np.searchsorted(last, 0)), len(counts) - 1)
+        special = (0, len(counts) - 1, crossing)
         places = [self._places(point, first, step) for point in special]
         near = np.where(first >= 0, first, -last)
         near[list(special)] = _NEVER
-        least = min(int(near.min()), *(int(one.min()) for one in places))
+        least = min(int(near.min()), *(int(row.min()) for row in places))
 
         def weigh(powers: Powers) -> tuple[Fixed, int]:
             weights, slack = _weigh_points(powers, near - least, step)
@@ -140,7 +141,7 @@ class _Draw:
         return _Cut(self.low.point + point, part, mass)
 
     def _places(self, point: int, first: Integers, step: Integers) -> Integers:
-        """The scores of all places of a point; of those that are beyond a cut, one that weighs nothing."""
+        """The scores of all places of a point; a place beyond a cut has a score that weighs nothing."""
         part = np.arange(PARTS)
         scores = np.abs(first[point] + part * step[point])
         if point == 0:
@@ -149,17 +150,17 @@ class _Draw:
 
 
 def lean_inward(points: int, unit: Fraction) -> Integers:
-    """claim:inward-free. What is added to scores so that a point at the part x of the way from the middle to an end
-    weighs e^(-1.4 x²) times as much.
+    """claim:inward-free. Terms that are added to scores, so that a point at the part x of the way from the middle to an
+    end weighs e^(-1.4 x²) times as much.
 
-    It depends on the grid and the unit of the scores alone, so that a record moves no score by more than without it.
+    They depend only on the grid and on the unit of the scores, so a record moves no score by more than without them.
 
     >>> lean_inward(5, Fraction(1, 10)).tolist()
     [14, 3, 0, 3, 14]
     """
-    added = [min(int(INWARD * Fraction(ring, _RINGS) ** 2 / unit), _MOST >> 1) for ring in range(_RINGS + 1)]
+    terms = [min(int(INWARD * Fraction(ring, _RINGS) ** 2 / unit), _MOST >> 1) for ring in range(_RINGS + 1)]
     off = np.abs(2 * np.arange(points) - (points - 1))
-    return np.array(added, dtype=np.int64).take(off * _RINGS // max(points - 1, 1))
+    return np.array(terms, dtype=np.int64).take(off * _RINGS // max(points - 1, 1))
 
 
 def _weigh_points(powers: Powers, near: Integers, step: Integers) -> tuple[Fixed, int]:

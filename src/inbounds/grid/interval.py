@@ -8,7 +8,7 @@ holds for the ends holds for the number.
 from dataclasses import dataclass
 from fractions import Fraction
 
-# Significant bits kept by each operation; what is asked of results is far less.
+# Significant bits kept by each operation; results need far fewer.
 PRECISION = 256
 
 

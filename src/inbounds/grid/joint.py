@@ -31,9 +31,9 @@ from inbounds.grid.sampler import geometric, laplace
 from inbounds.grid.scale import LARGEST_INDEX, Scale
 from inbounds.grid.stirling import log_factorial
 
-# From so many elements on two vectors of one total are faster than tries.
+# From this many elements on, two vectors with the same total are faster than tries.
 _MANY = 100
-# Up to so many places for each that is chosen a mark for every place is faster than sorting.
+# Up to this many places for each one chosen, marking every place is faster than sorting.
 _DENSE = 16
 
 
@@ -74,8 +74,8 @@ def _zero_sum_by_tries(scale: Scale, dimension: int, entropy: Entropy) -> Intege
     while True:
         first = laplace(scale, entropy, dimension - 1)
         rest = -_add_up(first)
-        kept = exp_minus(abs(rest) / scale.steps)
-        if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
+        chance = exp_minus(abs(rest) / scale.steps)
+        if count_reached(bits(entropy, WORD), WORD, [chance], entropy) == 0:
             return np.append(first, np.int64(rest))
 
 
@@ -83,8 +83,8 @@ def _zero_sum_by_totals(scale: Scale, dimension: int, entropy: Entropy) -> Integ
     while True:
         up = geometric(scale, entropy, dimension)
         total = _add_up(up)
-        kept = chance_of_total(total, scale, dimension)
-        if count_reached(bits(entropy, WORD), WORD, [kept], entropy) == 0:
+        chance = chance_of_total(total, scale, dimension)
+        if count_reached(bits(entropy, WORD), WORD, [chance], entropy) == 0:
             return up - draw_composition(total, dimension, entropy)
 
 
@@ -110,7 +110,7 @@ def _find_likeliest_total(scale: Scale, parts: int) -> tuple[int, Interval]:
     return mode, _log_ways(mode, parts)
 
 
-# Of public numbers alone. What follows from a total that was drawn is not kept: it tells of noise.
+# Caches functions of public numbers only. What follows from a drawn total would reveal noise, and is not cached.
 _likeliest_total = lru_cache(maxsize=64)(_find_likeliest_total)
 
 
@@ -134,36 +134,36 @@ def draw_composition(total: int, parts: int, entropy: Entropy) -> Integers:
 def draw_subset(count: int, places: int, entropy: Entropy) -> Integers:
     """claim:subset-exact. ``count`` different integers of 0..places-1 in ascending order, all sets alike.
 
-    As many are drawn as are missing, and those that are there already are dropped, until none is missing. How many are
-    drawn next depends on how many there are, not on which: the law stays what it was when places change names.
+    As many are drawn as are missing, repeats are dropped, and so on until none is missing. How many are drawn next
+    depends on how many there are, not on which they are, so the law is the same for any naming of the places.
     """
     if 2 * count > places:
         left_out = draw_subset(places - count, places, entropy)
         return np.delete(np.arange(places), left_out)
     if places <= _DENSE * count:
-        taken = np.zeros(places, dtype=np.bool_)
-        while missing := count - int(np.count_nonzero(taken)):
-            taken[uniform_below(places, missing, entropy)] = True
-        return np.flatnonzero(taken)
-    chosen = np.empty(0, dtype=np.int64)
-    while missing := count - chosen.size:
-        drawn = np.sort(np.concatenate([chosen, uniform_below(places, missing, entropy)]))
-        chosen = drawn[np.diff(drawn, prepend=-1) > 0]
-    return chosen
+        marks = np.zeros(places, dtype=np.bool_)
+        while missing := count - int(np.count_nonzero(marks)):
+            marks[uniform_below(places, missing, entropy)] = True
+        return np.flatnonzero(marks)
+    subset = np.empty(0, dtype=np.int64)
+    while missing := count - subset.size:
+        places_drawn = np.sort(np.concatenate([subset, uniform_below(places, missing, entropy)]))
+        subset = places_drawn[np.diff(places_drawn, prepend=-1) > 0]
+    return subset
 
 
 def _add_up(values: Integers) -> int:
-    """Their sum, by halves of words: that of a few thousand wide ones could pass 64 bits."""
+    """The sum, by halves of words: a few thousand large values could add up to more than 64 bits."""
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
 
 
 def _radius(scale: Scale, dimension: int, entropy: Entropy) -> int:
     while True:
         radius = sum(geometric_one(scale, entropy) for _ in range(dimension + 1))
-        kept, of = (2 * radius + 1) ** dimension, 1 << dimension
+        numerator, denominator = (2 * radius + 1) ** dimension, 1 << dimension
         for k in range(1, dimension + 1):
-            of *= radius + k
-        if count_reached(bits(entropy, WORD), WORD, [as_interval(Fraction(kept, of))], entropy) == 0:
+            denominator *= radius + k
+        if count_reached(bits(entropy, WORD), WORD, [as_interval(Fraction(numerator, denominator))], entropy) == 0:
             return radius
 
 

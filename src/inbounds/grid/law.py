@@ -2,8 +2,8 @@
 
 A grid has points ``origin + index · step`` with ``first ≤ index ≤ last`` (None is an open side). Noise is discrete
 Laplace, P(k) ∝ q^|k| with q = e^(-1/T); BIT clamps it to the grid's ends, truncation renormalises it. Probabilities are
-rational functions of q: exact fractions where q is rational (`Rational`), certified intervals for the q that runs
-(`Certified`). Staircase noise has a file of its own (`staircase.py`).
+rational functions of q: exact fractions where q is rational (`Rational`), certified intervals for the q of a release
+(`Certified`). Staircase noise is in `staircase.py`.
 """
 
 import operator
@@ -100,7 +100,7 @@ def moments(powers: Powers, bounding: str, first: int | None, last: int | None, 
     - BIT: bias [A(b) - A(a)]/(1+q), MSE [B(a) + B(b)]/(1+q), by summing tails;
     - truncated: the same with Σ j q^j and Σ j² q^j, which are (A(m) - m q^(m+1))/Γ(1) and (B(m) - m² q^(m+1))/Γ(1).
     """
-    one, q = powers.gap(1), powers.power(1)
+    fall, q = powers.gap(1), powers.power(1)
     if bounding == "unbounded":
         first = last = None
     centre = _clamp(at, first, last)
@@ -108,28 +108,28 @@ def moments(powers: Powers, bounding: str, first: int | None, last: int | None, 
 
     def sums(room: int | None) -> tuple[Any, Any]:
         if room is None:
-            return q / one, q * (1 + q) / (one * one)
+            return q / fall, q * (1 + q) / (fall * fall)
         reach = powers.power(room)
-        single = q * powers.gap(room) / one
-        return single, q * ((1 + q) * powers.gap(room) - 2 * room * reach * one) / (one * one)
+        single = q * powers.gap(room) / fall
+        return single, q * ((1 + q) * powers.gap(room) - 2 * room * reach * fall) / (fall * fall)
 
     def weighted(room: int | None) -> tuple[Any, Any]:
         single, double = sums(room)
         if room is None:
-            return single / one, double / one
+            return single / fall, double / fall
         edge = powers.power(room + 1)
-        return (single - room * edge) / one, (double - room * room * edge) / one
+        return (single - room * edge) / fall, (double - room * room * edge) / fall
 
     offset = centre - at
     if bounding == "truncated":
         (left, left_square), (right, right_square) = (weighted(room) for room in rooms)
-        total = _normaliser(powers, first, last, centre) / one
+        total = _normaliser(powers, first, last, centre) / fall
         bias, square = (right - left) / total, (left_square + right_square) / total
     elif offset == 0:
         (left, left_square), (right, right_square) = (sums(room) for room in rooms)
         bias, square = (right - left) / (1 + q), (left_square + right_square) / (1 + q)
     else:
-        # Beyond a bound all of the mass that moves does so inwards, and has first to cover the distance.
+        # Beyond a bound, all of the mass that moves goes inwards, and has to cover the distance first.
         inward = sums(None if first is None or last is None else last - first)
         thinned = powers.power(abs(offset)) / (1 + q)
         bias, square = inward[0] * thinned * (1 if offset > 0 else -1), inward[1] * thinned
@@ -203,7 +203,7 @@ class GridMechanism:
 
     @property
     def spread(self) -> Fraction:
-        """Steps over which probabilities fall by e, on average over levels for a staircase."""
+        """Steps over which probabilities fall by a factor of e; for a staircase, on average over its levels."""
         return self.scale.steps * (1 if self.stairs is None else self.stairs.width)
 
     @property
@@ -233,14 +233,14 @@ class GridMechanism:
     def cumulative(self, index: int, at: int) -> Interval:
         """P(released ≤ index | true = at), certified."""
         if self.stairs is not None:
-            first, last = self._clamped_to
+            first, last = self._ends
             if first is not None and index < first:
                 return as_interval(0)
             return as_interval(1) if last is not None and index >= last else self._staircase.cumulative(index - at)
         return self._certify(cumulative, index, at)
 
     @property
-    def _clamped_to(self) -> tuple[int | None, int | None]:
+    def _ends(self) -> tuple[int | None, int | None]:
         return (None, None) if self.bounding == "unbounded" else (self.first, self.last)
 
     @property
@@ -249,7 +249,7 @@ class GridMechanism:
         return StaircaseLaw(self.stairs, self.scale)
 
     def _staircase_probability(self, index: int, at: int) -> Interval:
-        (first, last), law = self._clamped_to, self._staircase
+        (first, last), law = self._ends, self._staircase
         if (first is not None and index < first) or (last is not None and index > last):
             return as_interval(0)
         if index == first:
@@ -285,8 +285,8 @@ class GridMechanism:
         h(a+1) - h(N-a), h(m) ∝ (2m-1) q^m, and since log h is concave this changes sign once before the middle, from
         minus to plus. For truncation brute force shows the same. With an open side, the middle is unbounded noise,
         and worse than the bound, where E k² is q(1+q)/(1-q)² truncated, and half of 2q/(1-q)² clamped.
-        A clamped staircase has several such places, but no clamped error is larger than the noise: its variance is the
-        upper end of what is returned, and at most that is shown.
+        A clamped staircase has several such places, but no clamped error is larger than the noise: the upper end of the
+        interval is the variance of the noise, and nothing sharper is proved.
         """
         anywhere = GridMechanism("unbounded", self.scale, None, None, self.step, self.origin, self.stairs).mse(0)
         if self.first is None or self.last is None:
@@ -297,7 +297,7 @@ class GridMechanism:
 
     def _moments(self, at: int) -> tuple[Any, Any]:
         if self.stairs is not None:
-            return self._staircase.moments(*(None if end is None else end - at for end in self._clamped_to))
+            return self._staircase.moments(*(None if end is None else end - at for end in self._ends))
         return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 
     def _certify(self, formula: Any, index: int, at: int) -> Interval:
@@ -308,9 +308,9 @@ class GridMechanism:
         return int(self.draw_each(np.array([_within_reach(at)], dtype=np.int64), entropy)[0])
 
     def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
-        """A released index for each true one; bytes drawn do not depend on where those are.
+        """A released index for each true one; the bytes drawn do not depend on where those are.
 
-        Locations beyond ±2^61 count as that (no grid reaches so far, so only unbounded noise could tell).
+        Locations beyond ±2^61 count as ±2^61 (no grid reaches so far, so only unbounded noise could tell).
         """
         at = np.asarray(at)
         if at.ndim != 1 or at.dtype.kind not in "iu":
@@ -320,7 +320,7 @@ class GridMechanism:
         near = np.maximum(near, -reach)
         if self.bounding == "truncated":
             return sampler.truncated(near, self.first, self.last, self.scale, entropy)
-        first, last = self._clamped_to
+        first, last = self._ends
         if self.stairs is not None:
             return sampler.clamp(near + self._staircase.many(entropy, near.size), first, last)
         return sampler.bit(near, first, last, self.scale, entropy)

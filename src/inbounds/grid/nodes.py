@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-# Of the share that a draw has of the records between two others.
+# Of the share of a draw among the records between two others.
 LARGEST_DENOMINATOR = 1 << 20
-# Of a draw that leans inward, a point at an end weighs e to the power of minus this, about a quarter.
+# When a draw leans inward, a point at an end weighs e to the power of minus this, about a quarter.
 INWARD = Fraction(7, 5)
 
 
@@ -14,11 +14,11 @@ INWARD = Fraction(7, 5)
 class Node:
     """One draw: of which quantile, between which two others (None is an end), and with which share of their records.
 
-    ``inner`` says that other draws depend on it. It has its own ``depth`` of the budget and all up to ``last``. Of a
-    draw that is not, ``tilt`` is how steep scores are above the rank that is asked for, as a part of both sides'. Nodes
-    that are drawn ``together`` are one draw. Of a draw with a ``shift`` the rank that is asked for is so many records
-    further up, and the ends of the grid stand for all ranks beyond them. In one that leans ``inward`` points weigh the
-    less, the nearer they are to an end of the grid, whatever the records are.
+    ``inner`` says that other draws depend on this one. A draw has the budget of its own ``depth`` and of all depths up
+    to ``last``. If it is not inner, ``tilt`` is how steep scores are above the wanted rank, as a part of the slopes on
+    both sides. Nodes that are drawn ``together`` are one draw. With a ``shift`` the wanted rank is that many records
+    higher, and the ends of the grid stand for all ranks beyond them. In a draw that leans ``inward``, points weigh less
+    the nearer they are to an end of the grid, whatever the records are.
     """
 
     place: int
@@ -40,7 +40,7 @@ def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
     >>> [(node.place, node.depth, str(node.share)) for node in halve([Fraction(k, 4) for k in (1, 2, 3)])]
     [(1, 0, '1/2'), (0, 1, '1/2'), (2, 1, '1/2')]
     """
-    made: list[Node] = []
+    nodes: list[Node] = []
     waiting: list[tuple[int, int, int]] = [(0, len(shares), 0)]
     while waiting:
         first, last, depth = waiting.pop(0)
@@ -55,19 +55,19 @@ def halve(shares: Sequence[Fraction]) -> tuple[Node, ...]:
             inner=last - first > 1,
             last=depth,
         )
-        made.append(node)
+        nodes.append(node)
         waiting += [part for part in ((first, place, depth + 1), (place + 1, last, depth + 1)) if part[0] < part[1]]
     # A draw that nothing depends on has the further depths to itself.
-    deepest = max(node.depth for node in made)
-    return tuple(node if node.inner else replace(node, last=deepest) for node in made)
+    deepest = max(node.depth for node in nodes)
+    return tuple(node if node.inner else replace(node, last=deepest) for node in nodes)
 
 
 def keep_apart(
     shares: Sequence[Fraction], tilts: Sequence[Fraction] = (), shifts: Sequence[int] = (), *, inward: bool = False
 ) -> tuple[Node, ...]:
-    """The draws for shares of which none depends on another, each with its tilt and its shift."""
-    steep, moved = tilts or [Fraction(1, 2)] * len(shares), shifts or [0] * len(shares)
-    each = enumerate(zip(shares, steep, moved, strict=True))
+    """Independent draws for shares, each with its tilt and its shift."""
+    slopes, offsets = tilts or [Fraction(1, 2)] * len(shares), shifts or [0] * len(shares)
+    each = enumerate(zip(shares, slopes, offsets, strict=True))
     return tuple(
         Node(place, None, None, place, share, last=place, tilt=tilt, shift=shift, inward=inward)
         for place, (share, tilt, shift) in each
@@ -80,23 +80,23 @@ def join(shares: Sequence[Fraction]) -> tuple[Node, ...]:
 
 
 def find_rate(node: Node, spreads: Sequence[Fraction]) -> Fraction:
-    """One over the scale of a draw's scores: it is as precise as all depths together that it has."""
+    """One over the scale of a draw's scores: the draw has the precision of all its depths together."""
     return sum((1 / spread for spread in spreads[node.depth : node.last + 1]), start=Fraction(0))
 
 
 def list_parts(nodes: Sequence[Node]) -> dict[int, dict[int, Fraction]]:
-    """What the rank of each draw is off by, as parts of what other draws and its own are off by, by their places.
+    """The error of each draw's rank, as parts of the errors of other draws and of its own, by their places.
 
-    What the cuts on either side are off by moves the rank that is asked for between them.
+    Errors of the cuts on either side move the rank that is wanted between them.
 
     >>> list_parts(halve([Fraction(1, 4), Fraction(1, 2)]))[0]
     {0: Fraction(1, 1), 1: Fraction(1, 2)}
     """
     parts: dict[int, dict[int, Fraction]] = {}
     for node in nodes:
-        own = {node.place: Fraction(1)}
+        errors = {node.place: Fraction(1)}
         for other, weight in ((node.below, 1 - node.share), (node.above, node.share)):
             for place, part in parts.get(other, {}).items() if other is not None else ():
-                own[place] = own.get(place, Fraction(0)) + (weight * part).limit_denominator(1000)
-        parts[node.place] = own
+                errors[place] = errors.get(place, Fraction(0)) + (weight * part).limit_denominator(1000)
+        parts[node.place] = errors
     return parts

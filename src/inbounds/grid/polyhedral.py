@@ -48,16 +48,18 @@ class Norm:
 
     def measure(self, vector: Sequence[int]) -> int:
         """⌈N⌉ of a vector, one row after another."""
-        found = max(map(abs, vector))
+        largest = max(map(abs, vector))
         for start, rows in self.parts:
             for weights, limit in rows:
-                found = max(found, -(-abs(sum(w * z for w, z in zip(weights, vector[start:], strict=False))) // limit))
-        return found
+                largest = max(
+                    largest, -(-abs(sum(w * z for w, z in zip(weights, vector[start:], strict=False))) // limit)
+                )
+        return largest
 
 
-# Proposals that are made at once: few first, since most norms keep many.
+# How many proposals are drawn at once: few at first, since most norms keep many.
 _FIRST, _MOST = 8, 2048
-# Rows that are tried first, and then at a time.
+# How many rows are tried first, and how many at a time after that.
 _TRIED = 48, 400
 # Beyond this, sums of weights times coordinates could pass 63 bits.
 _REACH = 1 << 62
@@ -77,8 +79,8 @@ def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
             raise OverflowError("a radius that takes more than 62 bits with its weights; use a coarser step")
         points = draw_points(radii, norm.dimension, entropy)
         for start, weights, limits in stages:
-            kept = (np.abs(points[:, start : start + len(weights)] @ weights) <= limits * radii[:, None]).all(axis=1)
-            points, radii = points[kept], radii[kept]
+            inside = (np.abs(points[:, start : start + len(weights)] @ weights) <= limits * radii[:, None]).all(axis=1)
+            points, radii = points[inside], radii[inside]
         if len(points):
             first: Integers = points[0]
             return first
@@ -86,17 +88,17 @@ def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
 
 
 def _make_stages(norm: Norm) -> tuple[list[tuple[int, Integers, Integers]], int]:
-    """Rows some at a time, since most points are ruled out by a few; and the most that a vector of ones comes to."""
-    found = []
+    """Rows in stages, since a few rule out most points; and the most that a vector of ones comes to."""
+    stages = []
     for start, rows in norm.parts:
         first, later = _TRIED
         for part in (rows[:first], *(rows[i : i + later] for i in range(first, len(rows), later))):
             if part:
                 weights = np.array([weights for weights, _ in part], dtype=np.int64).T.copy()
-                found.append((start, weights, np.array([limit for _, limit in part], dtype=np.int64)))
+                stages.append((start, weights, np.array([limit for _, limit in part], dtype=np.int64)))
     sizes = [max(sum(map(abs, weights)), limit) for _, rows in norm.parts for weights, limit in rows]
     largest = max(sizes, default=1)
-    return sorted(found, key=lambda stage: len(stage[2])), largest
+    return sorted(stages, key=lambda stage: len(stage[2])), largest
 
 
 _stages = lru_cache(maxsize=64)(_make_stages)
@@ -118,8 +120,8 @@ def draw_radii(scale: Scale, dimension: int, count: int, entropy: Entropy) -> In
 
 def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np.bool_]:
     """Whether the first 32 bits of a uniform show that it lies below 1 - d²/(2r)."""
-    lost = (dimension**2 << 31) // np.maximum(radii, 1) + 1
-    return (word >> np.uint64(32)).view(np.int64) + 1 <= (1 << 32) - lost
+    rejection = (dimension**2 << 31) // np.maximum(radii, 1) + 1
+    return (word >> np.uint64(32)).view(np.int64) + 1 <= (1 << 32) - rejection
 
 
 def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
@@ -128,10 +130,10 @@ def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
 
 def _find_share(radius: int, dimension: int) -> Interval:
     """Π (r+½)/(r+k), k = 1..d."""
-    kept, of = (2 * radius + 1) ** dimension, 1 << dimension
+    numerator, denominator = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
-        of *= radius + k
-    return as_interval(Fraction(kept, of))
+        denominator *= radius + k
+    return as_interval(Fraction(numerator, denominator))
 
 
 _share = lru_cache(maxsize=1024)(_find_share)
@@ -148,8 +150,8 @@ def draw_points(radii: Integers, dimension: int, entropy: Entropy) -> Integers:
 
 
 def _fill_bits(limits: Words) -> Words:
-    """All bits up to the first of each."""
-    filled = limits.copy()
+    """All bits up to the highest one of each limit."""
+    masks = limits.copy()
     for shift in (1, 2, 4, 8, 16, 32):
-        filled |= filled >> np.uint64(shift)
-    return filled
+        masks |= masks >> np.uint64(shift)
+    return masks

@@ -77,7 +77,7 @@ def clamp(values: Integers, first: int | None, last: int | None) -> Integers:
 def truncated_alike(
     at: int, first: int | None, last: int | None, scale: Scale, entropy: Entropy, size: int
 ) -> Integers:
-    """Many draws of one and the same truncated law, as studies and audits need them."""
+    """Many draws from one truncated law, for studies and audits."""
     if first is None and last is None:
         return at + laplace(scale, entropy, size)
     centre = int(clamp(np.array([at], dtype=np.int64), first, last)[0])

@@ -36,7 +36,7 @@ class Scale:
 
     @classmethod
     def at_least(cls, steps: Fraction) -> "Scale":
-        """The least such scale that is no smaller than ``steps``: more noise, by less than one part in 2^20.
+        """The smallest scale that is at least ``steps``: more noise, by less than one part in 2^20.
 
         >>> Scale.at_least(Fraction(1)), Scale.at_least(Fraction(10)).steps - 10 < Fraction(1, 1 << 24)
         (Scale(exponent=6, divisor=64), True)

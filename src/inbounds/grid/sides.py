@@ -45,7 +45,7 @@ def fold_one(below: int | None, above: int | None, scale: Scale, entropy: Entrop
     return side * (1 + (magnitude if room is None else magnitude % max(room, 1)))
 
 
-# Rooms beyond 64 scales differ from no limit by less than 2^-92; distances up to there take the same arithmetic.
+# Beyond 64 scales, a room differs from an open side by less than 2^-92; all distances take the same arithmetic.
 _REACH = 64
 _HALVINGS = 16
 _TERMS = 26
@@ -93,9 +93,9 @@ def _quick_side(word: int, below: int | None, above: int | None, scale: Scale) -
 
 
 def fold_alike(below: int | None, above: int | None, scale: Scale) -> Callable[[Entropy, int], Integers]:
-    """A function that draws moves away from one and the same centre: its two chances are found once.
+    """A function that draws moves away from one centre, whose two chances are computed once.
 
-    The function holds the centre's rooms, so it is for studies and audits, where nothing is secret.
+    The function holds the centre's rooms, so it is only for studies and audits, where nothing is secret.
     """
     exact = chances(below, above, scale)
     floors = [np.uint64(min(int(chance.lower * (1 << 64)), (1 << 64) - 1)) for chance in exact]

@@ -84,13 +84,13 @@ class StaircaseLaw:
 
     def moments(self, low: int | None, high: int | None) -> tuple[Interval, Interval]:
         """claim:staircase-moments. E c and E c² for c the noise clamped to [low, high]; None is an open side."""
-        found = []
+        moments = []
         for order in (1, 2):
             inner = self._between(order, low, high)
             below = as_interval(0) if low is None else low**order * self.cumulative(low - 1)
             above = as_interval(0) if high is None else high**order * (1 - self.cumulative(high))
-            found.append(inner / self.total + below + above)
-        return found[0], found[1]
+            moments.append(inner / self.total + below + above)
+        return moments[0], moments[1]
 
     def _between(self, order: int, low: int | None, high: int | None) -> Interval:
         """Σ z^order b^level over low ≤ z ≤ high, for order 1 or 2."""
@@ -146,8 +146,8 @@ class StaircaseLaw:
     def one(self, entropy: Entropy) -> int:
         """claim:staircase-exact. One draw: in the core or not, then a place in it, or a level, a place and a sign.
 
-        What lies beyond the core is 1 + G levels away, G geometric; within a level all places are alike. All of it is
-        drawn whatever is used, so that the work does not tell how large the noise is.
+        What lies beyond the core is 1 + G levels away, G geometric; within a level all places are alike. Everything is
+        drawn, whether it is used or not, so the work does not reveal how large the noise is.
         """
         core, width = self.stairs.core, self.stairs.width
         outside = count_reached(bits(entropy, WORD), WORD, [self.chance_of_core()], entropy)
@@ -172,7 +172,7 @@ class StaircaseLaw:
         return np.where(outside, (1 - 2 * negative) * (core + level * width + outer), inner - core + 1)
 
 
-# All of a law is public, so results may be kept.
+# A law is public, so results may be cached.
 @lru_cache(maxsize=256)
 def _chance_of_core(law: StaircaseLaw) -> Interval:
     return (2 * law.stairs.core - 1) / law.total
@@ -186,6 +186,6 @@ def _power_sum(order: int, m: int) -> int:
 def _one_below(limit: int, entropy: Entropy) -> int:
     """A uniform integer in 0..limit-1: random bits, drawn anew where they are too large."""
     size = limit.bit_length()
-    while (drawn := bits(entropy, size)) >= limit:
+    while (number := bits(entropy, size)) >= limit:
         pass
-    return drawn
+    return number

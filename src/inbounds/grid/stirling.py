@@ -17,7 +17,7 @@ def log_factorial(n: int) -> Interval:
 
     Stirling's series is (n + ½) log n - n + Σ B_2k / (2k (2k-1) n^(2k-1)), k = 1, 2, ...; what a sum leaves out is of
     the sign of its next term, and smaller (DLMF 5.11.1, 5.11(ii)). A small n is shifted, n! = (n+64)!/((n+1)···(n+64)).
-    The constant is left out, since it cancels wherever as many factorials are divided by as multiplied.
+    The constant is left out: it cancels in a quotient with as many factorials above as below.
     """
     if n < _LARGE:
         return log_factorial(n + _LARGE) - log_integer(prod(range(n + 1, n + _LARGE + 1)))

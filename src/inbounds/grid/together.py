@@ -1,20 +1,20 @@
 """Several quantiles in one draw: the joint exponential mechanism, drawn exactly.
 
 (Gillenwater, Joseph and Kulesza 2021.) Increasing places are drawn together with probability ∝ e^(-score/T), where the
-score is half of the sum, over the gaps between them, of how far the records in a gap are from what is asked for.
+score is half of the sum, over the gaps between them, of how far the number of records in a gap is from the wanted one.
 
-Each point has 2^L places, more than there are records, and the records of a point lie on some of them in a public order
-that is always even (the van der Corput sequence: a half, a quarter, three quarters, an eighth, ...). So no two records
-are tied, and a cut may go through a point with many records. A record that comes or goes moves the ranks of the places
-on one side of it by one, whatever the others are.
+Each point has 2^L places, more than there are records. The records of a point fill some of them in a public order that
+stays even (the van der Corput sequence: a half, a quarter, three quarters, an eighth, ...). So no two records are tied,
+and a cut may go through a point with many records. A record that is added or removed moves the ranks of the places on
+one side of it by one, whatever the others are.
 
-Places of the same rank are as good as each other, so that all is done by ranks: weights of the first j quantiles with
-the j-th at some rank are made of those of the first j - 1 by two running sums. Then ranks are drawn from the last to
-the first, and places within them. All numbers are whole ones between two ends that are rounded outwards; one long
-uniform number is compared with their sums, and where that would leave a choice open, less often than once in 2^150,
-nothing is drawn. Ranks that are so far off that all tuples with them weigh less than 2^-192 are not looked at. How many
-operations and random bits are used depends on public numbers and the number of records, not on where they are; how long
-the numbers are that are multiplied does depend on it a little.
+Places of the same rank weigh the same, so the work is done by rank: the weights of the first j quantiles with the j-th
+at some rank follow from those of the first j - 1 by two running sums. Then ranks are drawn from the last to the first,
+and places within them. Every weight is enclosed between two integers, which are rounded outwards. A long uniform number
+is compared with their sums; where that would leave a choice open, less often than once in 2^150, nothing is drawn.
+Ranks so far off that all tuples with them weigh less than 2^-192 are skipped. The numbers of operations and of random
+bits depend on public numbers and on the number of records, not on where the records are; the length of the numbers that
+are multiplied does depend on that a little.
 """
 
 from bisect import bisect_right
@@ -35,7 +35,7 @@ from inbounds.grid.interval import exp_minus
 Ends: TypeAlias = tuple[list[int], list[int]]
 Pair: TypeAlias = tuple[int, int]
 
-# Bits of a uniform number, and those that sums are certain to beyond what tuples weigh.
+# Bits of a uniform number, and bits of precision that sums have beyond the weights of tuples.
 WORD = 192
 _GUARD = 192
 # A little above log 2.
@@ -51,17 +51,16 @@ def _ceil(x: Fraction) -> int:
 
 
 def _count_sets(size: int, count: int) -> int:
-    """How many sets of so many there are."""
-    made = 1
+    """The number of sets of ``count`` elements out of ``size``."""
+    ways = 1
     for k in range(count):
-        made = made * max(size - k, 0) // (k + 1)
-    return made
+        ways = ways * max(size - k, 0) // (k + 1)
+    return ways
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the work depends on: how many quantiles are drawn of which points, at which scale, of how many records at
-    most."""
+    """What the work depends on: the numbers of quantiles and points, the scale, and the largest number of records."""
 
     quantiles: int
     points: int
@@ -85,7 +84,7 @@ class Sizes:
 
     @property
     def window(self) -> int:
-        """Ranks on either side of the one asked for beyond which all tuples together weigh less than 2^-192."""
+        """Ranks on either side of the wanted one beyond which all tuples together weigh less than 2^-192."""
         return min(self.most, _ceil((_GUARD + self._tuples) * _LOG_2 * self.spread))
 
     @property
@@ -115,24 +114,24 @@ class _Ranks:
     doublings: int
 
     def places(self, first: int, count: int) -> list[int]:
-        """Where so many records are, from a rank on: before all places, or at the last, where there is none."""
+        """The places of ``count`` records, from a rank on: before all places, or at the last, where there is none."""
         totals = np.cumsum(self.counts)
         records, ranks = int(totals[-1]), np.arange(first, first + count)
         # The point of each record, and which of its records it is.
         point = np.minimum(np.searchsorted(totals, ranks, side="right"), len(totals) - 1)
-        own = self.counts[point]
-        rank = np.clip(ranks - (totals[point] - own), 0, np.maximum(own - 1, 0))
+        size = self.counts[point]
+        rank = np.clip(ranks - (totals[point] - size), 0, np.maximum(size - 1, 0))
         place, number = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
         # Of the numbers 1 to n with the same last bits, those with a further bit of 0 lie first.
         for bit in range(self.doublings):
-            below = (own - number) // (1 << (bit + 1)) + (number > 0)
+            below = (size - number) // (1 << (bit + 1)) + (number > 0)
             right = rank >= below
             rank = rank - np.where(right, below, 0)
             number = number + (right.astype(np.int64) << bit)
             place = place + (right.astype(np.int64) << (self.doublings - 1 - bit))
-        made = (point << self.doublings) + place
-        made = np.where(ranks < 0, -1, np.where(ranks >= records, (len(totals) << self.doublings) - 1, made))
-        return [int(one) for one in made]
+        places = (point << self.doublings) + place
+        places = np.where(ranks < 0, -1, np.where(ranks >= records, (len(totals) << self.doublings) - 1, places))
+        return [int(index) for index in places]
 
 
 @lru_cache(maxsize=256)
@@ -145,11 +144,11 @@ def _fixed(x: Fraction, digits: int) -> Pair:
 @lru_cache(maxsize=16)
 def _powers(x: Fraction, digits: int, count: int) -> Ends:
     """e^(-x j) for j < count."""
-    (low, high), made = _fixed(x, digits), ([1 << digits], [1 << digits])
+    (low, high), powers = _fixed(x, digits), ([1 << digits], [1 << digits])
     for _ in range(count - 1):
-        made[0].append(made[0][-1] * low >> digits)
-        made[1].append(-(-made[1][-1] * high >> digits))
-    return made
+        powers[0].append(powers[0][-1] * low >> digits)
+        powers[1].append(-(-powers[1][-1] * high >> digits))
+    return powers
 
 
 class _Draw:
@@ -165,7 +164,7 @@ class _Draw:
         self.records = [ranks.places(start - 1, self.width + 1) for start in self.starts]
         self.sizes = [[b - a for a, b in pairwise(row)] for row in self.records]
         self.powers = _powers(self.rate, self.digits, self.width + 2)
-        # The weight of all tuples that are not looked at.
+        # The weight of all tuples that are skipped.
         self.lost = 1 << (self.digits - _GUARD)
         self.entering: list[Ends] = []
         self.ending: list[Ends] = []
@@ -180,10 +179,10 @@ class _Draw:
         return -(-x >> self.digits)
 
     def _around(self, middle: Fraction, j: int) -> Ends:
-        """e^(-rate |rank - middle|) for the ranks of a quantile, of which the middle is one or next to one."""
-        next_one = _ceil(middle)
-        above = next_one - self.starts[j]
-        (a, b), (c, d) = (_fixed(self.rate * x, self.digits) for x in (next_one - middle, 1 - next_one + middle))
+        """e^(-rate |rank - middle|) for the ranks of a quantile; the middle is one of them, or next to one."""
+        ceiling = _ceil(middle)
+        above = ceiling - self.starts[j]
+        (a, b), (c, d) = (_fixed(self.rate * x, self.digits) for x in (ceiling - middle, 1 - ceiling + middle))
         low, high = self.powers
         return (
             [self._down(low[k - above] * a if k >= above else low[above - 1 - k] * c) for k in self.places],
@@ -203,64 +202,65 @@ class _Draw:
         # What lies at or below each rank, and what lies at or above it, each with its distance.
         below = self._fold(lows, low[1], up=False), self._fold(highs, high[1], up=True)
         above = tuple(
-            self._fold(one[::-1], ends[1], up=up)[::-1] for one, ends, up in ((lows, low, False), (highs, high, True))
+            self._fold(weights[::-1], ends[1], up=up)[::-1]
+            for weights, ends, up in ((lows, low, False), (highs, high, True))
         )
         offset = self.starts[j] - self.starts[j - 1]
-        # Ranks from the j-th on are too many: their part is taken off again.
+        # The sums include ranks from the j-th on, which do not count: their part is subtracted.
         far = _fixed(self.rate * (whole - 1), self.digits)
-        made: Ends = [], []
+        totals: Ends = [], []
         for k in self.places:
-            last, own = k + offset - whole, k + offset
-            near = [self._at(one, last) for one in below]
-            rest = [self._at(one, last + 1) for one in above]
-            beyond = [self._at(one, own) for one in above]
-            made[0].append(self._down(near[0] * a + max(rest[0] - self._up(beyond[1] * far[1]), 0) * c))
-            made[1].append(self._up(near[1] * b + max(rest[1] - self._down(beyond[0] * far[0]), 0) * d))
-        return made
+            last, same = k + offset - whole, k + offset
+            near = [self._at(weights, last) for weights in below]
+            rest = [self._at(weights, last + 1) for weights in above]
+            beyond = [self._at(weights, same) for weights in above]
+            totals[0].append(self._down(near[0] * a + max(rest[0] - self._up(beyond[1] * far[1]), 0) * c))
+            totals[1].append(self._up(near[1] * b + max(rest[1] - self._down(beyond[0] * far[0]), 0) * d))
+        return totals
 
     def _fold(self, numbers: list[int], ratio: int, *, up: bool) -> list[int]:
         """Running sums whose earlier numbers shrink by a ratio at each step."""
         if up:
-            return list(accumulate(numbers, lambda total, one: self._up(total * ratio) + one))
-        return list(accumulate(numbers, lambda total, one: self._down(total * ratio) + one))
+            return list(accumulate(numbers, lambda total, number: self._up(total * ratio) + number))
+        return list(accumulate(numbers, lambda total, number: self._down(total * ratio) + number))
 
     @staticmethod
     def _at(numbers: list[int], place: int) -> int:
         return numbers[place] if 0 <= place < len(numbers) else 0
 
     def _stay(self, j: int) -> Ends:
-        """Weights of the first quantiles with the j-th at each rank, and perhaps some before it at the same."""
+        """Weights of the first quantiles with the j-th at each rank, and perhaps some before it at the same rank."""
         ways, lows, highs = [1] * self.width, [0] * self.width, [0] * self.width
         for run in range(1, j + 2):
             ways = [way * (size - run + 1) // run if way else 0 for way, size in zip(ways, self.sizes[j], strict=True)]
-            (low, high), (a, b) = self._shifted(j - run + 1, j), self._kept(j - run + 1, j)
+            (low, high), (a, b) = self._shift(j - run + 1, j), self._weigh_gap(j - run + 1, j)
             lows = [total + self._down(x * a) * way for total, x, way in zip(lows, low, ways, strict=True)]
             highs = [total + self._up(x * b) * way for total, x, way in zip(highs, high, ways, strict=True)]
         return lows, highs
 
-    def _shifted(self, first: int, j: int) -> Ends:
-        """What enters a rank at an earlier quantile, for the ranks of a later one."""
+    def _shift(self, first: int, j: int) -> Ends:
+        """What enters a rank at an earlier quantile, aligned with the ranks of a later one."""
         lows, highs = self.entering[first]
         off = min(self.starts[j] - self.starts[first], self.width)
         return [*lows[off:], *[0] * off], [*highs[off:], *[0] * off]
 
     def _runs(self, j: int, k: int) -> list[Pair]:
-        """The same at one rank, by how many quantiles there are at it: one, two, ..."""
-        made = []
+        """The weights at one rank, by how many quantiles share it: one, two, ..."""
+        runs = []
         for run in range(1, j + 2):
             first, ways = j - run + 1, _count_sets(self.sizes[j][k], run)
-            kept, place = self._kept(first, j), k + self.starts[j] - self.starts[first]
+            weight, place = self._weigh_gap(first, j), k + self.starts[j] - self.starts[first]
             low, high = (self._at(ends, place) for ends in self.entering[first])
-            made.append((self._down(low * kept[0]) * ways, self._up(high * kept[1]) * ways))
-        return made
+            runs.append((self._down(low * weight[0]) * ways, self._up(high * weight[1]) * ways))
+        return runs
 
-    def _kept(self, first: int, last: int) -> Pair:
+    def _weigh_gap(self, first: int, last: int) -> Pair:
         """The weight of no record between some quantiles."""
         return _fixed(self.rate * (self.targets[last] - self.targets[first]), self.digits)
 
     def draw(self, words: Sequence[int]) -> list[int]:
         """The places, by uniform numbers: three for each quantile."""
-        j, found = self.count - 1, list[int]()
+        j, places = self.count - 1, list[int]()
         inside = list(words[2 * self.count :])
         onward = self._around(self.targets[-1], j)
         k = pick(self._times(self.ending[j], onward), words[0], self.lost)
@@ -268,22 +268,22 @@ class _Draw:
         behind = onward[0][k]
         for turn in range(self.count):
             if j < 0:
-                # Some were at the same rank: as much is done as if they were not.
+                # Some quantiles shared a rank: the same work is done as if they had not.
                 self._around(self.targets[0], 0)
                 self._times(self.ending[0], onward)
                 continue
             ways = self._runs(j, k)
             run = 1 + pick(([a for a, _ in ways], [b for _, b in ways]), words[self.count + turn], self._share(behind))
-            found += _choose_some(self.sizes[j][k], run, inside[:run], self.records[j][k] + 1)
+            places += _choose_some(self.sizes[j][k], run, inside[:run], self.records[j][k] + 1)
             inside = inside[run:]
             first = j - run + 1
-            behind = self._down(behind * self._kept(first, j)[0]) * _count_sets(self.sizes[j][k], run)
+            behind = self._down(behind * self._weigh_gap(first, j)[0]) * _count_sets(self.sizes[j][k], run)
             rank, j = self.starts[j] + k, first - 1
             if j >= 0:
                 onward = self._before(rank, j)
                 k = pick(self._times(self.ending[j], onward), words[turn + 1], self._share(behind))
                 behind = self._down(behind * onward[0][k])
-        return sorted(found)
+        return sorted(places)
 
     def _before(self, rank: int, j: int) -> Ends:
         """The weight of the step from each rank of a quantile to that of the next one, which is above it."""
@@ -298,7 +298,7 @@ class _Draw:
         )
 
     def _share(self, behind: int) -> int:
-        """What is not looked at, beside weights that are without those of what was drawn."""
+        """The weight of what is skipped, next to weights that leave out those of what was drawn."""
         if not behind:
             raise ArithmeticError(_OPEN)
         return -(-(self.lost << self.digits) // behind)
@@ -308,23 +308,23 @@ _OPEN = "a uniform number leaves the choice open, which happens less often than 
 
 
 def pick(weights: Ends, word: int, lost: int) -> int:
-    """The place of a weight that a uniform number belongs to which starts with this word."""
+    """The place, by weights, of a uniform number that starts with this word."""
     lower, upper = ([0, *accumulate(ends)] for ends in weights)
-    # Between these two the uniform number times the sum of all weights lies.
+    # The uniform number times the sum of all weights lies between these two.
     least, most = word * lower[-1], (word + 1) * (upper[-1] + lost)
-    found = bisect_right(upper, least >> WORD) - 1
+    place = bisect_right(upper, least >> WORD) - 1
     # Places that weigh nothing have the same sum as the next.
-    if not 0 <= found < len(weights[0]) or upper[found] << WORD > least or most > lower[found + 1] << WORD:
+    if not 0 <= place < len(weights[0]) or upper[place] << WORD > least or most > lower[place + 1] << WORD:
         raise ArithmeticError(_OPEN)
-    return found
+    return place
 
 
 def _choose_some(size: int, count: int, words: Sequence[int], first: int) -> list[int]:
-    """Different ones of so many places, all sets alike (Floyd's way)."""
-    made: list[int] = []
+    """Some of the places, all different and all sets alike (Floyd's way)."""
+    places: list[int] = []
     for last, word in zip(range(size - count, size), words, strict=True):
-        place = word * (last + 1) >> WORD
-        if (word + 1) * (last + 1) - 1 >> WORD != place:
+        choice = word * (last + 1) >> WORD
+        if (word + 1) * (last + 1) - 1 >> WORD != choice:
             raise ArithmeticError(_OPEN)
-        made.append(last if place in made else place)
-    return [first + place for place in made]
+        places.append(last if choice in places else choice)
+    return [first + choice for choice in places]

@@ -1,4 +1,4 @@
-"""Wide intervals of variances and covariances that do not take records for normal.
+"""Wide intervals of variances and covariances that do not assume normal records.
 
 A sample covariance is the mean of (x - x')(y - y')/2 over all pairs of records, a U-statistic. It is also an average of
 means over ⌊n/2⌋ pairs without common records, which are independent (Hoeffding 1963, section 5). So for every convex
@@ -7,7 +7,7 @@ ends of what is possible: 0 and W²/2 for a variance, ±W_x W_y/2 for a covarian
 values at the upper end among ⌊n/2⌋. It is three to nine times as wide as that of normal records.
 
 The argument is about convex functions, such as the variance. That it carries over to the tails, so that the interval
-covers as often as it says, was tried on laws of the tests and is not proved.
+covers as often as it says, was tested on some laws, and is not proved.
 
 W. Hoeffding, Probability inequalities for sums of bounded random variables, J. Amer. Stat. Assoc. 58 (1963).
 """
@@ -25,7 +25,7 @@ from inbounds.inference.intervals import interval_by
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, Noise, noise_of
 from inbounds.inference.result import Interval
-from inbounds.inference.spreads import Made
+from inbounds.inference.spreads import RawInterval
 from inbounds.record.release import Release
 from inbounds.repairs.moments import symmetric
 
@@ -43,7 +43,7 @@ SPREAD_METHODS = (*METHODS, "robust")
 ABOUT = "the mean is about the released centre"
 
 
-def spread_limits(release: Release, alpha: float, population: bool) -> Made:
+def spread_limits(release: Release, alpha: float, population: bool) -> RawInterval:
     """claim:pairs-bound. Limits of variances, standard deviations and covariances, of a public number of records."""
     way = release.derivation
     if not population:
@@ -61,14 +61,14 @@ def spread_limits(release: Release, alpha: float, population: bool) -> Made:
     return lower, upper, METHOD, (TRIED,)
 
 
-def product_limits(release: Release, alpha: float) -> Made:
-    """Limits of variances, covariances and correlations that are made of noisy sums, also of groups."""
+def product_limits(release: Release, alpha: float) -> RawInterval:
+    """Limits of variances, covariances and correlations that are computed from noisy sums, also of groups."""
     columns, root = release.numeric_ends(), getattr(release.derivation, "root", False)
     halves = (columns[:, 1] - columns[:, 0]) / 2
     unit = release.statistic.traits.unit_diagonal
     worth = 1.0 if unit else np.outer(halves, halves)
-    made = [products.matrix_limits(one, alpha, correlation=unit) for one in products.list_sums(release, alpha)]
-    lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in made]) for side in (0, 1))
+    limits = [products.matrix_limits(sums, alpha, correlation=unit) for sums in products.list_sums(release, alpha)]
+    lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in limits]) for side in (0, 1))
     if root:
         lower, upper = np.sqrt(lower), np.sqrt(upper)
     return lower, upper, products.METHOD, (score.ASSUMPTION,)
@@ -92,7 +92,7 @@ def interval_of_spread(
     return interval_by(maker, release, level, kind, variance)
 
 
-def robust_spread(release: Release, alpha: float, population: bool) -> Made:
+def robust_spread(release: Release, alpha: float, population: bool) -> RawInterval:
     """Limits of a variance or standard deviation from its noisy squares and fourth powers."""
     if not population:
         return normal_limits(release, alpha, population)
@@ -102,7 +102,7 @@ def robust_spread(release: Release, alpha: float, population: bool) -> Made:
 def _has_bound(release: Release) -> bool:
     """Whether noise was added to a mean over all pairs of a public number of records.
 
-    Not so are a scatter within groups, a correlation, and a standard deviation that noise was added to.
+    This excludes a scatter within groups, a correlation, and a standard deviation to which noise was added directly.
     """
     way, traits = release.derivation, release.statistic.traits
     if (release.rows or 0) < 2 or release.bounding == "truncated" or any(rule.cells for rule in release.columns):
@@ -112,8 +112,8 @@ def _has_bound(release: Release) -> bool:
     return isinstance(way, Matrix) or (way.single and (not way.plain or traits.meaning == "squared spread"))
 
 
-def normal_limits(release: Release, alpha: float, population: bool) -> Made:
-    """Limits for normal records, or of the table itself."""
+def normal_limits(release: Release, alpha: float, population: bool) -> RawInterval:
+    """Limits for normal records, or for the table itself."""
     way, traits = release.derivation, release.statistic.traits
     if isinstance(way, CentredSpread):
         clauses = (*spreads.NORMAL, ABOUT) if population else (ABOUT,)
@@ -133,18 +133,18 @@ def element_limits(release: Release, alpha: float) -> list[tuple[float, float]]:
     columns = release.numeric_ends()
     widths = columns[:, 1] - columns[:, 0]
     values = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
-    found = []
+    limits = []
     for place, (i, j) in enumerate(zip(*np.triu_indices(len(widths)), strict=True)):
         noise, high = _noise_of_element(release, place), float(widths[i] * widths[j]) / 2
-        found.append(_limits(values[place], noise, 0.0 if i == j else -high, high, release.rows // 2, alpha))
-    return found
+        limits.append(_limits(values[place], noise, 0.0 if i == j else -high, high, release.rows // 2, alpha))
+    return limits
 
 
 def _limits(value: float, noise: _Scaled, low: float, high: float, pairs: int, alpha: float) -> tuple[float, float]:
-    """Limits of a mean of values from low to high, of so many pairs, that has some noise."""
-    one, sampling = (high - low) / pairs, Binomial(pairs)
-    y = min(max((value - low) / one, 0.0), float(pairs))
-    law = without_cut(Law(noise(1 / one), 0.0, float(pairs)), y, 10 * sampling.deviation(y))
+    """Limits of a noisy mean of values from low to high, over so many pairs."""
+    record, sampling = (high - low) / pairs, Binomial(pairs)
+    y = min(max((value - low) / record, 0.0), float(pairs))
+    law = without_cut(Law(noise(1 / record), 0.0, float(pairs)), y, 10 * sampling.deviation(y))
     lower, upper = inverted(Averaged(Sampled(sampling, law, step=0)), y, alpha)
     return low + lower * (high - low), low + upper * (high - low)
 

@@ -6,8 +6,8 @@ k and of K - k independent numbers with that law. So S is known exactly. It is a
 s) falls with |s|, P(|S| ≥ d) ≤ P(|A| ≥ d), which Chernoff's inequality bounds where the numbers are too many to list.
 
 A quantile lies above the first k cells if they have fewer records than its rank. This is tested from the first cell on,
-and the first test that does not succeed is the last: so only that of the cell in which the quantile lies can go wrong,
-and each may have all of the chance. The rank of the population's quantile is binomial, or beyond it.
+up to the first test that fails. So only the test of the cell in which the quantile lies can go wrong, and each test may
+have all of α. The rank of the population's quantile is binomial, or beyond it.
 """
 
 import math
@@ -22,14 +22,14 @@ import scipy
 
 from inbounds._check import Array
 from inbounds.derivations import PointsOfCounts
-from inbounds.inference.spreads import Made
+from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
 METHOD = "noisy counts of cells, whose law is known"
-# Sums of noise are listed up to this many, and what is left out or rounded off has no more chance than this.
+# Up to this many sums of noise are listed, and what is left out or rounded off has no larger probability than this.
 _MOST_SUMS, _REST = 1 << 17, 1e-9
-# Of what no list of sums holds: e to the power of minus this.
+# What no list of sums holds has the probability e to the power of minus this.
 _FAR = 42.0
 # Exponents of Chernoff's inequality, as parts of the largest.
 _EXPONENTS = np.geomspace(1e-4, 0.999, 80)
@@ -44,30 +44,30 @@ class PrefixNoise:
     scale: float
 
     def exceeds(self, distance: int) -> float:
-        """A bound of the chance that it is so large, or larger; of a distance of 1 or more."""
+        """A bound on the probability that the noise is at least ``distance``, for distances of 1 or more."""
         fewest = min(self.first, self.cells - self.first)
         tilts = _EXPONENTS / self.scale
         bound = math.exp(min(0.0, float((fewest * _log_moment(tilts, self.scale) - tilts * distance).min())))
-        listed = _list_sums(self.cells, fewest, self.scale)
-        if listed is None:
+        law = _list_sums(self.cells, fewest, self.scale)
+        if law is None:
             return bound
-        sums, chances = listed
+        sums, chances = law
         return min(bound, float(chances[sums >= distance].sum()) + _REST)
 
     def falls_to(self, count: int, rows: int, share: float) -> float:
-        """A bound of the chance that the sum is at most ``count`` where each record is in these cells with a chance of
-        ``share``, or more."""
+        """A bound on the probability that the sum is at most ``count``, if each record is in these cells with a
+        probability of at least ``share``."""
         fewest = min(self.first, self.cells - self.first)
         tilts = _EXPONENTS / self.scale
         records = rows * np.log1p(share * np.expm1(-tilts))
         bound = float((tilts * count + records + fewest * _log_moment(tilts, self.scale)).min())
         bound = math.exp(min(0.0, bound))
-        listed = _list_sums(self.cells, fewest, self.scale)
-        if listed is None or bound < _REST:
+        law = _list_sums(self.cells, fewest, self.scale)
+        if law is None or bound < _REST:
             return bound
-        sums, chances = listed
-        reached = np.minimum(count - sums, rows)
-        below = np.where(reached < 0, 0.0, scipy.special.bdtr(np.maximum(reached, 0), rows, share))
+        sums, chances = law
+        most = np.minimum(count - sums, rows)
+        below = np.where(most < 0, 0.0, scipy.special.bdtr(np.maximum(most, 0), rows, share))
         return min(bound, float(chances @ below) + _REST)
 
 
@@ -77,27 +77,27 @@ def _log_moment(tilts: Array, scale: float) -> Array:
     return np.asarray(2 * np.log(-np.expm1(-rate)) - np.log(-np.expm1(tilts - rate)) - np.log(-np.expm1(-tilts - rate)))
 
 
-# Of public numbers alone.
+# Caches functions of public numbers only.
 @lru_cache(maxsize=32)
 def _list_sums(cells: int, fewest: int, scale: float) -> tuple[Array, Array] | None:
-    """Sums of noise with their chances, but for what is left out; None where they are too many."""
+    """Sums of noise with their probabilities, up to what is left out; None if there are too many."""
     tilts = _EXPONENTS / scale
     reach = float(((_FAR + cells * _log_moment(tilts, scale)) / tilts).min())
     if 2 * reach + 2 > _MOST_SUMS:
         return None
     size = 1 << math.ceil(math.log2(2 * reach + 2))
-    # The transform of one number's law, by which those of sums are its powers.
+    # The transform of the law of one number; those of sums are its powers.
     angles, rate = np.pi * np.arange(size // 2 + 1) / size, 1 / scale
     wide = np.log1p(4 * math.exp(-rate) * np.sin(angles) ** 2 / math.expm1(-rate) ** 2)
-    one, other = (np.maximum(np.fft.irfft(np.exp(-count * wide), size), 0.0) for count in (fewest, cells - fewest))
-    chances = np.fft.fftshift(one * other)
+    first, rest = (np.maximum(np.fft.irfft(np.exp(-count * wide), size), 0.0) for count in (fewest, cells - fewest))
+    chances = np.fft.fftshift(first * rest)
     sums = np.arange(-(size // 2), size // 2)
-    kept = chances > 1e-16 * chances.max()
-    return sums[kept], chances[kept] / chances.sum()
+    is_likely = chances > 1e-16 * chances.max()
+    return sums[is_likely], chances[is_likely] / chances.sum()
 
 
 def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
-    """The way, the noisy numbers of records in the first cells, and the scale of the noise."""
+    """The derivation, the noisy numbers of records in the first cells, and the scale of the noise."""
     way, certificate = release.derivation, release.certificate
     assert isinstance(way, PointsOfCounts)
     assert isinstance(certificate, Certificate)
@@ -105,8 +105,8 @@ def _read(release: Release) -> tuple[PointsOfCounts, list[int], float]:
     return way, sums[:-1], float(certificate.grid.scale.steps)
 
 
-def read_between_cells(release: Release, alpha: float, population: bool) -> Made:
-    """claim:interval-of-counts. The points between the cells that surely lie on either side; otherwise the bounds.
+def read_between_cells(release: Release, alpha: float, population: bool) -> RawInterval:
+    """claim:interval-of-counts. The points between the cells that surely lie on either side, or else the bounds.
 
     Each side is missed with a probability of at most α/2, over all draws and, for the population, all samples.
     """
@@ -125,7 +125,7 @@ def read_between_cells(release: Release, alpha: float, population: bool) -> Made
 def _count_outside(
     sums: Sequence[int], share: Fraction, rows: int, scale: float, alpha: float, *, population: bool
 ) -> int:
-    """How many of the first cells the quantile lies beyond, but for a chance of α."""
+    """How many of the first cells the quantile lies beyond, except with a probability of α."""
     rank, cells = math.ceil(share * rows), len(sums) + 1
     for first, count in enumerate(sums, 1):
         noise = PrefixNoise(cells, first, scale)
@@ -141,7 +141,7 @@ def _count_outside(
 def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, Array]:
     """claim:band-of-counts. The last points of all cells but one; the shares of records up to them, and their limits.
 
-    All limits hold together, but for a chance of α, for the table.
+    All limits hold together, except with a probability of α, for the table.
     """
     way, sums, scale = _read(release)
     cells, counts = len(sums) + 1, np.array(sums)
@@ -150,13 +150,13 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     # A larger share has larger limits.
     lower = np.maximum.accumulate(np.clip(counts - off, 0, way.rows))
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
-    read = np.cumsum(way.repair(release.worth()))[:-1]
+    records = np.cumsum(way.repair(release.worth()))[:-1]
     points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
-    return points, read / way.rows, lower / way.rows, upper / way.rows
+    return points, records / way.rows, lower / way.rows, upper / way.rows
 
 
 def _find_distance(noise: PrefixNoise, alpha: float, most: int) -> int:
-    """The largest distance that is not so rare: the least one that is exceeded with a chance of at most α."""
+    """The least distance that is exceeded with a probability of at most α."""
     low, high = 0, most
     while high - low > 0:
         middle = (low + high) // 2

@@ -1,13 +1,14 @@
 """Intervals of variances around a noisy centre.
 
-What was drawn is the scatter, a²/n and (1 + |c|)² z, of which z is the noise that was drawn last and a that of the
-centre. Since a²/n is not negative, the upper limit is the one without it. The lower limit is that of what was drawn
-less what a²/n adds to the quantile of the noise.
+The drawn number is the sum of the scatter, a²/n and (1 + |c|)² z, where z is the noise that was drawn last and a the
+noise of the centre. Since a²/n is not negative, the upper limit is the one without it. The lower limit is that of the
+drawn number minus what a²/n adds to the quantile of the noise.
 
-Where fourth powers were drawn as well, t = ((u - c)/(1 + |c|))² is a value in [0, 1] whose sum and sum of squares are
-known, and its mean has a score interval (`inbounds.inference.score`). That is one of E(u - c)² = σ² + (m - c)², with m
-the mean: the variance is at most that, by n/(n - 1) more since squares around the sample's own mean are smaller, and at
-least that less (m - c)², which is bounded by a quantile of what sampling and the noise of the centre come to.
+If fourth powers were drawn as well, t = ((u - c)/(1 + |c|))² is a value in [0, 1] whose sum and sum of squares are
+known, and its mean has a score interval (`inbounds.inference.score`). That is an interval of E(u - c)² = σ² + (m - c)²,
+with m the mean. The variance is at most that, times n/(n - 1) because squares around the mean of the sample are
+smaller. It is at least that minus (m - c)², which is bounded by a quantile of the errors from sampling and from the
+noise of the centre.
 """
 
 import math
@@ -25,7 +26,7 @@ from inbounds.inference.means import of_public_number
 from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
 from inbounds.record.release import Release
 
-# Values of a, at even steps of their probability; and those at which its law is tabulated.
+# How many values of a are used, at even steps of probability; and at how many values its law is tabulated.
 _POINTS, _TABLE = 2000, 20_001
 
 
@@ -51,8 +52,8 @@ def centred_limits(release: Release, alpha: float, population: bool, *, normal: 
 def _bound(release: Release, alpha: float) -> tuple[float, float]:
     """claim:centred-bound. Limits of a variance as if every (u - c)² were 0 or the largest that it can be.
 
-    That is the law with the largest variance that the mean of (u - c)² allows, of so many records. The mean is
-    σ² + (m - c)², of which the second part is bounded as where fourth powers were drawn.
+    That is the law with the largest variance for the mean of (u - c)² of so many records. The mean is σ² + (m - c)²,
+    and its second part is bounded in the same way as with fourth powers.
     """
     way, (ends,) = release.derivation, release.numeric_ends()
     assert isinstance(way, CentredSpread)
@@ -84,13 +85,13 @@ def robust_limits(release: Release, alpha: float) -> tuple[float, float]:
     rows, half, worth = way.rows, float(ends[1] - ends[0]) / 2, release.worth()
     _, weight = (float(x) for x in way.squares(worth))
     units = np.array([float(unit) for unit in release.units[1:]])
-    given = of_public_number(release.parts[1], rows, (float(worth[1]), float(worth[2])), units, (0, 1))
-    low, high = ((1 + end) / 2 * weight for end in score.limits(given, alpha))
+    cell = of_public_number(release.parts[1], rows, (float(worth[1]), float(worth[2])), units, (0, 1))
+    low, high = ((1 + end) / 2 * weight for end in score.limits(cell, alpha))
     return _from_centre(release, low, high, alpha, half)
 
 
 def _error_of_centre(deviation: float, scale: float, alpha: float) -> float:
-    """How far a centre is from the mean, but for a probability of a fifth of alpha: a normal and a Laplace error."""
+    """How far a centre is from the mean, except with a probability of alpha/5: a normal error plus a Laplace error."""
 
     def beyond(x: float) -> float:
         return score.normal_laplace_tail(x, deviation, scale) - alpha / 10
@@ -100,14 +101,14 @@ def _error_of_centre(deviation: float, scale: float, alpha: float) -> float:
 
 
 def _limits(y: float, noise: Noise, top: float, rows: int, alpha: float, population: bool) -> tuple[float, float]:
-    """Limits of a variance with some noise, of normal records or of the table itself."""
+    """Limits of a noisy variance, for normal records or for the table itself."""
     law, at = Law(noise, 0.0, top), min(max(y, 0.0), top)
     family: Family = Integrated(ChiSquare(rows - 1), law, 0.0, top) if population else noise_only(law, at, 0.0, top)
     return inverted(family, at, alpha)
 
 
 def _offset(noise: Noise, first: Noise, unit: float, alpha: float) -> float:
-    """What the squares of the first noise, times ``unit``, add to the upper quantile of the second."""
+    """How much the squares of the first noise, times ``unit``, add to the upper quantile of the second."""
     alone = _quantile(noise, alpha / 2)
     # The upper half of the first noise: its squares have the same law.
     table = np.linspace(0.0, first.reach, _TABLE)
@@ -121,6 +122,6 @@ def _offset(noise: Noise, first: Noise, unit: float, alpha: float) -> float:
 
 
 def _quantile(noise: Noise, tail: float) -> float:
-    """Where the noise is larger with probability ``tail``, below a half."""
-    found: float = scipy.optimize.brentq(lambda x: float(1 - noise.cdf(x)) - tail, 0.0, noise.reach)
-    return found
+    """The value that the noise exceeds with probability ``tail``, below a half."""
+    quantile: float = scipy.optimize.brentq(lambda x: float(1 - noise.cdf(x)) - tail, 0.0, noise.reach)
+    return quantile

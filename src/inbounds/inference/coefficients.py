@@ -6,7 +6,7 @@ import scipy
 from inbounds._check import Array
 from inbounds.inference.regression import Regression, regression
 from inbounds.inference.score import draw_joint, rare
-from inbounds.inference.spreads import SIMULATED, Made
+from inbounds.inference.spreads import SIMULATED, RawInterval
 from inbounds.record.release import Release
 
 _NOT_IDENTIFIED = "none: coefficients are not identified"
@@ -18,12 +18,12 @@ def fit_moments(moments: Release, level: float = 0.95) -> Regression:
     return regression(moments, outcome, regressors, level=level)
 
 
-def limit_coefficients(release: Release, moments: Release, alpha: float, population: bool) -> Made:
+def limit_coefficients(release: Release, moments: Release, alpha: float, population: bool) -> RawInterval:
     """Limits of the intercept and the slopes; none where the noise hides them.
 
-    For the population slopes have those of `regression`, which hold whatever the variances of the residuals are. The
-    intercept, and all of them for the table itself, have simulated noise about the released numbers, widened by as much
-    as theirs.
+    For the population, slopes have the limits of `regression`, which hold whatever the variances of the residuals are.
+    For the intercept, and for all coefficients of the table itself, noise is simulated around the released numbers, and
+    limits are widened as much as theirs.
     """
     fit = fit_moments(moments, 1 - alpha)
     values = np.array(release.flat_values(), float)
@@ -34,7 +34,7 @@ def limit_coefficients(release: Release, moments: Release, alpha: float, populat
     units = np.array([float(unit) for unit in release.units])
     noise = draw_joint(release.parts[0], places) * units
     limits = release.limits()
-    # Noise moves the truth to what was released, so that its errors are taken off.
+    # Noise moves the truth to what was released, so its errors are subtracted.
     off = release.derivation.values(release.worth() - noise, limits) - values
     deviations = np.zeros(len(values))
     if population:
@@ -58,17 +58,17 @@ def _deviation_of_intercept(moments: Release, fit: Regression, alpha: float) -> 
     halves = (ends[:, 1] - ends[:, 0]) / 2
     places = (means - ends.mean(axis=1)) / halves
     inner = moments.value.covariance[1:, 1:] / np.outer(halves[1:], halves[1:])
-    turned = np.linalg.solve(inner, means[1:] / halves[1:])
+    weights = np.linalg.solve(inner, means[1:] / halves[1:])
     slopes = fit.coefficients * halves[1:] / halves[0]
-    farthest = (abs(1 + turned @ places[1:]) + np.abs(turned).sum()) ** 2
+    farthest = (abs(1 + weights @ places[1:]) + np.abs(weights).sum()) ** 2
     reach = (halves[0] * (1 + np.abs(slopes).sum() + abs(places[0] - slopes @ places[1:]))) ** 2
-    largest = min(fit.residual_deviation**2 * farthest, reach * (1 + turned @ inner @ turned))
+    largest = min(fit.residual_deviation**2 * farthest, reach * (1 + weights @ inner @ weights))
     largest += rare(alpha) / moments.rows * farthest * reach
     return float(np.sqrt(largest / max(moments.rows - len(slopes) - 1, 1)))
 
 
 def _reach(noise: Array, deviation: float, alpha: float) -> float:
-    """How far a normal error and noise go together, but for a probability of alpha."""
+    """How far a normal error and noise reach together, except with a probability of alpha."""
     if deviation == 0.0:
         return float(np.quantile(np.abs(noise), 1 - alpha))
     low, high = 0.0, 10 * deviation + float(np.abs(noise).max())

@@ -23,8 +23,8 @@ _ADDED = "or added where one of them is the end of what is possible"
 class Limited:
     """Values with the limits of their intervals, and the least and most that they can be.
 
-    An interval that ends at what is possible reaches no farther, although the error does. So its distance from the
-    value says too little of the error to be squared and added to another one.
+    An interval that ends at the edge of what is possible stops there, although the error goes on. So its distance from
+    the value says too little about the error to be squared and added to another one.
     """
 
     value: Any
@@ -35,7 +35,7 @@ class Limited:
 
     @property
     def width(self) -> Array:
-        """What is possible, or nothing where that has no end: how near limits must be to an end."""
+        """The width of what is possible, or 0 if that has no end: the unit for how near limits are to an end."""
         width = np.asarray(self.most, float) - np.asarray(self.least, float)
         return np.where(np.isfinite(width), width, 0.0)
 
@@ -98,14 +98,14 @@ def difference(
     >>> difference(first, second).kind
     'population'
     """
-    given = _compare(first, second, level, kind, method, groups)
-    one, other = given.sides
+    pair = _compare(first, second, level, kind, method, groups)
+    left, right = pair.sides
     if method == "guaranteed":
         how = "largest and smallest difference of two intervals"
-        return given.make(one.low - other.high, one.high - other.low, "difference of the {}", how)
-    lower, upper = mover_difference(one, other)
+        return pair.make(left.low - right.high, left.high - right.low, "difference of the {}", how)
+    lower, upper = mover_difference(left, right)
     how = f"distances to the ends of both intervals, squared and added (MOVER), {_ADDED}"
-    return given.make(lower, upper, "difference of the {}", how)
+    return pair.make(lower, upper, "difference of the {}", how)
 
 
 def ratio(
@@ -146,39 +146,39 @@ def ratio(
     >>> 1 in ratio(first, second, 0.999)
     True
     """
-    given = _compare(first, second, level, kind, method, groups)
-    if any(np.any(np.asarray(side.low) < 0) for side in given.sides):
+    pair = _compare(first, second, level, kind, method, groups)
+    if any(np.any(np.asarray(side.low) < 0) for side in pair.sides):
         raise ValueError("a ratio needs numbers that are not negative, with intervals that are not either")
-    one, other = given.sides
+    left, right = pair.sides
     with np.errstate(divide="ignore", invalid="ignore"):
         if method == "guaranteed":
             how = "largest and smallest ratio of two intervals"
-            lower, upper = one.low / other.high, one.high / other.low
+            lower, upper = left.low / right.high, left.high / right.low
         else:
             how = f"ratios whose difference may be 0, by distances to the ends of both intervals (MOVER), {_ADDED}"
-            lower, upper = mover_ratio(one, other)
-    # 0 over 0, or anything over a number that can only be 0, tells nothing.
+            lower, upper = mover_ratio(left, right)
+    # 0 over 0, or anything over a number that can only be 0, says nothing.
     lower, upper = np.where(np.isfinite(lower), lower, 0.0), np.where(np.isnan(upper), np.inf, upper)
-    return given.make(lower, upper, "ratio of the {}", how)
+    return pair.make(lower, upper, "ratio of the {}", how)
 
 
-def mover_difference(one: Limited, other: Limited) -> tuple[Array, Array]:
+def mover_difference(first: Limited, second: Limited) -> tuple[Array, Array]:
     """Limits of differences from two values and the limits of both."""
-    a, b = one.value, other.value
-    lower = a - b - np.hypot(a - one.low, other.high - b)
-    upper = a - b + np.hypot(one.high - a, b - other.low)
+    a, b = first.value, second.value
+    lower = a - b - np.hypot(a - first.low, second.high - b)
+    upper = a - b + np.hypot(first.high - a, b - second.low)
     # For a value that is not available, only the limits are known.
-    lower = np.where(np.isnan(a - b) | one.ends_low | other.ends_high, one.low - other.high, lower)
-    upper = np.where(np.isnan(a - b) | one.ends_high | other.ends_low, one.high - other.low, upper)
+    lower = np.where(np.isnan(a - b) | first.ends_low | second.ends_high, first.low - second.high, lower)
+    upper = np.where(np.isnan(a - b) | first.ends_high | second.ends_low, first.high - second.low, upper)
     return lower, upper
 
 
-def mover_ratio(one: Limited, other: Limited) -> tuple[Array, Array]:
+def mover_ratio(first: Limited, second: Limited) -> tuple[Array, Array]:
     """Limits of ratios from two values and the limits of both, none of them negative; an upper one may be infinite."""
-    a, b = (np.asarray(side.value, float) for side in (one, other))
-    lower, upper = _side_of_ratio(a, b, one.low, other.high, -1), _side_of_ratio(a, b, one.high, other.low, 1)
-    lower = np.where(one.ends_low | other.ends_high, one.low / other.high, lower)
-    return lower, np.where(one.ends_high | other.ends_low, one.high / np.asarray(other.low, float), upper)
+    a, b = (np.asarray(side.value, float) for side in (first, second))
+    lower, upper = _side_of_ratio(a, b, first.low, second.high, -1), _side_of_ratio(a, b, first.high, second.low, 1)
+    lower = np.where(first.ends_low | second.ends_high, first.low / second.high, lower)
+    return lower, np.where(first.ends_high | second.ends_low, first.high / np.asarray(second.low, float), upper)
 
 
 def _side_of_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> Array:
@@ -194,7 +194,7 @@ def _side_of_ratio(a: Array, b: Array, end: Array, other: Array, side: int) -> A
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two sides, and what their intervals say."""
+    """The two sides of a comparison, with what their intervals have in common."""
 
     sides: tuple[Limited, Limited]
     level: float
@@ -217,7 +217,7 @@ def _compare(
     method: str,
     groups: tuple[str, str] | None,
 ) -> _Pair:
-    """Check what is compared, and find both intervals, at a higher level for those that are guaranteed."""
+    """Check what is compared, and find both intervals, at a higher level for the guaranteed method."""
     require_release(first, "first")
     level = _check.level(level)
     _check.choice(method, "method", METHODS)
@@ -238,21 +238,21 @@ def _compare(
         )
     if method == "mover" and first is second:
         raise ValueError("method='mover' is for two independent releases, but first and second are the same release")
-    one, two = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
-    clauses = list(dict.fromkeys([one.assumption, two.assumption]))
+    first_interval, second_interval = first.interval(inner, kind=kind), second.interval(inner, kind=kind)
+    clauses = list(dict.fromkeys([first_interval.assumption, second_interval.assumption]))
     if kind == "population" and method == "mover":
         clauses.append("the two tables have no records in common")
-    sides = (_limit(first, one), _limit(second, two))
-    return _Pair(sides, level, kind, "; ".join(clauses), one.what, first.axes)
+    sides = (_limit(first, first_interval), _limit(second, second_interval))
+    return _Pair(sides, level, kind, "; ".join(clauses), first_interval.what, first.axes)
 
 
-def _limit(release: Release, found: Interval) -> Limited:
+def _limit(release: Release, interval: Interval) -> Limited:
     value = np.array(release.flat_values(), float).reshape(release.shape)
     least, most = (np.reshape(end, release.shape) for end in zip(*list_possible(release), strict=True))
     if release.statistic.traits.meaning in ("spread", "squared spread"):
-        # That of a sample can be larger than that of the population, by n/(n - 1).
+        # The variance of a sample can be larger than that of the population, by n/(n - 1).
         most = most * (1 - 1 / max(release.rows or 0, 2))
-    return Limited(value, np.asarray(found.lower, float), np.asarray(found.upper, float), least, most)
+    return Limited(value, np.asarray(interval.lower, float), np.asarray(interval.upper, float), least, most)
 
 
 def _compare_groups(
@@ -260,20 +260,20 @@ def _compare_groups(
 ) -> _Pair:
     if second is not None:
         raise ValueError("groups= compares two groups of one release; leave out the second")
-    known = first.axes[0] if len(first.axes) == 1 and first.derivation.of_sums else ()
-    if len(set(groups)) != 2 or set(groups) - set(known):
+    names = first.axes[0] if len(first.axes) == 1 and first.derivation.of_sums else ()
+    if len(set(groups)) != 2 or set(groups) - set(names):
         raise ValueError(
             "groups must be two different groups of a release by one column whose groups have noise of their own, "
             "as means and shares by groups have"
         )
-    one, places = first.interval(inner, kind=kind), [known.index(name) for name in groups]
-    whole = _limit(first, one)
+    interval, places = first.interval(inner, kind=kind), [names.index(name) for name in groups]
+    whole = _limit(first, interval)
     sides = [
         Limited(*(np.ravel(end)[place] for end in (whole.value, whole.low, whole.high, whole.least, whole.most)))
         for place in places
     ]
-    what = f"{one.what}, {groups[0]} and {groups[1]}"
-    return _Pair((sides[0], sides[1]), level, kind, one.assumption, what, ())
+    what = f"{interval.what}, {groups[0]} and {groups[1]}"
+    return _Pair((sides[0], sides[1]), level, kind, interval.assumption, what, ())
 
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -322,7 +322,7 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Fig
         raise ValueError(
             "a share that is derived from the others has no p-value; test the others, or release with another repair="
         )
-    found = []
+    p_values = []
     parts, cells = noisy_counts(release)
     for place, y in cells:
         law = law_of(parts[place], (0.0, float(size)), counts=True)
@@ -330,5 +330,5 @@ def p_value(release: Release, value: float, alternative: str = "greater") -> Fig
         mirror = Sampled(Binomial(size), law.mirrored(float(size)))
         greater, less = family.at_least_exactly(y, value), mirror.at_least_exactly(size - y, 1 - value)
         tails = {"greater": greater, "less": less, "two-sided": min(1.0, 2 * min(greater, less))}
-        found.append(min(max(tails[alternative], 0.0), 1.0))
-    return np.array(found).reshape(release.shape) if release.axes else found[0]
+        p_values.append(min(max(tails[alternative], 0.0), 1.0))
+    return np.array(p_values).reshape(release.shape) if release.axes else p_values[0]

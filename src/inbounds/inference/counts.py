@@ -74,8 +74,8 @@ class Binomial:
 
     def tilted(self, tilt: float, theta: float) -> tuple[float, float]:
         """log E e^(tilt K), and the θ of the law ∝ e^(tilt k) P(k)."""
-        grown = theta * math.expm1(tilt)
-        return self.size * math.log1p(grown), min(theta * math.exp(tilt) / (1 + grown), 1.0)
+        growth = theta * math.expm1(tilt)
+        return self.size * math.log1p(growth), min(theta * math.exp(tilt) / (1 + growth), 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +161,9 @@ class Sampled:
     def inside(self, y: float, theta: float) -> float:
         """P(S ≤ y) for a y between the bounds, without the atom at the upper bound."""
         floor = math.floor(y)
-        sampled = self.sampling.cdf(floor, theta)
+        below = self.sampling.cdf(floor, theta)
         if self._wide(y):
-            return min(max(sampled + self._tilted(y, floor, theta), 0.0), 1.0)
+            return min(max(below + self._add_tails(y, floor, theta), 0.0), 1.0)
         k, base, gain = _window(self.sampling, self.law, y)
         # A binomial or Poisson count is farther away than this with probability below 1e-15.
         centre = self.sampling.mean(theta)
@@ -171,7 +171,7 @@ class Sampled:
         near = slice(max(0, int(centre - far - k[0])), max(0, int(centre + far - k[0]) + 2))
         with np.errstate(under="ignore"):
             correction = float(np.exp(self.sampling.log_pmf(base[near], k[near], theta)) @ gain[near])
-        return min(max(sampled + correction, 0.0), 1.0)
+        return min(max(below + correction, 0.0), 1.0)
 
     def _wide(self, y: float) -> bool:
         noise = self.law.noise
@@ -182,16 +182,16 @@ class Sampled:
             return False
         return self.sampling.deviation(max(y, 1.0)) < _MILD * noise.scale
 
-    def _tilted(self, y: float, floor: int, theta: float) -> float:
-        """What the noise adds to P(K ≤ y): counts above y that it moves down, minus counts below that it moves up."""
+    def _add_tails(self, y: float, floor: int, theta: float) -> float:
+        """The change of P(K ≤ y) by noise: counts above y that it moves down, minus counts below that it moves up."""
         rate = 1 / self.law.noise.scale
         share = 1 / (1 + math.exp(-rate)) if self.law.noise.step else 0.5
         up, down = self.sampling.tilted(rate, theta), self.sampling.tilted(-rate, theta)
         from_above = down[0] + rate * y
         from_below = up[0] - rate * (y + self.law.noise.step)
-        gained = _product(from_above, self.sampling.above(floor, down[1]))
-        lost = _product(from_below, self.sampling.cdf(floor, up[1]))
-        return share * (gained - lost)
+        gain = _product(from_above, self.sampling.above(floor, down[1]))
+        loss = _product(from_below, self.sampling.cdf(floor, up[1]))
+        return share * (gain - loss)
 
 
 def _product(exponent: float, probability: float) -> float:

@@ -35,13 +35,13 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     release
         The release.
     kind
-        ``"unbiased"`` has exactly no bias, whatever the truth. It exists where noise was drawn without bounds and only
-        the value was clamped or repaired (means with their squares, joint counts), where it is the noisy number; and
-        for clamped discrete Laplace noise, where it is the released number, moved beyond a bound that it lies at. That
-        of a variance or covariance from moments, or of a variance around a centre, has hardly any: what the square of
-        a noisy mean adds on average is taken off, up to a hundredth of it. It
-        may be outside of the bounds. ``"posterior"`` is the posterior mean, which has the least mean squared error on
-        average over the prior. ``"inversion"`` is `unbiased`: within the bounds, and only nearly without bias.
+        ``"unbiased"`` has exactly no bias, whatever the truth. If noise was drawn without bounds and only the value was
+        clamped or repaired (means with their squares, joint counts), it is the noisy number. For clamped discrete
+        Laplace noise it is the released number, moved beyond a bound if it lies at one. For a variance or covariance
+        from moments, or a variance around a centre, it has hardly any bias: what the square of a noisy mean adds on
+        average is subtracted, up to a hundredth of it. It may be outside of the bounds. ``"posterior"`` is the
+        posterior mean, which has the least mean squared error on average over the prior. ``"inversion"`` is `unbiased`:
+        within the bounds, and only nearly without bias.
     prior
         The exponents of the beta prior on the bounds, for ``"posterior"``.
 
@@ -78,8 +78,8 @@ def estimate(release: Release, kind: str = "unbiased", prior: tuple[float, float
     if isinstance(way, MeanOfMoments):
         return unclamped_mean(release, way.rows)[0]
     if isinstance(way, SpreadOfMoments | MatrixOfMoments | CentredSpread) and not _is_changed(way):
-        made = _spreads(release, way)
-        return made.reshape(release.shape) if release.axes else float(made[0])
+        spreads = _spreads(release, way)
+        return spreads.reshape(release.shape) if release.axes else float(spreads[0])
     linear = isinstance(way, Direct | Projected | Rescaled | NearestCounts)
     if not linear or way in (Direct(root=True), Rescaled(counts=True)):
         raise ValueError(
@@ -97,7 +97,7 @@ def _is_changed(way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> bool:
 
 
 def _spreads(release: Release, way: SpreadOfMoments | MatrixOfMoments | CentredSpread) -> Array:
-    """Variances or covariances before they were clamped or repaired, without what noise of the means adds to them."""
+    """Variances or covariances before they were clamped or repaired, without what the noise of means adds to them."""
     worth, halves = release.worth(), np.diff(release.numeric_ends(), axis=1)[:, 0] / 2
     if isinstance(way, CentredSpread):
         return np.asarray((way.squares(worth)[0] - way.surplus) * halves**2 / (way.rows - 1))
@@ -105,12 +105,12 @@ def _spreads(release: Release, way: SpreadOfMoments | MatrixOfMoments | CentredS
     i, j = np.triu_indices(size)
     seconds = np.where(i == j, (worth[size:] + way.rows) / 2, worth[size:])
     products = worth[i] * worth[j] - np.where(i == j, noise[i], 0.0)
-    found = (seconds - products / way.rows) * halves[i] * halves[j] / (way.rows - 1)
-    return symmetric(found) if release.axes else np.asarray(found)
+    elements = (seconds - products / way.rows) * halves[i] * halves[j] / (way.rows - 1)
+    return symmetric(elements) if release.axes else np.asarray(elements)
 
 
 def _move(part: Certificate, released: float) -> float:
-    """How far the estimate is from a noisy number: 0 but at a bound that the number was clamped to."""
+    """How far the estimate is from a noisy number: 0, except at a bound that the number was clamped to."""
     if part.bounding == "unbounded":
         return 0.0
     if part.bounding == "truncated" or part.noise != "laplace":

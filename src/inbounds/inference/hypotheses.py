@@ -24,9 +24,9 @@ from inbounds.inference.score import Noisy
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
-# A level of .05 is met but for .002, the standard deviation of what their fixed seed makes of it.
+# A level of .05 is met up to .002, the standard deviation that comes from their fixed seed.
 _DRAWS = 10_000
-# Smaller p-values are not told apart: what is assumed of the tails does not hold so far out.
+# Smaller p-values are not distinguished: the assumptions about the tails do not hold so far out.
 _LEAST_SHOWN = 1e-6
 
 
@@ -52,8 +52,8 @@ class Outcome:
     method: str
 
     def __str__(self) -> str:
-        said = f"p = {self.p_value:.3g}" if self.p_value >= _LEAST_SHOWN else f"p < {_LEAST_SHOWN:g}"
-        return f"{said} if {self.null}; statistic {self.statistic:.6g}, by {self.method}"
+        text = f"p = {self.p_value:.3g}" if self.p_value >= _LEAST_SHOWN else f"p < {_LEAST_SHOWN:g}"
+        return f"{text} if {self.null}; statistic {self.statistic:.6g}, by {self.method}"
 
 
 def t_test(first: Release, second: Release | float = 0.0, *, groups: tuple[str, str] | None = None) -> Outcome:
@@ -81,25 +81,25 @@ def t_test(first: Release, second: Release | float = 0.0, *, groups: tuple[str, 
     Examples
     --------
     >>> import inbounds as ib
-    >>> made = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
-    >>> t_test(made, 50).p_value < 0.01
+    >>> release = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
+    >>> t_test(release, 50).p_value < 0.01
     True
     """
-    one = _noisy_means(first, "first")
+    cells = _noisy_means(first, "first")
     if groups is not None:
         if len(first.axes) != 1 or set(groups) - set(first.axes[0]) or len(set(groups)) != 2:
             raise ValueError("groups must be two different groups of a mean by one column")
-        pair = [one[first.axes[0].index(name)] for name in groups]
+        pair = [cells[first.axes[0].index(name)] for name in groups]
         return _two_means(pair, [first, first], f"{groups[0]} and {groups[1]} have the same mean")
     if first.axes:
         raise ValueError("name the two groups to compare, as in groups=('north', 'south')")
     if isinstance(second, Release):
-        return _two_means([one[0], _noisy_means(second, "second")[0]], [first, second], "both have the same mean")
+        return _two_means([cells[0], _noisy_means(second, "second")[0]], [first, second], "both have the same mean")
     value = _check.finite(second, "second")
     ((low, high),) = first.numeric_ends().tolist()
     if not low <= value <= high:
         raise ValueError("second must lie within the bounds of the column")
-    p = min(1.0, score.p_value(one[0], (value - (low + high) / 2) / ((high - low) / 2)))
+    p = min(1.0, score.p_value(cells[0], (value - (low + high) / 2) / ((high - low) / 2)))
     return Outcome(p, float(first.table) - value, f"the mean is {value:g}", score.METHOD)
 
 
@@ -111,23 +111,23 @@ def _noisy_means(release: Release, name: str) -> list[Noisy]:
 
 
 def _two_means(pair: list[Noisy], releases: list[Release], null: str) -> Outcome:
-    """The difference of two means over its standard error: of sampling, of rare records, and of the noise."""
+    """The difference of two means over its standard error: from sampling, from rare records, and from the noise."""
     rng = np.random.default_rng(7)
     means, variance, noise = [], 0.0, np.zeros(_DRAWS)
-    for given, release in zip(pair, releases, strict=True):
+    for cell, release in zip(pair, releases, strict=True):
         ends = release.numeric_ends()[0]
-        half, count = (ends[1] - ends[0]) / 2, max(given.count, 1.0)
-        mean = float(np.clip(given.total / count, -1.0, 1.0))
+        half, count = (ends[1] - ends[0]) / 2, max(cell.count, 1.0)
+        mean = float(np.clip(cell.total / count, -1.0, 1.0))
         means.append(float(ends.mean()) + half * mean)
-        spread = max(given.squares - 2 * mean * given.total + mean**2 * given.count, 0.0) + given.off / 3
+        spread = max(cell.squares - 2 * mean * cell.total + mean**2 * cell.count, 0.0) + cell.off / 3
         spread += score.rare(0.05) * (1 + abs(mean)) ** 2
         variance += spread * (half / count) ** 2
-        if isinstance(given.noise, Laplace):
-            drawn = rng.laplace(0, given.noise.scale, _DRAWS)
+        if isinstance(cell.noise, Laplace):
+            errors = rng.laplace(0, cell.noise.scale, _DRAWS)
         else:
-            chosen = given.noise[rng.integers(len(given.noise), size=_DRAWS)]
-            drawn = chosen[:, 1] - mean * chosen[:, 0]
-        noise = noise + drawn * half / count
+            rows = cell.noise[rng.integers(len(cell.noise), size=_DRAWS)]
+            errors = rows[:, 1] - mean * rows[:, 0]
+        noise = noise + errors * half / count
     difference, deviation = means[0] - means[1], math.sqrt(variance)
     tail = scipy.special.ndtr((noise - abs(difference)) / deviation)
     tail = tail + scipy.special.ndtr((-noise - abs(difference)) / deviation)
@@ -156,27 +156,27 @@ def chi_square(release: Release) -> Outcome:
     --------
     >>> import inbounds as ib
     >>> table = {"a": ["x", "y"] * 500, "b": ["u", "v"] * 500}
-    >>> made = ib.crosstab(table, levels={"a": ["x", "y"], "b": ["u", "v"]}, epsilon=1)
-    >>> chi_square(made).p_value < 0.01
+    >>> release = ib.crosstab(table, levels={"a": ["x", "y"], "b": ["u", "v"]}, epsilon=1)
+    >>> chi_square(release).p_value < 0.01
     True
     """
     require_release(release, "release")
     traits, part = release.statistic.traits, release.parts[0]
     if not traits.counted or len(release.axes) != 2 or part.bounding == "truncated":
         raise ValueError("a chi-squared test needs a released crosstab of two columns with bounding='bit'")
-    if len({id(one) for one in release.parts}) > 1:
+    if len({id(law) for law in release.parts}) > 1:
         raise ValueError("a chi-squared test needs counts that all have the same noise")
     noisy = np.array([float(x) for x in release.noisy]).reshape(release.shape)
     rng = np.random.default_rng(8)
     rows, columns = (np.maximum(noisy.sum(axis=axis), 0.5) for axis in (1, 0))
     size = release.size if release.size is not None else max(round(float(noisy.sum())), 1)
     chances = np.outer(rows / rows.sum(), columns / columns.sum())
-    drawn = rng.multinomial(size, chances.ravel(), size=_DRAWS) + _noise_of_table(part, noisy.size, _DRAWS)
-    statistics = _pearson(drawn.reshape(_DRAWS, *release.shape))
-    found = float(_pearson(noisy[None])[0])
-    p = (1 + int(np.sum(statistics >= found * (1 - 1e-12)))) / (_DRAWS + 1)
+    counts = rng.multinomial(size, chances.ravel(), size=_DRAWS) + _noise_of_table(part, noisy.size, _DRAWS)
+    statistics = _pearson(counts.reshape(_DRAWS, *release.shape))
+    statistic = float(_pearson(noisy[None])[0])
+    p = (1 + int(np.sum(statistics >= statistic * (1 - 1e-12)))) / (_DRAWS + 1)
     names = " and ".join(rule.name for rule in release.columns)
-    return Outcome(p, found, f"{names} are independent", "simulated releases of independent columns")
+    return Outcome(p, statistic, f"{names} are independent", "simulated releases of independent columns")
 
 
 def _pearson(noisy: Array) -> Array:
@@ -228,19 +228,19 @@ def compare_shares(first: Release, second: Release) -> Outcome:
     """
     pair = [require_release(first, "first"), require_release(second, "second")]
     counts, sizes = [], []
-    for one in pair:
-        if not one.statistic.traits.counted or one.axes or one.size is None or one.parts[0].bounding == "truncated":
+    for each in pair:
+        if not each.statistic.traits.counted or each.axes or each.size is None or each.parts[0].bounding == "truncated":
             raise ValueError("both must be a share or a count of a public number of records, with bounding='bit'")
-        part = one.parts[0]
-        counts.append(float((one.noisy[0] - part.origin) / part.step))
-        sizes.append(one.size)
+        part = each.parts[0]
+        counts.append(float((each.noisy[0] - part.origin) / part.step))
+        sizes.append(each.size)
     share = float(np.clip(sum(counts) / sum(sizes), 0.5 / sum(sizes), 1 - 0.5 / sum(sizes)))
     rng = np.random.default_rng(9)
-    drawn = [
-        (rng.binomial(size, share, _DRAWS) + draw_counts(one.parts[0], 1, rng, _DRAWS)[:, 0]) / size
-        for one, size in zip(pair, sizes, strict=True)
+    shares = [
+        (rng.binomial(size, share, _DRAWS) + draw_counts(each.parts[0], 1, rng, _DRAWS)[:, 0]) / size
+        for each, size in zip(pair, sizes, strict=True)
     ]
     difference = counts[0] / sizes[0] - counts[1] / sizes[1]
-    farther = np.sum(np.abs(drawn[0] - drawn[1]) >= abs(difference) * (1 - 1e-12))
+    farther = np.sum(np.abs(shares[0] - shares[1]) >= abs(difference) * (1 - 1e-12))
     p = (1 + int(farther)) / (_DRAWS + 1)
     return Outcome(p, difference, "both shares are equal", "simulated releases of equal shares")

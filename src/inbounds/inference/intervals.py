@@ -27,7 +27,7 @@ from inbounds.inference.result import (
     noisy_counts,
     require_release,
 )
-from inbounds.inference.spreads import INVERTED, SIMULATED, Made
+from inbounds.inference.spreads import INVERTED, SIMULATED, RawInterval
 from inbounds.laws.noise import unit_legendre
 from inbounds.record.release import ColumnRule, Kind, Release
 
@@ -82,7 +82,7 @@ def interval(
 
 
 def interval_by(
-    maker: Callable[[Release, float, bool], Made],
+    maker: Callable[[Release, float, bool], RawInterval],
     release: Release,
     level: float,
     kind: str,
@@ -111,8 +111,8 @@ def _check_asked(release: Release, level: float, kind: str) -> tuple[float, bool
     return level, _check.choice(kind, "kind", KINDS) == "population"
 
 
-def _finish(release: Release, level: float, kind: str, made: Made) -> Interval:
-    lower, upper, method, clauses = made
+def _finish(release: Release, level: float, kind: str, raw: RawInterval) -> Interval:
+    lower, upper, method, clauses = raw
     if kind == "population" and _POISSON not in clauses:
         clauses = (_independent(release), *clauses)
     flat = np.array(release.flat_values(), float)
@@ -137,15 +137,15 @@ def _independent(release: Release) -> str:
     return f"records{persons} are independent draws from the population"
 
 
-def _sized(release: Release) -> tuple[str, ...]:
+def _state_size(release: Release) -> tuple[str, ...]:
     return () if release.denominator is None else (_SIZE,)
 
 
 # Counts and shares
 
 
-def counted(release: Release, alpha: float, population: bool) -> Made:
-    """The interval of each cell from its noisy count before the repair, whose law is known exactly."""
+def limit_counts(release: Release, alpha: float, population: bool) -> RawInterval:
+    """The limits of each cell from its noisy count before the repair, whose law is known exactly."""
     size = release.size
     top = math.inf if size is None else float(size)
     shares = release.statistic.traits.shares
@@ -155,12 +155,12 @@ def counted(release: Release, alpha: float, population: bool) -> Made:
     if population:
         sampling: Binomial | Poisson = Poisson() if size is None else Binomial(size)
         worth = 1.0 if shares or size is None else top
-        clauses = _sized(release) if size is not None else (_POISSON,)
-        found = {(i, y): _population_count(sampling, laws[i], y, alpha) for i, y in set(cells)}
+        clauses = _state_size(release) if size is not None else (_POISSON,)
+        ends_of = {(i, y): _population_count(sampling, laws[i], y, alpha) for i, y in set(cells)}
     else:
         worth = 1 / top if shares else 1.0
-        found = {(i, y): _true_count(laws[i], y, top, alpha) for i, y in set(cells)}
-    limits = np.array([found[cell] for cell in cells]).T * worth
+        ends_of = {(i, y): _true_count(laws[i], y, top, alpha) for i, y in set(cells)}
+    limits = np.array([ends_of[cell] for cell in cells]).T * worth
     if isinstance(release.derivation, AllButOne):
         place = release.derivation.place
         counts = np.array([y for _, y in cells])
@@ -180,8 +180,8 @@ def _true_count(law: Law, y: float, top: float, alpha: float) -> tuple[float, fl
     return math.ceil(low - 1e-9), math.floor(high + 1e-9)
 
 
-def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
-    """The intervals of noisy counts divided by their sum."""
+def limit_shares(release: Release, alpha: float, population: bool) -> RawInterval:
+    """The limits of noisy counts divided by their sum."""
     law = law_of(release.parts[0], (0.0, math.inf), counts=True)
     counts = np.array([float(x) for x in release.noisy])
     if len(counts) == 1:
@@ -194,8 +194,8 @@ def shares_of_sum(release: Release, alpha: float, population: bool) -> Made:
 # Means
 
 
-def averaged(release: Release, alpha: float, population: bool) -> Made:
-    """The interval of a mean or a sum of values within bounds."""
+def limit_mean(release: Release, alpha: float, population: bool) -> RawInterval:
+    """The limits of a mean or a sum of values within bounds."""
     (bound,) = release.limits_of_coordinates()
     part = release.parts[0]
     released, unit, place = number_in_draw(release)
@@ -215,11 +215,11 @@ def averaged(release: Release, alpha: float, population: bool) -> Made:
     noise = noise_of(part, unit / worth, place=place)
     law = without_cut(Law(noise, 0.0, float(size), cut), y, 10 * sampling.deviation(y))
     limits = np.array(inverted(Averaged(Sampled(sampling, law, step=0)), y, alpha))
-    return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_sized(release), _AT_THE_BOUNDS)
+    return *(bound[0] + limits * (bound[1] - bound[0])), INVERTED, (*_state_size(release), _AT_THE_BOUNDS)
 
 
-def summed(release: Release, alpha: float, population: bool) -> Made:
-    """Sums of groups, each from its own noisy number."""
+def limit_sums(release: Release, alpha: float, population: bool) -> RawInterval:
+    """The limits of sums of groups, each from its own noisy number."""
     if population:
         raise ValueError(
             "a sum of groups has no interval for the population, since their sizes are secret; ask for kind='noise', "
@@ -249,7 +249,7 @@ def number_in_draw(release: Release) -> tuple[float, float, int]:
     return min(max(middle + float(release.noisy[0]) * unit, lowest), highest), unit, place
 
 
-def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> Made:
+def _mean_with_variance(release: Release, variance: Release, alpha: float, population: bool) -> RawInterval:
     """The interval of a mean by the normal law, with a released variance.
 
     The released variance is noisy too, so the standard error is averaged over the variances that are possible given the
@@ -257,7 +257,7 @@ def _mean_with_variance(release: Release, variance: Release, alpha: float, popul
     """
     if not population or release.derivation.of_sums or release.rows is None:
         raise ValueError(_FOR_MEANS)
-    alike = [_treated(rule) for rule in variance.columns] == [_treated(rule) for rule in release.columns]
+    alike = [_treatment(rule) for rule in variance.columns] == [_treatment(rule) for rule in release.columns]
     if not variance.statistic.traits.variance or variance.rows != release.rows or not alike:
         raise ValueError(
             "variance= must be a released variance of the same column of the same table, with the same bounds"
@@ -286,7 +286,7 @@ def _law_of_variance(variance: Release, reach: tuple[float, float]) -> Law:
     return Law(InNorm(scale, part.dimension, norm_parts(part), ((first, -2 * mean), (second, 0.5))), *reach)
 
 
-def _treated(rule: ColumnRule) -> tuple[Any, ...]:
+def _treatment(rule: ColumnRule) -> tuple[Any, ...]:
     """The rule of a column without its step, which depends on ε."""
     return rule.name, rule.lower, rule.upper, rule.missing
 
@@ -313,16 +313,16 @@ def standard_errors(law: Law, released: float, rows: int, scale: float) -> tuple
     part = np.minimum((np.cumsum(weights[order]) * _PARTS).astype(int), _PARTS - 1)
     mass = np.bincount(part, weights[order], _PARTS)
     mean_square = np.bincount(part, weights[order] * deviations[order] ** 2, _PARTS) / np.maximum(mass, 1e-300)
-    kept = mass > 0
-    return tuple(np.sqrt(mean_square[kept]).tolist()), tuple((mass[kept] / mass.sum()).tolist())
+    is_used = mass > 0
+    return tuple(np.sqrt(mean_square[is_used]).tolist()), tuple((mass[is_used] / mass.sum()).tolist())
 
 
 _AROUND = np.array([-12.0, -4.0, -1.5, 0.0, 1.5, 4.0, 12.0])
 _PARTS = 32
 
 
-def mean_of_sums(release: Release, alpha: float, population: bool) -> Made:
-    """The intervals of noisy sums divided by noisy counts."""
+def limit_means(release: Release, alpha: float, population: bool) -> RawInterval:
+    """The limits of noisy sums divided by noisy counts."""
     noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)

@@ -166,9 +166,9 @@ def _norm_table(
     logs = dimension * np.log(ratios[:, 1:]) - ratios[:, 1:] - scipy.special.gammaln(dimension + 1)
     # c Q(d + 1, t/c), which is 0 at c = 0.
     whole = np.pad(ends[1:] * (upper[:, 1:] + np.exp(logs)), ((0, 0), (1, 0)))
-    gaps, parted = np.diff(ends), np.diff(upper, axis=1) / dimension
-    tails = ((np.diff(whole, axis=1) - points[:, None] * parted) / gaps).mean(axis=1) / 2
-    return points, np.clip(tails, 0.0, 0.5), (parted / gaps).mean(axis=1) / 2
+    gaps, differences = np.diff(ends), np.diff(upper, axis=1) / dimension
+    tails = ((np.diff(whole, axis=1) - points[:, None] * differences) / gaps).mean(axis=1) / 2
+    return points, np.clip(tails, 0.0, 0.5), (differences / gaps).mean(axis=1) / 2
 
 
 # The number of quantiles by which the sizes of a combination are summarised.
@@ -248,10 +248,10 @@ class Law:
         at = np.asarray(at, float)
         if self.cut is None:
             return self.noise.cdf(y - at)
-        start, total, at = self._kept(at)
+        start, total, at = self._renormalise(at)
         return np.clip((self.noise.cdf(y - at) - start) / total, 0.0, 1.0)
 
-    def _kept(self, at: Array) -> tuple[Array, Array, Array]:
+    def _renormalise(self, at: Array) -> tuple[Array, Array, Array]:
         """For truncation: the probability below the cut and within it, and the true value clipped to it."""
         low, high = self.cut or (-math.inf, math.inf)
         at = np.clip(at, low, high)
@@ -274,19 +274,19 @@ class Law:
             return 1 - self.below(self.upper, at)
         if self.cut is None:
             return self.noise.density(y - at)
-        _, total, at = self._kept(at)
+        _, total, at = self._renormalise(at)
         return np.asarray(self.noise.density(y - at) / total)
 
     def log_likelihood(self, y: float, at: Any) -> Array:
         """The logarithm of `likelihood`. Where that underflows, it decreases linearly, by the noise's scale."""
         at = np.asarray(at, float)
-        found = np.maximum(self.likelihood(y, at), 0.0)
+        likelihood = np.maximum(self.likelihood(y, at), 0.0)
         with np.errstate(divide="ignore"):
-            logs = np.log(found)
+            logs = np.log(likelihood)
         distance = np.abs(y - at) / self.noise.scale
-        seen = found > 1e-280
-        edge = np.min(logs[seen] + distance[seen]) if seen.any() else 0.0
-        return np.asarray(np.where(seen, logs, edge - distance))
+        is_visible = likelihood > 1e-280
+        edge = np.min(logs[is_visible] + distance[is_visible]) if is_visible.any() else 0.0
+        return np.asarray(np.where(is_visible, logs, edge - distance))
 
 
 def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, place: int = 0) -> Noise:

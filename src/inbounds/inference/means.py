@@ -10,7 +10,7 @@ from inbounds.derivations import MeanOfMoments, MeanOfSums
 from inbounds.inference import intervals, proved, score
 from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
 from inbounds.inference.score import Noisy
-from inbounds.inference.spreads import Made
+from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 
@@ -18,10 +18,10 @@ SCORE, WORST, PROVED = "score", "worst-case", "proved"
 METHODS = (SCORE, WORST, PROVED)
 
 
-def find_maker(release: Release, method: str | None = None) -> Callable[[Release, float, bool], Made]:
-    """What makes the interval of a mean: by its noisy moments where it has them, and as the worst case otherwise."""
+def find_maker(release: Release, method: str | None = None) -> Callable[[Release, float, bool], RawInterval]:
+    """Choose how to find the limits of a mean: by its noisy moments if it has them, otherwise by the worst case."""
     way = release.derivation
-    plain = intervals.mean_of_sums if way.of_sums else intervals.averaged
+    plain = intervals.limit_means if way.of_sums else intervals.limit_mean
     has_squares = isinstance(way, MeanOfMoments) or (isinstance(way, MeanOfSums) and way.square)
     if method == SCORE and not has_squares:
         raise ValueError(
@@ -29,15 +29,15 @@ def find_maker(release: Release, method: str | None = None) -> Callable[[Release
             "release it with method='moments'"
         )
     if method == PROVED:
-        return partial(_proved, plain)
+        return partial(_limit_by_proof, plain)
     if method == WORST or not has_squares:
         return plain
-    return partial(_scored, plain)
+    return partial(_limit_by_score, plain)
 
 
-def _proved(
-    noise_only: Callable[[Release, float, bool], Made], release: Release, alpha: float, population: bool
-) -> Made:
+def _limit_by_proof(
+    noise_only: Callable[[Release, float, bool], RawInterval], release: Release, alpha: float, population: bool
+) -> RawInterval:
     """Limits of one mean that hold for every law, from its noisy sum, and sum of squares if that was drawn with it."""
     if not population:
         return noise_only(release, alpha, population)
@@ -62,9 +62,9 @@ def _proved(
     return (low + high) / 2 + half * lower, (low + high) / 2 + half * upper, proved.METHOD, ()
 
 
-def _scored(
-    noise_only: Callable[[Release, float, bool], Made], release: Release, alpha: float, population: bool
-) -> Made:
+def _limit_by_score(
+    noise_only: Callable[[Release, float, bool], RawInterval], release: Release, alpha: float, population: bool
+) -> RawInterval:
     """Limits of each mean, from its noisy sum and sum of squares."""
     if not population:
         return noise_only(release, alpha, population)
@@ -75,7 +75,7 @@ def _scored(
 
 
 def list_noisy(release: Release) -> list[Noisy]:
-    """The noisy sums of each group of a mean that was drawn with its squares; of all records one."""
+    """The noisy sums of each group of a mean that was drawn with its squares; one entry for all records."""
     way = release.derivation
     worth = [float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)]
     units = np.array([float(unit) for unit in release.units])
@@ -93,7 +93,7 @@ def of_public_number(
     units: Array,
     places: tuple[int, int],
 ) -> Noisy:
-    """The noisy sums of a column of a public number of records: of Σu, and of Σ(2u² - 1)."""
+    """The noisy sums of a column, Σu and Σ(2u² - 1), for a public number of records."""
     squares = (worth[1] + rows) / 2
     if part.blocks == OF_MEAN:
         scales = float(part.spread) * units

@@ -152,12 +152,12 @@ class Integrated:
     def at_most(self, y: float, theta: float) -> float:
         if y >= self.law.upper:
             return 1.0
-        return 0.0 if y < self.law.lower else self._expected(y, theta)
+        return 0.0 if y < self.law.lower else self._integrate(y, theta)
 
     def below(self, y: float, theta: float) -> float:
         if y > self.law.upper:
             return 1.0
-        return 0.0 if y <= self.law.lower else self._expected(y, theta)
+        return 0.0 if y <= self.law.lower else self._integrate(y, theta)
 
     @property
     def truncated(self) -> bool:
@@ -169,7 +169,7 @@ class Integrated:
     def centre(self, theta: float) -> float:
         return theta
 
-    def _expected(self, y: float, theta: float) -> float:
+    def _integrate(self, y: float, theta: float) -> float:
         law = self.law
         if theta <= 0 and isinstance(self.sampling, ChiSquare):
             return float(law.inside(y, 0.0))

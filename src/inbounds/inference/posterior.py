@@ -55,10 +55,8 @@ class Posterior:
         if isinstance(self.mean, np.ndarray):
             means = ", ".join(f"{x:.6g}" for x in np.ravel(self.mean))
             return f"posterior means {place}: {means}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior for each"
-        shown = f"posterior mean {self.mean:.6g}, median {self.median:.6g}, {_check.percent(self.level)} within"
-        return (
-            f"{shown} {self.lower:.6g} to {self.upper:.6g}, {place}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior"
-        )
+        text = f"posterior mean {self.mean:.6g}, median {self.median:.6g}, {_check.percent(self.level)} within"
+        return f"{text} {self.lower:.6g} to {self.upper:.6g}, {place}; beta({self.prior[0]:g}, {self.prior[1]:g}) prior"
 
 
 def posterior(
@@ -93,8 +91,8 @@ def posterior(
     --------
     >>> import inbounds as ib
     >>> release = ib.mean([23, 35, 62, 41] * 500, bounds=(0, 100), epsilon=1)
-    >>> found = posterior(release)
-    >>> 0 <= found.lower <= found.mean <= found.upper <= 100
+    >>> result = posterior(release)
+    >>> 0 <= result.lower <= result.mean <= result.upper <= 100
     True
     """
     require_release(release, "release")
@@ -102,14 +100,14 @@ def posterior(
     _check.choice(kind, "kind", KINDS)
     level = _check.level(level)
     if _is_counted(release):
-        found = _of_counts(release, a, b, kind == "population", level)
+        rows = _of_counts(release, a, b, kind == "population", level)
     else:
         if kind == "population":
             raise ValueError(
                 "kind='population' is only for counts and shares, whose sampling law is known; use 'noise'"
             )
-        found = [_of_number(release, a, b, level)]
-    columns = np.array(found).T
+        rows = [_of_number(release, a, b, level)]
+    columns = np.array(rows).T
     if not release.axes:
         figures: list[Any] = [float(column[0]) for column in columns]
     else:
@@ -131,12 +129,12 @@ def _exponent(value: Any) -> float:
 
 
 def _is_counted(release: Release) -> bool:
-    way, counted = release.derivation, release.statistic.traits.counted
-    if counted and not (way.of_sums or isinstance(way, AllButOne) or way == Rescaled(counts=True)):
+    way, is_count = release.derivation, release.statistic.traits.counted
+    if is_count and not (way.of_sums or isinstance(way, AllButOne) or way == Rescaled(counts=True)):
         if release.size is None:
             raise ValueError("a count without a public number of records has no upper bound, so it has no prior here")
         return True
-    if not counted and way.single and way.plain and None not in release.bounds[0]:
+    if not is_count and way.single and way.plain and None not in release.bounds[0]:
         return False
     if isinstance(way, MeanOfMoments):
         return False
@@ -151,8 +149,8 @@ def _of_counts(release: Release, a: float, b: float, population: bool, level: fl
     shares, (parts, cells) = release.statistic.traits.shares, noisy_counts(release)
     laws = [law_of(part, (0.0, float(size)), counts=True) for part in parts]
     worth = (1.0 if population else 1 / size) if shares else (float(size) if population else 1.0)
-    found = {one: _count_posterior(laws[one[0]], one[1], size, a, b, population, level) for one in set(cells)}
-    return [tuple(worth * x for x in found[one]) for one in cells]
+    posteriors = {cell: _count_posterior(laws[cell[0]], cell[1], size, a, b, population, level) for cell in set(cells)}
+    return [tuple(worth * x for x in posteriors[cell]) for cell in cells]
 
 
 def _count_posterior(
@@ -177,8 +175,8 @@ def _count_posterior(
         low, middle, high = k[np.minimum(np.searchsorted(np.cumsum(weights), tails), len(k) - 1)]
         return float(weights @ k), float(middle), float(low), float(high)
     # Given the count, the share has a beta law. So the posterior is a mixture of beta laws.
-    kept = weights > 1e-15
-    first, second, mixed = k[kept] + a, size - k[kept] + b, weights[kept]
+    is_likely = weights > 1e-15
+    first, second, mixed = k[is_likely] + a, size - k[is_likely] + b, weights[is_likely]
 
     def quantile(tail: float) -> float:
         ends = bracket_root(lambda p: float(mixed @ scipy.special.betainc(first, second, p)) - tail, 0.0, 1.0, 1e-12)
@@ -218,7 +216,7 @@ def _of_number(release: Release, a: float, b: float, level: float) -> tuple[floa
 
 
 def unclamped_mean(release: Release, rows: int) -> tuple[float, float, int]:
-    """A mean from its noisy sum before it was clamped, which has no bias; the worth of a unit, and its place."""
+    """A mean from its noisy sum before clamping, which has no bias; with the worth of a unit, and its place."""
     ((low, high),) = release.numeric_ends().tolist()
     unit = float(release.units[0]) * (high - low) / 2 / rows
     return (low + high) / 2 + float(release.noisy[0]) * unit, unit, release.places[0] if release.places else 0

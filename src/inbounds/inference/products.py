@@ -6,20 +6,20 @@ With the means m of the population, the score of a covariance γ
     S = P_ij - m_i A_j - m_j A_i + (m_i m_j - γ) C
 
 has mean 0, and its noise is the same sum of certified noise. Its sampling variance is that of
-w = (u_i - m_i)(u_j - m_j) in all records, which the record does not have: that would be a fourth moment. What it has
-are bounds of it, with R = 1 + |m| the farthest that a value can be from its mean and v its variance:
+w = (u_i - m_i)(u_j - m_j) over all records, a fourth moment, which the record does not have. The record has bounds on
+it, with R = 1 + |m| the farthest that a value can be from its mean and v its variance:
 
-- of a variance γ(R² - γ), the largest that a value in [0, R²] with that mean can have (Bhatia and Davis 2000);
-- of a covariance the smaller of R_i² v_j and R_j² v_i;
-- of a correlation ρ, whose w is xy - ρ(x² + y²)/2 in standard units, (1 - ρ²)(R_i/√v_i + R_j/√v_j)²/4, since
+- for a variance γ(R² - γ), the largest that a value in [0, R²] with that mean can have (Bhatia and Davis 2000);
+- for a covariance the smaller of R_i² v_j and R_j² v_i;
+- for a correlation ρ, whose w is xy - ρ(x² + y²)/2 in standard units, (1 - ρ²)(R_i/√v_i + R_j/√v_j)²/4, since
   w is ((1 - ρ)(x + y)² - (1 + ρ)(x - y)²)/4 and |x ± y| is at most the sum of the R/√v.
 
-Where γ or ρ is tried, the larger of it and what was seen counts, since rare records that were seen are in one of them
-and rare ones that were not in the other. To the bound of a covariance, whose v are seen ones, those are added as for
-means (`inbounds.inference.score`). Means, and for correlations variances, are tried at the ends of intervals of their
-own, for each of which a twentieth of α is set aside.
+When a γ or ρ is tried, the larger of it and the released value counts, because rare records that were in the sample are
+in one of them, and rare records that were not are in the other. To the bound of a covariance, whose v are released
+ones, unseen records are added as for means (`inbounds.inference.score`). Means, and for correlations variances, are
+tried at the ends of separate intervals, for each of which a twentieth of α is set aside.
 
-That this covers is shown, not proved: `bench/products.py` has the laws that it was tried on.
+Coverage is shown by simulation, not proved: `bench/products.py` has the laws that were tried.
 """
 
 import math
@@ -40,9 +40,9 @@ from inbounds.inference.spreads import noisy_cells
 from inbounds.record.release import Release
 
 METHOD = "score interval from noisy sums of products, with the largest sampling error that means and variances allow"
-# Limits are looked for between so many parameters first; the width of a bracket, as a part of the distance between two.
+# How many parameters are tried first; and the width of a bracket, as a part of the distance between two of them.
 _GRID, _WIDTH = 8, 2**-16
-# Numbers of noise that are looked at; more where tails are thin, but not of all pairs of many columns.
+# How many draws of noise are used; more if tails are thin, but not for all pairs of many columns.
 _DRAWS, _MORE_DRAWS, _THIN, _MANY = 4096, 16_384, 0.02, 20
 _TINY = 1e-12
 # What is set aside for each mean and variance, as a part of α.
@@ -67,7 +67,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scores:
-    """Scores ``start`` - θ ``slope`` of all θ at some means, their noise, and a bound of their sampling variance."""
+    """Scores ``start`` - θ ``slope`` of all θ at some means, their noise, and a bound on their sampling variance."""
 
     start: float
     slope: float
@@ -77,9 +77,9 @@ class _Scores:
     farthest: Ends
 
     def tail(self, theta: float, side: int, enough: float) -> float:
-        """P(noise + normal error is as far on a side as the score of θ is, or farther).
+        """P(noise + normal error is as far to one side as the score of θ, or farther).
 
-        Where no draw of the noise makes that as likely as ``enough``, an upper bound that is below it.
+        If no draw of the noise makes that as likely as ``enough``, it is an upper bound below ``enough``.
         """
         score = self.start - theta * self.slope
         deviation = math.sqrt(max(self.spread(theta), _TINY))
@@ -93,91 +93,91 @@ class _Scores:
 def _list_scores(
     start: float, slope: float, noise: Array, noise_of_slope: Array, spread: Callable[[float], float]
 ) -> _Scores:
-    """Scores that know how far out their noise is at most, so that most tails need no look at every draw."""
+    """Scores that know the largest size of their noise, so that most tails can be bounded without every draw."""
     farthest = float(np.abs(noise).max()), float(np.abs(noise_of_slope).max())
     return _Scores(start, slope, noise, noise_of_slope, spread, farthest)
 
 
 def list_sums(release: Release, alpha: float) -> list[Sums]:
-    """The noisy sums of each group of a release that is made of them; of all records one."""
+    """The noisy sums of each group of a release that is computed from them; one entry for all records."""
     part = release.parts[0]
     size = len(release.numeric_ends())
     public = getattr(release.derivation, "rows", None) is not None
     cells = noisy_cells(release, size)
-    counted = 0 if public else 1
+    start = 0 if public else 1
     length = cells.shape[1] - public
     units = np.array([float(unit) for unit in release.units[:length]])
     places = release.places or tuple(range(length))
     place = np.zeros((size, size), dtype=int)
     place[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
-    place = np.maximum(place, place.T) + counted + size
+    place = np.maximum(place, place.T) + start + size
     draws = _MORE_DRAWS if alpha < _THIN and size <= _MANY else _DRAWS
 
     def draw(i: int, j: int) -> Array:
         """Noise of the number, of Σu_i and Σu_j, of Σu_i² and Σu_j², and of Σu_i u_j."""
-        own = [counted + i, counted + j, int(place[i, i]), int(place[j, j]), int(place[i, j])]
-        own = own if public else [0, *own]
-        made = score.draw_joint(part, tuple(places[k] for k in own), draws) * units[own]
-        made = made if not public else np.concatenate([np.zeros((len(made), 1)), made], axis=1)
+        indices = [start + i, start + j, int(place[i, i]), int(place[j, j]), int(place[i, j])]
+        indices = indices if public else [0, *indices]
+        noise = score.draw_joint(part, tuple(places[k] for k in indices), draws) * units[indices]
+        noise = noise if not public else np.concatenate([np.zeros((len(noise), 1)), noise], axis=1)
         for column in (3, 4, *((5,) if i == j else ())):
-            made[:, column] = (made[:, column] + made[:, 0]) / 2
-        return made
+            noise[:, column] = (noise[:, column] + noise[:, 0]) / 2
+        return noise
 
-    found = []
+    groups = []
     rows, columns = np.triu_indices(size)
     for cell in cells:
         count, totals = float(cell[0]), cell[1 : 1 + size]
         squares = np.where(rows == columns, (cell[1 + size :] + count) / 2, cell[1 + size :])
         matrix = np.zeros((size, size))
         matrix[rows, columns] = matrix[columns, rows] = squares
-        found.append(Sums(count, totals, matrix, lru_cache(maxsize=2)(draw)))
-    return found
+        groups.append(Sums(count, totals, matrix, lru_cache(maxsize=2)(draw)))
+    return groups
 
 
-def matrix_limits(given: Sums, alpha: float, *, correlation: bool) -> tuple[Array, Array]:
+def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array, Array]:
     """claim:products-interval. Limits of a whole matrix of covariances of u, or of correlations."""
-    size, apart = len(given.totals), _APART * alpha
-    enough_draws(alpha, len(given.draw(0, 0)))
+    size, apart = len(sums.totals), _APART * alpha
+    enough_draws(alpha, len(sums.draw(0, 0)))
     lower, upper = np.ones((size, size)), np.ones((size, size))
-    means = [limits_of_mean(given, i, apart) for i in range(size)]
-    spans = [limits_of_variance(given, i, means[i], apart) for i in range(size)] if correlation else []
+    means = [limits_of_mean(sums, i, apart) for i in range(size)]
+    spans = [limits_of_variance(sums, i, means[i], apart) for i in range(size)] if correlation else []
     for i in range(size):
         for j in range(i, size):
             if i == j and correlation:
                 continue
             if i == j:
-                ends = limits_of_variance(given, i, means[i], alpha - apart)
+                ends = limits_of_variance(sums, i, means[i], alpha - apart)
             elif correlation:
                 ends = limits_of_correlation(
-                    given, (i, j), (means[i], means[j]), (spans[i], spans[j]), alpha - 4 * apart
+                    sums, (i, j), (means[i], means[j]), (spans[i], spans[j]), alpha - 4 * apart
                 )
             else:
-                ends = limits_of_covariance(given, (i, j), (means[i], means[j]), alpha - 2 * apart)
+                ends = limits_of_covariance(sums, (i, j), (means[i], means[j]), alpha - 2 * apart)
             (lower[i, j], upper[i, j]) = (lower[j, i], upper[j, i]) = ends
     return lower, upper
 
 
-def limits_of_mean(given: Sums, column: int, alpha: float) -> Ends:
-    """The interval of a mean by its score, for which draws are never too few: it is one of several."""
-    noise = given.draw(column, column)
+def limits_of_mean(sums: Sums, column: int, alpha: float) -> Ends:
+    """The interval of a mean by its score. Here draws are never too few, because it is one of several intervals."""
+    noise = sums.draw(column, column)
     off = float(noise[:, 3].std())
-    cell = score.Noisy(given.count, float(given.totals[column]), float(given.products[column, column]), noise, off)
+    cell = score.Noisy(sums.count, float(sums.totals[column]), float(sums.products[column, column]), noise, off)
     return score.limits_of_draws(cell, alpha)
 
 
-def limits_of_variance(given: Sums, column: int, means: Ends, alpha: float) -> Ends:
+def limits_of_variance(sums: Sums, column: int, means: Ends, alpha: float) -> Ends:
     """Limits of a variance, whose mean is within ``means``."""
-    total, squares = float(given.totals[column]), float(given.products[column, column])
-    noise, count = given.draw(column, column), given.count
+    total, squares = float(sums.totals[column]), float(sums.products[column, column])
+    noise, count = sums.draw(column, column), sums.count
     if count <= 1:
         return 0.0, 1.0
 
     def scores(mean: float) -> _Scores:
         start = squares - 2 * mean * total + mean**2 * count
-        seen, reach = max(start / count, 0.0), (1 + abs(mean)) ** 2
+        noisy_variance, reach = max(start / count, 0.0), (1 + abs(mean)) ** 2
 
         def spread(variance: float) -> float:
-            most = max(variance, seen)
+            most = max(variance, noisy_variance)
             return count * (most * (reach - most) if most < reach / 2 else reach**2 / 4)
 
         off = noise[:, 3] - 2 * mean * noise[:, 1] + mean**2 * noise[:, 0]
@@ -186,20 +186,20 @@ def limits_of_variance(given: Sums, column: int, means: Ends, alpha: float) -> E
     return _find_limits([scores(mean) for mean in _among(means, total / count)], 0.0, 1.0, alpha)
 
 
-def limits_of_covariance(given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
+def limits_of_covariance(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
     """Limits of a covariance between two columns, whose means are within ``means``."""
-    noise, count = given.draw(*columns), given.count
+    noise, count = sums.draw(*columns), sums.count
     if count <= 1:
         return -1.0, 1.0
     rare = score.rare(alpha)
-    # The variances that were seen are noisy, and the bound is concave in them.
+    # The released variances are noisy, and the bound is concave in them.
     off = noise[:, 3:5].std(axis=0) / 3 / count
 
     def scores(pair: Ends) -> _Scores:
         first, second = 1 + abs(pair[0]), 1 + abs(pair[1])
-        start, errors = _centre(given, noise, columns, pair)
-        seen = [_see_variance(given, columns[k], pair[k]) + float(off[k]) for k in (0, 1)]
-        most = min(first**2 * seen[1], second**2 * seen[0])
+        start, errors = _centre(sums, noise, columns, pair)
+        noisy_variances = [_see_variance(sums, columns[k], pair[k]) + float(off[k]) for k in (0, 1)]
+        most = min(first**2 * noisy_variances[1], second**2 * noisy_variances[0])
 
         def spread(covariance: float) -> float:
             unseen = rare * (first * second + abs(covariance)) ** 2
@@ -207,34 +207,34 @@ def limits_of_covariance(given: Sums, columns: tuple[int, int], means: tuple[End
 
         return _list_scores(start, count, errors, noise[:, 0], spread)
 
-    return _find_limits([scores(pair) for pair in _among_pairs(given, columns, means)], -1.0, 1.0, alpha)
+    return _find_limits([scores(pair) for pair in _among_pairs(sums, columns, means)], -1.0, 1.0, alpha)
 
 
 def limits_of_correlation(
-    given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], variances: tuple[Ends, Ends], alpha: float
+    sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], variances: tuple[Ends, Ends], alpha: float
 ) -> Ends:
-    """Limits of a correlation, with means and variances within intervals of their own."""
-    noise, count = given.draw(*columns), given.count
+    """Limits of a correlation, with means and variances within their intervals."""
+    noise, count = sums.draw(*columns), sums.count
     if count <= 1 or min(variances[0][0], variances[1][0]) <= 0:
         return -1.0, 1.0
-    pairs = _among_pairs(given, columns, means)
-    centre = (_see_variance(given, columns[0], pairs[0][0]), _see_variance(given, columns[1], pairs[0][1]))
+    pairs = _among_pairs(sums, columns, means)
+    centre = (_see_variance(sums, columns[0], pairs[0][0]), _see_variance(sums, columns[1], pairs[0][1]))
     middle = tuple(min(max(x, low), high) for x, (low, high) in zip(centre, variances, strict=True))
 
     def scores(pair: Ends, spans: Ends) -> _Scores:
         deviations = math.sqrt(spans[0]), math.sqrt(spans[1])
         area = deviations[0] * deviations[1]
-        start, errors = _centre(given, noise, columns, pair)
+        start, errors = _centre(sums, noise, columns, pair)
         slope, slopes = 0.0, np.zeros(len(noise))
         for k in (0, 1):
-            slope += count * _see_variance(given, columns[k], pair[k], least=-math.inf) / spans[k] / 2
+            slope += count * _see_variance(sums, columns[k], pair[k], least=-math.inf) / spans[k] / 2
             squares = noise[:, 3 + k] - 2 * pair[k] * noise[:, 1 + k] + pair[k] ** 2 * noise[:, 0]
             slopes = slopes + squares / spans[k] / 2
         reach = sum((1 + abs(mean)) / deviation for mean, deviation in zip(pair, deviations, strict=True))
-        seen = max(min(start / area / slope, 1.0), -1.0) if slope > 0 else 0.0
+        noisy_correlation = max(min(start / area / slope, 1.0), -1.0) if slope > 0 else 0.0
 
         def spread(rho: float) -> float:
-            return count * (1 - min(rho**2, seen**2)) * reach**2 / 4
+            return count * (1 - min(rho**2, noisy_correlation**2)) * reach**2 / 4
 
         return _list_scores(start / area, slope, errors / area, slopes, spread)
 
@@ -243,16 +243,16 @@ def limits_of_correlation(
     return _find_limits([first, *others], -1.0, 1.0, alpha)
 
 
-def _see_variance(given: Sums, column: int, mean: float, least: float = 0.0) -> float:
+def _see_variance(sums: Sums, column: int, mean: float, least: float = 0.0) -> float:
     """The noisy mean square about a mean."""
-    total, squares = float(given.totals[column]), float(given.products[column, column])
-    return max((squares - 2 * mean * total) / given.count + mean**2, least)
+    total, squares = float(sums.totals[column]), float(sums.products[column, column])
+    return max((squares - 2 * mean * total) / sums.count + mean**2, least)
 
 
-def _centre(given: Sums, noise: Array, columns: tuple[int, int], means: Ends) -> tuple[float, Array]:
-    """The noisy sum of products about means, and its noise without what γ adds."""
+def _centre(sums: Sums, noise: Array, columns: tuple[int, int], means: Ends) -> tuple[float, Array]:
+    """The noisy sum of products about means, and its noise without the part of γ."""
     (i, j), (x, y) = columns, means
-    start = given.products[i, j] - x * given.totals[j] - y * given.totals[i] + x * y * given.count
+    start = sums.products[i, j] - x * sums.totals[j] - y * sums.totals[i] + x * y * sums.count
     return float(start), noise[:, 5] - x * noise[:, 2] - y * noise[:, 1] + x * y * noise[:, 0]
 
 
@@ -261,38 +261,38 @@ def _among(ends: Ends, centre: float) -> list[float]:
     return [min(max(centre, ends[0]), ends[1]), *ends]
 
 
-def _among_pairs(given: Sums, columns: tuple[int, int], means: tuple[Ends, Ends]) -> list[Ends]:
+def _among_pairs(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends]) -> list[Ends]:
     """Pairs of means: the middle, and the corners."""
-    middle = [_among(ends, float(given.totals[k]) / given.count)[0] for k, ends in zip(columns, means, strict=True)]
+    middle = [_among(ends, float(sums.totals[k]) / sums.count)[0] for k, ends in zip(columns, means, strict=True)]
     return [(middle[0], middle[1]), *product(*means)]
 
 
 def _find_limits(scores: Sequence[_Scores], lowest: float, highest: float, alpha: float) -> Ends:
-    """The smallest and the largest θ that one of the scores keeps."""
+    """The smallest and the largest θ that at least one of the scores keeps."""
     first = scores[0]
     centre = min(max(first.start / first.slope, lowest), highest) if first.slope > 0 else (lowest + highest) / 2
     return _find_limit(scores, centre, lowest, 1, alpha), _find_limit(scores, centre, highest, -1, alpha)
 
 
 def _find_limit(scores: Sequence[_Scores], centre: float, end: float, side: int, alpha: float) -> float:
-    """The limit towards an end: the score that keeps most at the limit of those before it moves it on, if any does."""
+    """The limit towards an end. The score that keeps most at the present limit moves it on, as long as there is one."""
     enough, level = alpha / 4, score.in_deviations(alpha / 2)
 
-    def excess(theta: float, one: _Scores) -> float:
-        return score.in_deviations(one.tail(theta, side, enough)) - level
+    def excess(theta: float, candidate: _Scores) -> float:
+        return score.in_deviations(candidate.tail(theta, side, enough)) - level
 
-    limit, left = _outermost(partial(excess, one=scores[0]), end, centre), list(scores[1:])
+    limit, left = _outermost(partial(excess, candidate=scores[0]), end, centre), list(scores[1:])
     if limit == centre:
-        # The first keeps nothing there. Others may do so farther out.
-        found = [_outermost(partial(excess, one=one), end, centre) for one in left]
-        return max(found, key=lambda x: abs(x - centre), default=centre)
+        # The first score keeps nothing there. Others may keep a θ farther out.
+        limits = [_outermost(partial(excess, candidate=candidate), end, centre) for candidate in left]
+        return max(limits, key=lambda x: abs(x - centre), default=centre)
     while limit != end:
-        kept = [(over, one) for one in left if (over := excess(limit, one)) >= 0]
-        if not kept:
+        candidates = [(over, candidate) for candidate in left if (over := excess(limit, candidate)) >= 0]
+        if not candidates:
             break
-        best = max(kept, key=itemgetter(0))[1]
-        limit = _outermost(partial(excess, one=best), end, limit)
-        left = [one for _, one in kept if one is not best]
+        best = max(candidates, key=itemgetter(0))[1]
+        limit = _outermost(partial(excess, candidate=best), end, limit)
+        left = [candidate for _, candidate in candidates if candidate is not best]
     return limit
 
 

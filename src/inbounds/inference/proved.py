@@ -11,8 +11,8 @@ programme finds a good g. Which one it is does not matter for the proof, since e
 
 A mean is left out if its tail is at most (1 - r) α/2, with r = 1/10, on either side, at the variance v = q - m². Here q
 is an upper limit of E u² at the level 1 - rα, found from the noisy sum of squares in the same way: squares lie in
-[0, 1], so that their variance is at most q(1 - q). Without squares q = 1 and r = 0. All means of a cell from m to m'
-are left out at once, by the smallest x and the largest b and v in it, so that none between two is overlooked.
+[0, 1], so their variance is at most q(1 - q). Without squares q = 1 and r = 0. All means of a cell from m to m' are
+left out at once, by the smallest x and the largest b and v in it, so that no mean in between is overlooked.
 
 V. Bentkus, On Hoeffding's inequalities, Ann. Probab. 32 (2004), 1650-1673.
 """
@@ -28,15 +28,15 @@ from inbounds._check import Array
 from inbounds.inference.laws import Noise
 
 METHOD = "bounds of the tails that are proved for every law of the records (Bentkus)"
-# The part of α for the sum of squares; cells of means that are tried at once.
+# The part of α for the sum of squares; and how many cells of means are tried at once.
 _OF_SQUARES, _CELLS = 0.1, 200
-# Where the cells begin in each round, and how little a round must gain to be the last, as shares of the distance.
+# Where the cells begin in each round, and how little a round may gain to be the last, as shares of the distance.
 _NEAREST, _SETTLED = (1e-4, 0.1, 0.6, 0.6, 0.6), 0.995
-# Where g may bend below the score, in scales of the noise and in standard deviations of the sum; and points at which
-# the linear programme compares it with f, in scales of the noise.
+# Where g may bend below the score, in scales of the noise and in standard deviations of the sum; and the points at
+# which the linear programme compares it with f, in scales of the noise.
 _NEAR, _FAR = np.append(0.0, np.geomspace(0.05, 30.0, 24)), np.geomspace(0.05, 6.0, 24)
 _POINTS = np.concatenate([-np.geomspace(39.0, 0.01, 100), [0.0], np.geomspace(0.01, 39.0, 50)])
-# Points at which g is compared with f in the end. Both are nondecreasing, so that these stand for all.
+# How many points are used for the final comparison of g with f. Both are nondecreasing, so these stand for all points.
 _FINE, _SMALL = 8001, 1e-3
 
 # For each cell of means, from one to another: the smallest score, the largest value, and the largest variance.
@@ -47,7 +47,7 @@ Cells: TypeAlias = Callable[[Array, Array], tuple[Array, Array, Array]]
 class Sums:
     """The noisy sums of a column: of u, and of u² if it was drawn with it, each with its noise.
 
-    ``step`` is that of the grid of Σu. Numbers are rounded to their grid, and noise on it is taken for continuous: two
+    ``step`` is that of the grid of Σu. Numbers are rounded to their grid, and noise on it is treated as continuous: two
     steps make up for both.
     """
 
@@ -58,18 +58,18 @@ class Sums:
     step: float = 0.0
 
 
-def limits(given: Sums, alpha: float) -> tuple[float, float]:
+def limits(sums: Sums, alpha: float) -> tuple[float, float]:
     """claim:proved-interval. Limits of the mean in [-1, 1] at the level 1 - alpha, for every law."""
     most, rest = 1.0, alpha
-    if given.squares is not None:
-        most, rest = _limit_of_squares(given.rows, *given.squares, _OF_SQUARES * alpha), (1 - _OF_SQUARES) * alpha
-    upper = _upper_mean(given.rows, given.total + 2 * given.step, given.noise, most, rest / 2)
-    lower = -_upper_mean(given.rows, 2 * given.step - given.total, given.noise, most, rest / 2)
+    if sums.squares is not None:
+        most, rest = _limit_of_squares(sums.rows, *sums.squares, _OF_SQUARES * alpha), (1 - _OF_SQUARES) * alpha
+    upper = _upper_mean(sums.rows, sums.total + 2 * sums.step, sums.noise, most, rest / 2)
+    lower = -_upper_mean(sums.rows, 2 * sums.step - sums.total, sums.noise, most, rest / 2)
     return lower, upper
 
 
 def _upper_mean(rows: int, total: float, noise: Noise, most: float, alpha: float) -> float:
-    """The upper limit of a mean: of any above it, the sum is as small as this with probability alpha at most."""
+    """The upper limit of a mean: for any larger mean, the sum is this small with a probability of at most alpha."""
 
     def cells(low: Array, high: Array) -> tuple[Array, Array, Array]:
         nearest = np.where((low < 0) & (high > 0), 0.0, np.minimum(low**2, high**2))
@@ -78,33 +78,33 @@ def _upper_mean(rows: int, total: float, noise: Noise, most: float, alpha: float
     return _outermost(cells, rows, noise, min(max(total / rows, -1.0), 1.0), alpha)
 
 
-def _limit_of_squares(rows: int, seen: float, noise: Noise, alpha: float) -> float:
+def _limit_of_squares(rows: int, noisy: float, noise: Noise, alpha: float) -> float:
     """The upper limit of a mean of values in [0, 1]."""
 
     def cells(low: Array, high: Array) -> tuple[Array, Array, Array]:
         largest = np.where((low < 0.5) & (high > 0.5), 0.25, np.maximum(low * (1 - low), high * (1 - high)))
-        return rows * low - seen, high, largest
+        return rows * low - noisy, high, largest
 
-    return _outermost(cells, rows, noise, min(max(seen / rows, 0.0), 1.0), alpha)
+    return _outermost(cells, rows, noise, min(max(noisy / rows, 0.0), 1.0), alpha)
 
 
-def _outermost(cells: Cells, rows: int, noise: Noise, seen: float, alpha: float) -> float:
-    """The upper end of the last cell of means that is not left out, from the mean that was seen to 1."""
+def _outermost(cells: Cells, rows: int, noise: Noise, estimate: float, alpha: float) -> float:
+    """The upper end of the last cell of means that is not left out, between the estimate and 1."""
     end = 1.0
     for nearest in _NEAREST:
-        if not end > seen:
+        if not end > estimate:
             break
-        edges = seen + (end - seen) * np.append(0.0, np.geomspace(nearest, 1.0, _CELLS))
+        edges = estimate + (end - estimate) * np.append(0.0, np.geomspace(nearest, 1.0, _CELLS))
         score, most, variance = cells(edges[:-1], edges[1:])
         before = end
-        # Any g is right. Those for a mean near to the limit are good.
+        # Any g is valid. Those for a mean near the limit are good.
         about = np.searchsorted(score, 2.3 * np.sqrt(rows * variance[0]) + 3 * noise.scale)
         for guess in (float(edges[min(int(about), _CELLS - 1)]), None):
             place = max(int(np.searchsorted(edges, end if guess is None else guess)) - 1, 0)
-            made = find_majorant(noise, rows, float(score[place]), float(most[place]), float(variance[place]))
-            kept = np.flatnonzero(made.expect(rows, score, most, variance) > alpha)
-            end = min(end, float(edges[kept[-1] + 1]) if len(kept) else seen)
-        if end - seen > _SETTLED * (before - seen):
+            majorant = find_majorant(noise, rows, float(score[place]), float(most[place]), float(variance[place]))
+            cells_kept = np.flatnonzero(majorant.expect(rows, score, most, variance) > alpha)
+            end = min(end, float(edges[cells_kept[-1] + 1]) if len(cells_kept) else estimate)
+        if end - estimate > _SETTLED * (before - estimate):
             break
     return end
 
@@ -122,7 +122,7 @@ class Majorant:
         return np.asarray(self.constant + above**2 @ self.weights)
 
     def expect(self, rows: int, score: Array, most: Array, variance: Array) -> Array:
-        """E g(T - score), for each of several cells."""
+        """E g(T - score), for each cell."""
         squares = expect_squares(rows, score[:, None] + self.bends, most[:, None], variance[:, None])
         return np.asarray(self.constant + squares @ self.weights)
 
@@ -159,26 +159,26 @@ def find_majorant(noise: Noise, rows: int, score: float, most: float, variance: 
     # In units of the bends, so that weights are of about one size.
     sizes = (np.abs(bends) + scale) ** 2
     inside = np.maximum(points[:, None] - bends, 0.0) ** 2 / sizes
-    solved = scipy.optimize.linprog(
+    solution = scipy.optimize.linprog(
         np.append(squares / sizes, 1.0),
         A_ub=-np.column_stack([inside, np.ones(len(points))]),
         b_ub=-noise.cdf(points),
         bounds=(0, None),
         method="highs",
     )
-    found = np.maximum(solved.x, 0.0) if solved.x is not None else np.append(np.zeros(len(bends)), 1.0)
-    return _raise_above(Majorant(float(found[-1]), found[:-1] / sizes, bends), noise)
+    weights = np.maximum(solution.x, 0.0) if solution.x is not None else np.append(np.zeros(len(bends)), 1.0)
+    return _raise_above(Majorant(float(weights[-1]), weights[:-1] / sizes, bends), noise)
 
 
-def _raise_above(made: Majorant, noise: Noise) -> Majorant:
-    """Raise a function until it is nowhere below the noise's: at each point it is compared with the next.
+def _raise_above(majorant: Majorant, noise: Noise) -> Majorant:
+    """Raise a function until it is nowhere below that of the noise: each point is compared with the next one.
 
-    Where the noise's is small it is raised by a constant, elsewhere by a factor.
+    Where the function of the noise is small it is raised by a constant, elsewhere by a factor.
     """
     fine = np.linspace(-noise.reach, noise.reach, _FINE)
     least = np.append(noise.cdf(fine[1:]), 1.0)
-    seen = made(fine)
+    values = majorant(fine)
     large = least > _SMALL
-    factor = max(1.0, float(np.max(least[large] / seen[large])))
-    constant = made.constant * factor + max(float(np.max(least - factor * seen)), 0.0) + float(noise.cdf(fine[0]))
-    return Majorant(constant, made.weights * factor, made.bends)
+    factor = max(1.0, float(np.max(least[large] / values[large])))
+    constant = majorant.constant * factor + max(float(np.max(least - factor * values)), 0.0) + float(noise.cdf(fine[0]))
+    return Majorant(constant, majorant.weights * factor, majorant.bends)

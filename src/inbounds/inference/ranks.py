@@ -17,7 +17,7 @@ from inbounds.inference.counts import Averaged, Binomial, Sampled, without_cut
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import Law, law_of, noise_of
 from inbounds.inference.numbers import noise_only
-from inbounds.inference.spreads import INVERTED, Made
+from inbounds.inference.spreads import INVERTED, RawInterval
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
 from inbounds.repairs.moments import beside_diagonal
@@ -25,7 +25,7 @@ from inbounds.repairs.moments import beside_diagonal
 _LARGEST = "tau may vary as much from sample to sample as any law of the records allows"
 
 
-def taus(release: Release, alpha: float, population: bool) -> Made:
+def limit_taus(release: Release, alpha: float, population: bool) -> RawInterval:
     """claim:interval-kendall. The limits of the tau of each pair, from its noisy number before the repair."""
     assert release.rows is not None
     limits = []

@@ -8,9 +8,9 @@ eigenvalue, the inverse is off by more: with r the relative size of that noise, 
 intervals are widened by. From a half on, coefficients are not identified, and they get a ridge and no intervals.
 
 The sampling error of slope j is the mean of v e, with e a residual and v = (S_xx⁻¹)_j (x - mean). Its variance is
-E v²e²/n, a fourth moment, which the record does not have. E v² and E e² it has, and the bounds of the columns bound |v|
-by M and |e| by R. So E v²e² is at most M² E e², and at most R² E v². Two values of v, with residuals at the rarer one
-alone, attain the first. K M²R²/n is added for records at the far ends that nobody saw, with the K of
+E v²e²/n, a fourth moment, which the record does not have. It has E v² and E e², and the bounds of the columns bound |v|
+by M and |e| by R. So E v²e² is at most M² E e², and at most R² E v². Two values of v, with residuals only at the rarer
+one, attain the first bound. K M²R²/n is added for records at the far ends that are not in the sample, with the K of
 `inbounds.inference.score`. If residuals have one variance at all values of the regressors, E v²e² is E v² E e².
 """
 
@@ -29,7 +29,7 @@ from inbounds.inference.roots import bracket_root
 from inbounds.inference.score import draw_joint, rare
 from inbounds.record.release import Release
 
-# The share of draws of the noise that its relative size is taken at, and the size from which on it hides coefficients.
+# The quantile of draws at which the relative size of the noise is taken, and the size from which it hides coefficients.
 _LEVEL, _LARGEST = 0.95, 0.5
 BOUND, EQUAL = "bound", "equal-variance"
 METHODS = (BOUND, EQUAL)
@@ -176,8 +176,8 @@ def regression(
     --------
     >>> import inbounds as ib
     >>> table = {"x": [1.0, 2.0, 3.0, 4.0] * 2000, "y": [2.1, 3.9, 6.1, 7.9] * 2000}
-    >>> made = ib.moments(table, bounds={"x": (0, 5), "y": (0, 10)}, epsilon=1)
-    >>> fit = regression(made, "y", ["x"], level=0.999)
+    >>> release = ib.moments(table, bounds={"x": (0, 5), "y": (0, 10)}, epsilon=1)
+    >>> fit = regression(release, "y", ["x"], level=0.999)
     >>> bool(fit.lower[0] < 1.96 < fit.upper[0])
     True
     """
@@ -192,34 +192,35 @@ def regression(
     _check.choice(method, "method", METHODS)
     names = list(release.axes[1])
     regressors = (regressors,) if isinstance(regressors, str) else tuple(regressors)
-    wanted = [*regressors, outcome]
-    for name in wanted:
+    columns = [*regressors, outcome]
+    for name in columns:
         if name not in names:
             raise ValueError(f"the release has no column {name!r}; it has {', '.join(names)}")
-    if not regressors or len(set(wanted)) < len(wanted):
+    if not regressors or len(set(columns)) < len(columns):
         raise ValueError("name at least one regressor, and each column once")
-    own = [names.index(name) for name in wanted]
+    places = [names.index(name) for name in columns]
     value = release.value
-    return _fit(release, way.rows, own, value.mean[own], value.covariance[np.ix_(own, own)], level, wanted, method)
+    matrix = value.covariance[np.ix_(places, places)]
+    return _fit(release, way.rows, places, value.mean[places], matrix, level, columns, method)
 
 
 def _fit(
     release: Release,
     rows: int,
-    own: list[int],
+    indices: list[int],
     means: Array,
     matrix: Array,
     level: float,
     names: list[str],
     method: str,
 ) -> Regression:
-    size = len(own) - 1
+    size = len(indices) - 1
     # In units of the half-widths of the bounds, in which all columns have about the same noise.
-    ends = release.numeric_ends()[own]
+    ends = release.numeric_ends()[indices]
     halves = (ends[:, 1] - ends[:, 0]) / 2
     scaled = matrix / np.outer(halves, halves)
     places = (means - ends.mean(axis=1)) / halves
-    noise = _noise_of_matrix(release, own, places, rows)
+    noise = _noise_of_matrix(release, indices, places, rows)
     inner, cross = scaled[:size, :size], scaled[:size, size]
     eigenvalues, vectors = np.linalg.eigh(inner)
     root = vectors / np.sqrt(np.maximum(eigenvalues, 1e-12))
@@ -227,7 +228,7 @@ def _fit(
     ratio = float(np.quantile(relative, _LEVEL))
     ridge = 0.0
     if not ratio < _LARGEST:
-        # As much as the noise of the matrix comes to.
+        # The size of the noise of the matrix.
         ridge = float(np.quantile(np.abs(np.linalg.eigvalsh(noise[:_DRAWS_OF_SIZE, :size, :size])).max(axis=1), _LEVEL))
     inverse = np.asarray(np.linalg.inv(inner + max(ridge, 1e-12) * np.eye(size)), np.float64)
     slopes = inverse @ cross
@@ -265,36 +266,36 @@ def _fit(
 
 
 def _largest_variances(inverse: Array, slopes: Array, places: Array, residual: float, unseen: float) -> Array:
-    """The largest E v²e² of each slope, of columns in [-1, 1] with these means, and records that nobody saw."""
+    """The largest E v²e² of each slope, for columns in [-1, 1] with these means, with unseen records."""
     farthest = (np.abs(inverse).sum(axis=1) + np.abs(inverse @ places[:-1])) ** 2
     reach = float(1 + np.abs(slopes).sum() + abs(places[-1] - slopes @ places[:-1])) ** 2
-    found = np.minimum(residual * farthest, reach * np.diag(inverse))
-    return np.asarray(found + unseen * farthest * reach)
+    largest = np.minimum(residual * farthest, reach * np.diag(inverse))
+    return np.asarray(largest + unseen * farthest * reach)
 
 
-def _noise_of_matrix(release: Release, own: list[int], means: Array, rows: int) -> Array:
+def _noise_of_matrix(release: Release, indices: list[int], means: Array, rows: int) -> Array:
     """Draws of the noise of some columns' covariances, in units of their half-widths."""
     size = len(release.axes[1])
-    drawn = release.places or tuple(range(len(release.noisy)))
+    in_draw = release.places or tuple(range(len(release.noisy)))
     pairs = {(i, j): size + i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
-    rank = [[pairs[min(a, b), max(a, b)] for b in own] for a in own]
-    places = sorted({*own, *(place for row in rank for place in row)})
-    noise = draw_joint(release.parts[0], tuple(drawn[place] for place in places), _DRAWS)
+    rank = [[pairs[min(a, b), max(a, b)] for b in indices] for a in indices]
+    places = sorted({*indices, *(place for row in rank for place in row)})
+    noise = draw_joint(release.parts[0], tuple(in_draw[place] for place in places), _DRAWS)
     noise = noise * np.array([float(release.units[place]) for place in places])
     at = {place: k for k, place in enumerate(places)}
-    first = noise[:, [at[place] for place in own]]
+    first = noise[:, [at[place] for place in indices]]
     second = noise[:, [[at[place] for place in row] for row in rank]]
-    second = np.where(np.eye(len(own), dtype=bool), second / 2, second)
+    second = np.where(np.eye(len(indices), dtype=bool), second / 2, second)
     crossed = means[:, None] * first[:, None, :]
     return np.asarray((second - crossed - np.swapaxes(crossed, 1, 2)) / (rows - 1))
 
 
-# Draws of the noise, and those of them that its relative size is found by, which takes longest.
+# How many draws of the noise there are, and how many of them are used for its relative size, which takes longest.
 _DRAWS, _DRAWS_OF_SIZE = 4096, 1024
 
 
 def _reach(noise: Array, deviation: float, alpha: float) -> float:
-    """How far a normal error and noise go together, but for a probability of alpha."""
+    """How far a normal error and noise reach together, except with a probability of alpha."""
     deviation = max(deviation, 1e-300)
 
     def excess(reach: float) -> float:

@@ -1,4 +1,4 @@
-"""The interval, and what all of inference reads from a record."""
+"""The interval, and functions that all of inference uses to read a record."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -116,7 +116,7 @@ class Interval:
         return f"{end:.6g}" if self.clock is None else write_time(end, self.clock)
 
     def _repr_html_(self) -> str:
-        labels = [", ".join(one) for one in product(*self.axes)] if self.axes else [self.what]
+        labels = [", ".join(cell) for cell in product(*self.axes)] if self.axes else [self.what]
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
         rows = [(label, [*map(self._write, pair)]) for label, pair in zip(labels, ends, strict=True)]
         more = len(rows) - _MOST_ROWS
@@ -128,22 +128,22 @@ class Interval:
 
 def describe_statistic(release: Release) -> str:
     """The statistic and how records were counted: the limits are for records as they were counted."""
-    kept = describe_kept(release.terms.unit)
-    done = [kept] if kept else []
+    rows = describe_kept(release.terms.unit)
+    notes = [rows] if rows else []
     for rule in release.columns:
         ends = describe_ends(release, rule)
         if rule.step is not None:
-            done.append(f"{rule.name} clipped to {ends}")
+            notes.append(f"{rule.name} clipped to {ends}")
         elif rule.lower is not None and release.statistic.traits.matrix:
-            done.append(f"{rule.name} in {len(rule.cells)} intervals, {ends}")
+            notes.append(f"{rule.name} in {len(rule.cells)} intervals, {ends}")
         if rule.missing is not None:
-            done.append(describe_missing(rule))
-    return release.title + (f" ({', '.join(done)})" if done else "")
+            notes.append(describe_missing(rule))
+    return release.title + (f" ({', '.join(notes)})" if notes else "")
 
 
 def describe_ends(release: Release, rule: ColumnRule, write: Callable[[float], str] = "{:g}".format) -> str:
-    """From where to where a column was clipped or cut: numbers, dates or times."""
-    clocks = {one.name: one.clock for one in list_rules(release.statistic) if not isinstance(one, Levels)}
+    """The ends to which a column was clipped or cut: numbers, dates or times."""
+    clocks = {other.name: other.clock for other in list_rules(release.statistic) if not isinstance(other, Levels)}
     clock = clocks.get(rule.name)
     ends = float(rule.lower or 0), float(rule.upper or 0)
     return " to ".join(write(end) if clock is None else write_time(end, clock) for end in ends)
@@ -152,8 +152,8 @@ def describe_ends(release: Release, rule: ColumnRule, write: Callable[[float], s
 def describe_missing(rule: ColumnRule) -> str:
     """What became of missing values of a column."""
     places = {"skip": "left out", "level": "counted as a level of their own"}
-    known = places.get(rule.missing or "") if rule.missing not in rule.cells else None
-    return f"missing {rule.name} {known or f'counted as {rule.missing}'}"
+    place = places.get(rule.missing or "") if rule.missing not in rule.cells else None
+    return f"missing {rule.name} {place or f'counted as {rule.missing}'}"
 
 
 def require_release(value: Any, name: str) -> Release:
@@ -173,8 +173,8 @@ def noisy_counts(release: Release) -> tuple[list[Certificate], list[tuple[int, f
     """
     parts, noisy = release.parts, release.noisy
     if isinstance(release.derivation, FromTree):
-        own = leaf_nodes(release.derivation.tree)
-        parts, noisy = tuple(parts[node] for node in own), tuple(noisy[node] for node in own)
+        leaves = leaf_nodes(release.derivation.tree)
+        parts, noisy = tuple(parts[node] for node in leaves), tuple(noisy[node] for node in leaves)
     top = math.inf if release.size is None else float(release.size)
     laws = list({id(part): part for part in parts}.values())
     place = {id(part): i for i, part in enumerate(laws)}

@@ -16,7 +16,7 @@ def bracket_root(
 
     The method uses inverse quadratic interpolation where it is reliable, and bisection elsewhere. It needs about as
     many evaluations as Brent's method, and never more than a few times those of bisection. The function must have
-    different signs at both ends. Whoever has computed it there hands the two numbers over as ``ends``.
+    different signs at both ends. ``ends`` are its values there, if they are already known.
 
     >>> low, high = bracket_root(lambda x: x**3 - 2, 0.0, 2.0, 1e-12)
     >>> low <= 2 ** (1 / 3) <= high, high - low <= 2e-12

@@ -6,12 +6,12 @@ about m. An m is kept if the score is no farther out than noise of the certified
 are in a tail of α/2. Two things are added to V:
 
 - K (1 + m)² where the score is above 0, and K (1 - m)² where it is below, for records at the far end of the bounds that
-  the sample happens to have none of. Those of which np records are expected are all missing with probability e^(-np),
-  so that a tail of α/2 has np = log(2/α), and the score is then off by np (1 ± m). K = (log(2/α)/z)², with z the
-  normal quantile, is what makes such an m be kept: 3.54 for 95%.
+  happen not to be in the sample. If np such records are expected, all are missing with probability e^(-np). A tail of
+  α/2 has np = log(2/α), and the score is then off by np (1 ± m). With K = (log(2/α)/z)², where z is the normal
+  quantile, such an m is kept: 3.54 for 95%.
 - A third of the standard deviation of the noise of B, since critical values are concave in V.
 
-That this covers is shown, not proved: `bench/intervals.py` has the laws that it was tried on.
+Coverage is shown by simulation, not proved: `bench/intervals.py` has the laws that were tried.
 """
 
 import math
@@ -32,7 +32,7 @@ from inbounds.privacy.certificate import Certificate
 
 METHOD = "score interval from the noisy sum and sum of squares"
 ASSUMPTION = "coverage was shown for many laws on the bounds, and is not proved for all"
-# Draws of noise that has no closed form, and means that are tried before the limits are bracketed.
+# How many draws are used for noise without a closed form, and how many means are tried before limits are bracketed.
 _DRAWS, _GRID = 16_384, 24
 # The width of a bracket, as a part of the distance between two of these means.
 _WIDTH = 2**-22
@@ -55,7 +55,7 @@ class Noisy:
 
 
 def rare(alpha: float) -> float:
-    """The K of records that nobody saw; see above.
+    """The K for records that are not in the sample; see above.
 
     >>> round(rare(0.05), 2), round(rare(0.1), 2)
     (3.54, 3.32)
@@ -63,58 +63,58 @@ def rare(alpha: float) -> float:
     return float((math.log(2 / alpha) / scipy.special.ndtri(1 - alpha / 2)) ** 2)
 
 
-def limits(given: Noisy, alpha: float) -> tuple[float, float]:
+def limits(cell: Noisy, alpha: float) -> tuple[float, float]:
     """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
-    if not isinstance(given.noise, Laplace):
+    if not isinstance(cell.noise, Laplace):
         enough_draws(alpha, _DRAWS)
-    return limits_of_draws(given, alpha)
+    return limits_of_draws(cell, alpha)
 
 
-def limits_of_draws(given: Noisy, alpha: float) -> tuple[float, float]:
-    """The same for tails of any size, also of fewer draws than would tell it exactly."""
-    count, total = given.count, given.total
+def limits_of_draws(cell: Noisy, alpha: float) -> tuple[float, float]:
+    """The same for tails of any size, also with fewer draws than an exact tail needs."""
+    count, total = cell.count, cell.total
     centre = float(np.clip(total / count, -1.0, 1.0)) if count > 0 else 0.0
 
     # No draw of the noise is farther out than this.
-    widest = (0.0, 0.0) if isinstance(given.noise, Laplace) else tuple(np.abs(given.noise).max(axis=0).tolist())
+    widest = (0.0, 0.0) if isinstance(cell.noise, Laplace) else tuple(np.abs(cell.noise).max(axis=0).tolist())
 
     def excess(mean: float) -> float:
-        score, deviation = _score(given, mean, alpha)
-        if not isinstance(given.noise, Laplace) and deviation > 0:
-            # Far out, the largest tail that a draw can have decides, and the others need not be looked at.
+        score, deviation = _score(cell, mean, alpha)
+        if not isinstance(cell.noise, Laplace) and deviation > 0:
+            # Far out, the largest tail of any draw decides, and the others are not needed.
             most = float(scipy.special.ndtr((widest[1] + abs(mean) * widest[0] - score) / deviation))
             if most < alpha / 4:
                 return in_deviations(most) - in_deviations(alpha / 2)
-        return in_deviations(upper_tail(given, mean, score, deviation)) - in_deviations(alpha / 2)
+        return in_deviations(upper_tail(cell, mean, score, deviation)) - in_deviations(alpha / 2)
 
     if excess(centre) < 0:
-        # Without records, or with a sum that is more than they can have, nothing but the nearest mean is left.
+        # Without records, or with a larger sum than they can have, only the nearest mean is left.
         return (centre, centre) if count > 0 else (-1.0, 1.0)
     return _outermost(excess, -1.0, centre), _outermost(excess, 1.0, centre)
 
 
-def p_value(given: Noisy, mean: float, alpha: float = 0.05) -> float:
+def p_value(cell: Noisy, mean: float, alpha: float = 0.05) -> float:
     """Twice the probability of a score as far from 0 as the one of this mean, or farther to that side."""
-    return 2 * upper_tail(given, mean, *_score(given, mean, alpha))
+    return 2 * upper_tail(cell, mean, *_score(cell, mean, alpha))
 
 
-def _score(given: Noisy, mean: float, alpha: float) -> tuple[float, float]:
+def _score(cell: Noisy, mean: float, alpha: float) -> tuple[float, float]:
     """How far the score of a mean is from 0, and the standard deviation of its sampling error."""
-    score = given.total - mean * given.count
-    spread = given.squares - 2 * mean * given.total + mean**2 * given.count
+    score = cell.total - mean * cell.count
+    spread = cell.squares - 2 * mean * cell.total + mean**2 * cell.count
     reach = 1 + mean if score > 0 else 1 - mean
-    spread = max(spread, 0.0) + _OF_SQUARES * given.off + rare(alpha) * reach**2
+    spread = max(spread, 0.0) + _OF_SQUARES * cell.off + rare(alpha) * reach**2
     return abs(score), math.sqrt(spread)
 
 
-def upper_tail(given: Noisy, mean: float, score: float, deviation: float) -> float:
+def upper_tail(cell: Noisy, mean: float, score: float, deviation: float) -> float:
     """P(noise of the score + normal error ≥ score), at a mean."""
-    if isinstance(given.noise, Laplace):
-        return normal_laplace_tail(score, deviation, given.noise.scale)
-    noise = given.noise[:, 1] - mean * given.noise[:, 0]
+    if isinstance(cell.noise, Laplace):
+        return normal_laplace_tail(score, deviation, cell.noise.scale)
+    noise = cell.noise[:, 1] - mean * cell.noise[:, 0]
     if deviation <= 0:
         return float(np.mean(noise >= score))
-    # The noise is symmetric, so that both of its signs count.
+    # The noise is symmetric, so both of its signs count.
     both = scipy.special.ndtr((noise - score) / deviation) + scipy.special.ndtr((-noise - score) / deviation)
     return float(both.mean()) / 2
 
@@ -136,8 +136,8 @@ def normal_laplace_tail(x: float, deviation: float, scale: float) -> float:
 def in_deviations(tail: float) -> float:
     """The point of a normal law with this probability below it, finite also for 0 and 1.
 
-    Tails themselves are flat far out. These are nearly straight lines of what they are tails at, whose roots are
-    found in fewer steps.
+    Far out, tails are flat as functions of the mean. These numbers are almost linear, so roots are found in fewer
+    steps.
     """
     return float(scipy.special.ndtri(min(max(tail, 1e-300), 1 - 1e-16)))
 
@@ -155,14 +155,14 @@ def _outermost(excess: Callable[[float], float], end: float, centre: float) -> f
 
 @lru_cache(maxsize=8)
 def draw_joint(part: Certificate, places: tuple[int, ...], draws: int = _DRAWS) -> Array:
-    """Draws of some coordinates of noise that was drawn together: a fixed seed, the same for everyone.
+    """Draws of some coordinates of joint noise, with a fixed seed, the same for everyone.
 
-    Radii are quantiles of their law, in random order, so that tails have as many draws as they should.
+    Radii are quantiles of their law, in random order, so that tails have the right number of draws.
     """
     rng = np.random.default_rng(6)
     radii = _radii(part.dimension, draws)[rng.permutation(draws)]
-    drawn = vector_noise(part.dimension, norm_parts(part), rng, (draws,), places, radii)
-    return np.asarray(drawn * float(part.spread))
+    vectors = vector_noise(part.dimension, norm_parts(part), rng, (draws,), places, radii)
+    return np.asarray(vectors * float(part.spread))
 
 
 @lru_cache(maxsize=8)

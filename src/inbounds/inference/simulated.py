@@ -25,9 +25,9 @@ from inbounds.laws.vectors import vector_noise
 from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
-# The width of a bracket around a limit, as a part of all that are possible.
+# The width of a bracket around a limit, as a part of the range.
 _WIDTH = 2**-18
-# Instead of 0, which is kept: figures that were clamped are equal for many parameters.
+# It replaces 0, so that such a parameter is kept: clamped figures are equal for many parameters.
 _HAIR = 1e-300
 
 
@@ -119,15 +119,15 @@ class Released:
     def noisy(self, elements: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         first, cross, second = elements
         if not self.truncated:
-            made = [
+            values = [
                 np.clip(x + s * z, *b)
                 for x, s, z, b in zip(elements, self.scales, self.draws, self.bounds, strict=True)
             ]
-            return made[0], made[1], made[2]
-        one = truncated_laplace(self.draws[0], first, self.scales[0], *self.bounds[0])
-        two = truncated_laplace(self.draws[2], second, self.scales[2], *self.bounds[2])
-        reach = np.sqrt(one * two)
-        return one, truncated_laplace(self.draws[1], cross, self.scales[1], -reach, reach), two
+            return values[0], values[1], values[2]
+        noisy_first = truncated_laplace(self.draws[0], first, self.scales[0], *self.bounds[0])
+        noisy_second = truncated_laplace(self.draws[2], second, self.scales[2], *self.bounds[2])
+        reach = np.sqrt(noisy_first * noisy_second)
+        return noisy_first, truncated_laplace(self.draws[1], cross, self.scales[1], -reach, reach), noisy_second
 
 
 def pair_noise(noises: Sequence[Noise], bounds: Sequence[tuple[float, float]], *, truncated: bool) -> Released:
@@ -143,12 +143,12 @@ def unit_noise(noise: Noise, places: Sequence[int], rng: np.random.Generator, gr
     """Draws of unit scale for some coordinates of a vector. Each group has its own vector."""
     if isinstance(noise, SupNorm | InNorm):
         parts = noise.parts if isinstance(noise, InNorm) else ()
-        made = vector_noise(noise.dimension, parts, rng, (DRAWS, groups), places)
+        draws = vector_noise(noise.dimension, parts, rng, (DRAWS, groups), places)
     elif isinstance(noise, Staircase):
-        made = replace(noise, scale=1.0).sample(rng, (DRAWS, groups, len(places)))
+        draws = replace(noise, scale=1.0).sample(rng, (DRAWS, groups, len(places)))
     else:
-        made = rng.laplace(0.0, 1.0, (DRAWS, groups, len(places)))
-    return np.asarray(made[:, 0] if groups == 1 else made)
+        draws = rng.laplace(0.0, 1.0, (DRAWS, groups, len(places)))
+    return np.asarray(draws[:, 0] if groups == 1 else draws)
 
 
 def correlation_of(first: Array, cross: Array, second: Array) -> Array:
@@ -221,18 +221,18 @@ class Sums:
         for element, (i, j) in zip(elements, [(0, 0), (0, 1), (1, 1)], strict=False):
             total = free * element + self.sizes * means[i] * means[j if columns == 2 else 0]
             coordinates.append(2 * total - self.sizes if i == j else total)
-        made = np.stack(coordinates, axis=-1) + self.noise
-        return self.of(made, self.half_widths)
+        noisy = np.stack(coordinates, axis=-1) + self.noise
+        return self.of(noisy, self.half_widths)
 
     def _shift_means(self, variances: tuple[float, float], correlation: float) -> list[Array]:
         """Sample means: the means of the groups plus a sampling error."""
         root = np.sqrt(np.maximum(self.sizes, 1.0))
-        one = self.means[:, 0] + math.sqrt(variances[0]) * self.shift[..., 0] / root
+        first = self.means[:, 0] + math.sqrt(variances[0]) * self.shift[..., 0] / root
         if len(self.half_widths) == 1:
-            return [np.clip(one, -1, 1)]
+            return [np.clip(first, -1, 1)]
         along = correlation * self.shift[..., 0] + math.sqrt(max(1 - correlation**2, 0.0)) * self.shift[..., 1]
-        two = self.means[:, 1] + math.sqrt(variances[1]) * along / root
-        return [np.clip(one, -1, 1), np.clip(two, -1, 1)]
+        second = self.means[:, 1] + math.sqrt(variances[1]) * along / root
+        return [np.clip(first, -1, 1), np.clip(second, -1, 1)]
 
 
 def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: bool) -> Array:
@@ -258,7 +258,7 @@ def mean_limits(
     For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
     no larger than the 1 - alpha quantile of that (Fieller 1954). ``place`` is that of the sum in its vector, which
-    begins with the count, and ``worth`` what one of its coordinate is worth.
+    begins with the count, and ``worth`` is the worth of one unit of its coordinate.
     """
     enough_draws(alpha)
     rng = np.random.default_rng(2)
@@ -304,8 +304,8 @@ def share_limits(
         noisy = _release_counts(u[:, 1:], rest, law).sum(axis=1)
         if place is None:
             return np.asarray(np.maximum(total - noisy, 0.0) / total)
-        own = _release_counts(u[:, :1], having[:, None], law)[:, 0]
-        return np.asarray(own / np.maximum(own + noisy, 1e-12))
+        noisy_count = _release_counts(u[:, :1], having[:, None], law)[:, 0]
+        return np.asarray(noisy_count / np.maximum(noisy_count + noisy, 1e-12))
 
     return limits(simulate, min(observed, 1.0), 0.0, 1.0, alpha)
 

@@ -15,8 +15,8 @@ from inbounds.inference.numbers import ChiSquare, Integrated, noise_only
 from inbounds.record.release import Release
 from inbounds.repairs.moments import triangle_size
 
-# Lower and upper limits, how they were made, and what they assume.
-Made: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
+# Lower and upper limits, the method, and what it assumes.
+RawInterval: TypeAlias = tuple[Any, Any, str, tuple[str, ...]]
 INVERTED = "inversion of the exact law"
 SIMULATED = "inversion of simulated releases"
 NORMAL = (result.NORMAL,)
@@ -30,23 +30,23 @@ def _freedom(release: Release) -> int:
     return max((release.rows or 0) - (groups[-1] if groups else 1), 1)
 
 
-def one_variance(release: Release, alpha: float, population: bool) -> Made:
+def one_variance(release: Release, alpha: float, population: bool) -> RawInterval:
     """Limits of a variance."""
     return _one_number(release, alpha, population, root=False)
 
 
-def one_deviation(release: Release, alpha: float, population: bool) -> Made:
+def one_deviation(release: Release, alpha: float, population: bool) -> RawInterval:
     """Limits of a standard deviation that noise was added to directly."""
     return _one_number(release, alpha, population, root=True)
 
 
-def root_of_variance(release: Release, alpha: float, population: bool) -> Made:
+def root_of_variance(release: Release, alpha: float, population: bool) -> RawInterval:
     """Limits of a standard deviation that is the root of a released variance."""
     lower, upper, method, clauses = one_variance(release, alpha, population)
     return np.sqrt(lower), np.sqrt(upper), method, clauses
 
 
-def _one_number(release: Release, alpha: float, population: bool, *, root: bool) -> Made:
+def _one_number(release: Release, alpha: float, population: bool, *, root: bool) -> RawInterval:
     (bound,) = release.limits_of_coordinates()
     lower, upper = _one_spread(release, 0, bound, alpha, population, root=root)
     return lower, upper, INVERTED, NORMAL if population else ()
@@ -65,7 +65,7 @@ def _one_spread(
     return inverted(family, y, alpha)
 
 
-def matrix(release: Release, alpha: float, population: bool) -> Made:
+def matrix(release: Release, alpha: float, population: bool) -> RawInterval:
     """Variances by the exact law; covariances by simulation, or by the exact law of their noise."""
     correlation = release.statistic.traits.unit_diagonal
     size = triangle_size(len(release.noisy))
@@ -132,8 +132,8 @@ def _pair(
         noisy = how.noisy(scatter.at(variances, rho))
         return simulated.correlation_of(*noisy) if correlation else noisy[1]
 
-    seen = [np.array([x]) for x in clipped]
-    observed = float(simulated.correlation_of(seen[0], seen[1], seen[2])[0]) if correlation else clipped[1]
+    elements = [np.array([x]) for x in clipped]
+    observed = float(simulated.correlation_of(elements[0], elements[1], elements[2])[0]) if correlation else clipped[1]
     return simulated.pair_limits(figure, observed, plausible, alpha, covariance=not correlation)
 
 
@@ -145,7 +145,7 @@ def _plausible(release: Release, place: int, bound: tuple[float, float], populat
     return sorted({max(x, least) for x in (low, middle, high)})
 
 
-def of_sums(release: Release, alpha: float, population: bool) -> Made:
+def of_sums(release: Release, alpha: float, population: bool) -> RawInterval:
     """Variances, covariances and correlations from noisy counts and sums."""
     simulated.enough_draws(alpha)
     numeric = [rule for rule in release.columns if rule.step is not None]
@@ -159,10 +159,12 @@ def of_sums(release: Release, alpha: float, population: bool) -> Made:
     places = release.places or tuple(range(len(release.noisy)))
     worth = np.array([float(unit / release.units[0]) for unit in release.units[: cells.shape[1] - public]])
     worth = np.concatenate([[1.0], worth]) if public else worth
-    drawn = places if public else ()
-    # Groups that are pooled have one figure, others one each.
-    chosen = [cells] if pooled else [cells[[group]] for group in range(len(cells))]
-    models = [_SumsModel(pooled, traits.unit_diagonal, one, halves, noise, population, worth, drawn) for one in chosen]
+    sums = places if public else ()
+    # Pooled groups have one figure together; other groups have one each.
+    tables = [cells] if pooled else [cells[[group]] for group in range(len(cells))]
+    models = [
+        _SumsModel(pooled, traits.unit_diagonal, table, halves, noise, population, worth, sums) for table in tables
+    ]
     limits = np.concatenate([_limits_of(model, size, alpha) for model in models], axis=1)
     limits = np.sqrt(limits) if root else limits
     about = "means are about those released" if public else "groups have about the sizes and means released"
@@ -202,9 +204,9 @@ class _SumsModel:
     halves: Array
     noise: Any
     population: bool
-    # Of one of each coordinate, in units of the noise.
+    # The worth of one unit of each coordinate, in units of the noise.
     worth: Array
-    # Of the sums in their vector, where the count is public.
+    # The places of the sums in their vector, if the count is public.
     drawn: tuple[int, ...] = ()
 
     def figure(self, cells: Array, half_widths: Array) -> Array:
@@ -218,28 +220,28 @@ class _SumsModel:
         triangle[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
         pairs = [(a, b) for x, a in enumerate(columns) for b in columns[x:]]
         places = [0, *(1 + c for c in columns), *(1 + size + triangle[a, b] for a, b in pairs)]
-        chosen = self.cells[:, places]
+        cells = self.cells[:, places]
         rng = np.random.default_rng(5)
-        sizes = np.maximum(np.rint(chosen[:, 0]), 2.0)
-        means = np.clip(chosen[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
+        sizes = np.maximum(np.rint(cells[:, 0]), 2.0)
+        means = np.clip(cells[:, 1 : 1 + len(columns)] / sizes[:, None], -1, 1)
         scatter = simulated.Scatter.draw([int(n) - 1 for n in sizes], rng, sampled=self.population)
         shift = rng.standard_normal((simulated.DRAWS, groups, len(columns)))
         shift = shift if self.population else np.zeros((1, groups, len(columns)))
         noise = self._noise(places, rng, groups) * self.worth[places]
-        made = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
-        return made, chosen
+        sums = simulated.Sums(self.figure, sizes, means, scatter, shift, noise * self.noise.scale, self.halves[columns])
+        return sums, cells
 
     def _noise(self, places: list[int], rng: np.random.Generator, groups: int) -> Array:
         """Draws of unit noise for each of these places. A public count has none."""
         if not self.drawn:
             return simulated.unit_noise(self.noise, places, rng, groups).reshape(simulated.DRAWS, groups, len(places))
-        drawn = simulated.unit_noise(self.noise, [self.drawn[place - 1] for place in places[1:]], rng)
-        return np.concatenate([np.zeros((simulated.DRAWS, 1)), drawn], axis=1)[:, None, :]
+        noise = simulated.unit_noise(self.noise, [self.drawn[place - 1] for place in places[1:]], rng)
+        return np.concatenate([np.zeros((simulated.DRAWS, 1)), noise], axis=1)[:, None, :]
 
     def variance(self, column: int, alpha: float) -> tuple[float, float]:
         """Limits of one variance."""
-        model, chosen = self._sums([column])
-        observed = float(self.figure(chosen, self.halves[[column]]))
+        model, cells = self._sums([column])
+        observed = float(self.figure(cells, self.halves[[column]]))
         # The variance of a sample can be larger than that of a population: twice as large for two records.
         largest = float(self.halves[column] ** 2) * (1 if self.population else 2)
         return simulated.limits(lambda v: model.figure((v,)), observed, 0.0, largest, alpha)
@@ -252,6 +254,6 @@ class _SumsModel:
 
     def pair(self, i: int, j: int, plausible: tuple[list[float], list[float]], alpha: float) -> tuple[float, float]:
         """Limits of one covariance or correlation. ``plausible`` has the variances of both columns to try."""
-        model, chosen = self._sums([i, j])
-        observed = float(self.figure(chosen, self.halves[[i, j]]))
+        model, cells = self._sums([i, j])
+        observed = float(self.figure(cells, self.halves[[i, j]]))
         return simulated.pair_limits(model.figure, observed, plausible, alpha, covariance=not self.correlation)

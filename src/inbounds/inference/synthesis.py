@@ -76,8 +76,8 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
     --------
     >>> import inbounds as ib
     >>> copies = [ib.proportion([0, 1] * 100, epsilon="1/5") for _ in range(5)]
-    >>> made = combine(copies)
-    >>> made.epsilon, made.interval.lower <= made.value <= made.interval.upper
+    >>> synthesis = combine(copies)
+    >>> synthesis.epsilon, synthesis.interval.lower <= synthesis.value <= synthesis.interval.upper
     (1.0, True)
     """
     if isinstance(releases, str) or not isinstance(releases, Sequence):
@@ -104,8 +104,8 @@ def combine(releases: Sequence[Release], level: float = 0.95) -> Synthesis:
     point, lower, upper, within, between, freedom = figures
     assumption = "records are independent draws from the population; copies and sample are near to normal"
     what, axes = describe_statistic(copies[0]), copies[0].axes
-    made = Interval(lower, upper, _check.level(level), "population", "multiple synthesis", assumption, what, axes)
-    return Synthesis(point, made, within, between, freedom, float(sum(r.certificate.epsilon for r in copies)))
+    interval = Interval(lower, upper, _check.level(level), "population", "multiple synthesis", assumption, what, axes)
+    return Synthesis(point, interval, within, between, freedom, float(sum(r.certificate.epsilon for r in copies)))
 
 
 def pool_copies(values: Any, size: int) -> tuple[Any, Any, Any, Any, Any]:

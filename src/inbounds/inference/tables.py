@@ -8,16 +8,16 @@ from inbounds.inference.laws import Law, noise_of
 from inbounds.inference.means import of_noisy_number, of_public_number
 from inbounds.inference.numbers import noise_only
 from inbounds.inference.score import Noisy
-from inbounds.inference.spreads import SIMULATED, Made
+from inbounds.inference.spreads import SIMULATED, RawInterval
 from inbounds.record.release import Release
 
 
-def moments_table(release: Release, alpha: float, population: bool) -> Made:
-    """Limits of means by their scores, and of covariances by theirs; of the table itself by the noise."""
+def moments_table(release: Release, alpha: float, population: bool) -> RawInterval:
+    """Limits of means and of covariances by their scores; for the table itself, by the noise."""
     columns = range(len(release.axes[1]))
     clauses: tuple[str, ...]
     if population:
-        means = np.array([_scored(release, column, alpha) for column in columns]).T
+        means = np.array([_limit_by_score(release, column, alpha) for column in columns]).T
         lower, upper, rest, clauses = bounded.product_limits(release, alpha)
         method = f"of means {score.METHOD}; of covariances {rest}"
     else:
@@ -30,32 +30,32 @@ def moments_table(release: Release, alpha: float, population: bool) -> Made:
     return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, clauses
 
 
-def normal_table(release: Release, alpha: float, population: bool) -> Made:
+def normal_table(release: Release, alpha: float, population: bool) -> RawInterval:
     """The same, with limits of covariances for normal records."""
     if not population:
         return moments_table(release, alpha, population)
     lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
-    means = np.array([_scored(release, column, alpha) for column in range(len(release.axes[1]))]).T
+    means = np.array([_limit_by_score(release, column, alpha) for column in range(len(release.axes[1]))]).T
     method = f"of means {score.METHOD}; of covariances {SIMULATED}"
     return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, clauses
 
 
 def noisy_column(release: Release, column: int) -> Noisy:
     """The noisy sums of one column of a table of moments."""
-    size, counted = len(release.axes[1]), release.rows is None
+    size, start = len(release.axes[1]), release.rows is None
     worth = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)])
     units = np.array([float(unit) for unit in release.units])
     # The index of the diagonal element: after the columns, and the rows of the matrix above it.
-    own = [counted + column, counted + size + sum(size - i for i in range(column))]
-    drawn = release.places or tuple(range(len(release.noisy)))
+    rows = [start + column, start + size + sum(size - i for i in range(column))]
+    in_draw = release.places or tuple(range(len(release.noisy)))
     if release.rows is None:
-        own = [0, *own]
-        return of_noisy_number(release, worth[own], units[own], (0, own[1], own[2]))
-    pair = float(worth[own[0]]), float(worth[own[1]])
-    return of_public_number(release.parts[0], release.rows, pair, units[own], (drawn[own[0]], drawn[own[1]]))
+        rows = [0, *rows]
+        return of_noisy_number(release, worth[rows], units[rows], (0, rows[1], rows[2]))
+    pair = float(worth[rows[0]]), float(worth[rows[1]])
+    return of_public_number(release.parts[0], release.rows, pair, units[rows], (in_draw[rows[0]], in_draw[rows[1]]))
 
 
-def _scored(release: Release, column: int, alpha: float) -> tuple[float, float]:
+def _limit_by_score(release: Release, column: int, alpha: float) -> tuple[float, float]:
     low, high = release.numeric_ends()[column]
     ends = score.limits(noisy_column(release, column), alpha)
     return (low + high) / 2 + (high - low) / 2 * ends[0], (low + high) / 2 + (high - low) / 2 * ends[1]

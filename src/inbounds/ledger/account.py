@@ -24,12 +24,12 @@ class Account:
         The name of the dataset. It is normalised (NFC), and spaces around it are removed. Invisible characters are
         refused. A name that is already in the ledger is not changed.
     limit
-        What may be spent on the dataset in total: a guarantee, or a number, which is pure ε. It becomes that of a
-        dataset that is new to the ledger, and after that only `raise_limit` changes it: another one that is stated
-        later is announced with a warning, `OtherLimit`, and binds these charges if it is smaller.
-        One that the dataset had before it was raised says nothing.
+        What may be spent on the dataset in total: a guarantee, or a number, which is pure ε. A dataset that is new to
+        the ledger gets this limit, and after that only `raise_limit` changes it. Another limit that is stated later
+        gives a warning, `OtherLimit`, and binds these charges if it is smaller. A limit that the dataset had before it
+        was raised is ignored.
     binding
-        Whether the limit was stated; False for one that is only for a new dataset.
+        Whether the limit was stated; False for a limit that is only meant for a new dataset.
 
     Raises
     ------

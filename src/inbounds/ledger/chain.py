@@ -72,15 +72,15 @@ class Entry:
     @property
     def is_well_formed(self) -> bool:
         """Whether it has exactly the fields of its kind, with the right types."""
-        says = _SAYS.get(self.kind)
-        if says is None or not set(says) <= set(self.body):
+        types = _SAYS.get(self.kind)
+        if types is None or not set(types) <= set(self.body):
             return False
-        if not all(type(self.body[name]) in kinds for name, kinds in says.items()):
+        if not all(type(self.body[name]) in kinds for name, kinds in types.items()):
             return False
         if self.kind != "charge":
             # Accounts of persons name their column.
-            named = self.kind == "dataset" and type(self.body.get("person")) is str
-            return set(self.body) == {*says, *(("person",) if named else ())}
+            has_person = self.kind == "dataset" and type(self.body.get("person")) is str
+            return set(self.body) == {*types, *(("person",) if has_person else ())}
         try:
             _ = self.guarantee
         except ValueError:
@@ -89,20 +89,20 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """The entry as plain values, for a record."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "Entry":
         """Read an entry that `to_dict` wrote. Raises a `LedgerError` if it is malformed or its hash is wrong."""
         try:
             entry = cls(**plain)
-            own = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
+            expected = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
             good = type(entry.sequence) is int and entry.sequence >= 0 and entry.is_well_formed
         except (TypeError, ValueError, RecursionError):
             good = False
         if not good:
             raise LedgerError("the entry of the ledger is malformed")
-        if own != entry.hash:
+        if expected != entry.hash:
             raise LedgerError("the entry of the ledger does not match its hash")
         return entry
 
@@ -182,8 +182,8 @@ class Standing:
     def opening(self) -> dict[str, Any]:
         """The fields of the entry that opens the dataset."""
         names = "dataset", "limit", "neighbours", "contributions"
-        own = {name: self.to_dict()[name] for name in names}
-        return own if self.person is None else own | {"person": self.person}
+        values = {name: self.to_dict()[name] for name in names}
+        return values if self.person is None else values | {"person": self.person}
 
     def to_dict(self) -> dict[str, Any]:
         """The state as plain values. Amounts are written as in entries; pure ε is in billionths."""
@@ -252,9 +252,9 @@ class Chain:
             _require(body["format"] == FORMAT)
             return None
         if entry.kind in ("result", "failure"):
-            paid = body["charge"]
-            _require(paid in self.charges and paid not in self.kept)
-            _require(entry.kind == "result" or paid not in self.failed)
+            charge = body["charge"]
+            _require(charge in self.charges and charge not in self.kept)
+            _require(entry.kind == "result" or charge not in self.failed)
             return None
         standing = self.datasets.get(body["dataset"])
         if entry.kind == "dataset":

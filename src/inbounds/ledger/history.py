@@ -150,7 +150,7 @@ def similar(entries: Sequence[Entry]) -> list[str]:
     list of str
         A sentence for each dataset whose name looks like an earlier one.
     """
-    return describe_all(one.dataset for one in standings(entries))
+    return describe_all(standing.dataset for standing in standings(entries))
 
 
 @contextmanager

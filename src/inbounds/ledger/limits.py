@@ -35,37 +35,37 @@ def first_standing(account: Account, request: Request, chain: Chain) -> Standing
 def check_limit(account: Account, request: Request, standing: Standing, chain: Chain) -> Standing:
     """The state of the dataset after a charge. Raises `BudgetRefused` if it would exceed the limit, or a smaller one
     that the account states."""
-    stated = _find_other_limit(account, standing, chain)
+    other_limit = _find_other_limit(account, standing, chain)
     left, limit, cost = map(spell_amount, (standing.left, standing.limit, request.cost))
     try:
         after = standing.after(request.cost)
     except ValueError:
-        ignored = ""
-        if stated is not None:
-            ignored = f" (a limit of {spell_amount(stated)} is stated here, but that of a dataset in a ledger stays)"
+        note = ""
+        if other_limit is not None:
+            note = f" (a limit of {spell_amount(other_limit)} is stated here, but that of a dataset in a ledger stays)"
         raise BudgetRefused(
-            f"{account.dataset!r} has {left} of its limit {limit} left{ignored}, and this costs {cost}; nothing was "
+            f"{account.dataset!r} has {left} of its limit {limit} left{note}, and this costs {cost}; nothing was "
             f"spent. Use a smaller epsilon, or raise the limit, which a plan cannot do: {_raise_with(account)}"
         ) from None
-    if stated is not None and after.spent is not None and not stated.covers(after.spent):
+    if other_limit is not None and after.spent is not None and not other_limit.covers(after.spent):
         raise BudgetRefused(
             f"{account.dataset!r} has {spell_amount(standing.spent)} spent, and this costs {cost}: together more than "
-            f"the limit of {spell_amount(stated)} that is stated here; nothing was spent. The limit in the ledger is "
-            f"{limit}: state that, or use a smaller epsilon"
+            f"the limit of {spell_amount(other_limit)} that is stated here; nothing was spent. The limit in the ledger "
+            f"is {limit}: state that, or use a smaller epsilon"
         )
     return after
 
 
 def _find_other_limit(account: Account, standing: Standing, chain: Chain) -> Guarantee | None:
-    """The limit that an account states, where the dataset has another: not one that it had before `raise_limit`."""
+    """The limit that an account states, if the dataset has another one now and never had this one before."""
     if account.limit is None or not account.binding:
         return None
-    stated = account.limit.round_down()
-    if stated is None or stated == standing.limit or stated.kind != standing.limit.kind:
+    limit = account.limit.round_down()
+    if limit is None or limit == standing.limit or limit.kind != standing.limit.kind:
         return None
-    acts = (one.body for one in chain.entries if one.kind in ("dataset", "limit"))
+    acts = (entry.body for entry in chain.entries if entry.kind in ("dataset", "limit"))
     former = [body["limit"] for body in acts if body["dataset"] == account.dataset]
-    return None if write_amount(stated) in former else stated
+    return None if write_amount(limit) in former else limit
 
 
 def _raise_with(account: Account) -> str:
@@ -74,21 +74,21 @@ def _raise_with(account: Account) -> str:
 
 
 def announce_limit(account: Account, standing: Standing, chain: Chain) -> None:
-    """Say that another limit is stated than the dataset has."""
-    stated = _find_other_limit(account, standing, chain)
-    if stated is not None:
-        told = (
-            f"a limit of {spell_amount(stated)} is stated for {account.dataset!r}, but its limit in the ledger is "
+    """Warn that the stated limit is not the one that the dataset has."""
+    other_limit = _find_other_limit(account, standing, chain)
+    if other_limit is not None:
+        message = (
+            f"a limit of {spell_amount(other_limit)} is stated for {account.dataset!r}, but its limit in the ledger is "
             f"{spell_amount(standing.limit)}, which only this changes: {_raise_with(account)}"
         )
-        warnings.warn(told, OtherLimit, stacklevel=3)
+        warnings.warn(message, OtherLimit, stacklevel=3)
 
 
 def announce_name(account: Account, chain: Chain) -> None:
-    """Say that the name of a new dataset looks like another one."""
-    told = describe_look_alikes(account.dataset, chain.datasets)
-    if told is not None:
-        warnings.warn(told, LookAlike, stacklevel=3)
+    """Warn that the name of a new dataset looks like another one."""
+    message = describe_look_alikes(account.dataset, chain.datasets)
+    if message is not None:
+        warnings.warn(message, LookAlike, stacklevel=3)
 
 
 def describe_missing(name: str, chain: Chain) -> str:
@@ -99,12 +99,12 @@ def describe_missing(name: str, chain: Chain) -> str:
 
 
 def check_promise(standing: Standing, request: Request) -> None:
-    """Refuse what is promised to others, or for other neighbours, than the charges of a dataset before it."""
+    """Refuse a request that protects another unit, or under another relation, than the dataset's earlier charges."""
     for name in ("person", "neighbours", "contributions"):
-        own, asked = getattr(standing, name), getattr(request, name)
-        if own != asked:
-            said = f"is charged with {name} {own}, but this release has {name} {asked}: their epsilons do not add up"
-            raise LedgerError(f"{standing.dataset!r} {said} to one guarantee. Use the same, or charge another dataset")
+        before, now = getattr(standing, name), getattr(request, name)
+        if before != now:
+            clash = f"is charged with {name} {before}, but this release has {name} {now}: their epsilons do not add up"
+            raise LedgerError(f"{standing.dataset!r} {clash} to one guarantee. Use the same, or charge another dataset")
     check_kind(standing, request.guarantee)
 
 

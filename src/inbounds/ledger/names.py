@@ -33,9 +33,9 @@ def clean_name(name: object) -> str:
     """
     if not isinstance(name, str) or not name.strip():
         raise ValueError("dataset must be a name that is not empty")
-    unseen = sorted({one for one in name.strip() if is_unseen(one)})
+    unseen = sorted({character for character in name.strip() if is_unseen(character)})
     if unseen:
-        codes = ", ".join(f"U+{ord(one):04X}" for one in unseen[:5])
+        codes = ", ".join(f"U+{ord(character):04X}" for character in unseen[:5])
         raise ValueError(
             f"dataset must be in one line without invisible characters; {_check.shown(name)} has {codes}. Leave them "
             "out"
@@ -51,15 +51,15 @@ def skeletons(name: str) -> frozenset[str]:
     >>> skeletons("Survey-2026") == skeletons("surv\u0435y 2O26"), skeletons("survey-2026") == skeletons("survey-2027")
     (True, False)
     """
-    seen = "".join(one for one in unicodedata.normalize("NFKC", name) if not is_unseen(one))
-    forms = (unicodedata.normalize("NFKC", one.casefold()) for one in (seen, seen.translate(_CAPITALS)))
-    return frozenset(one.translate(_LETTERS).translate(_JOINERS) for one in forms)
+    visible = "".join(letter for letter in unicodedata.normalize("NFKC", name) if not is_unseen(letter))
+    forms = (unicodedata.normalize("NFKC", text.casefold()) for text in (visible, visible.translate(_CAPITALS)))
+    return frozenset(form.translate(_LETTERS).translate(_JOINERS) for form in forms)
 
 
 def look_alikes(name: str, others: Iterable[str]) -> list[str]:
     """The other names that look like this one."""
-    own = skeletons(name)
-    return [other for other in others if other != name and skeletons(other) & own]
+    forms = skeletons(name)
+    return [other for other in others if other != name and skeletons(other) & forms]
 
 
 def describe_look_alikes(name: str, others: Iterable[str]) -> str | None:
@@ -70,16 +70,16 @@ def describe_look_alikes(name: str, others: Iterable[str]) -> str | None:
 
 def describe_all(names: Iterable[str]) -> list[str]:
     """A sentence for each name that looks like an earlier one. One pass is enough, as there may be thousands."""
-    known: dict[str, str] = {}
-    told = []
+    by_form: dict[str, str] = {}
+    sentences = []
     for name in names:
-        own = skeletons(name)
-        before = next((known[one] for one in sorted(own) if one in known), None)
+        forms = skeletons(name)
+        before = next((by_form[form] for form in sorted(forms) if form in by_form), None)
         if before is not None:
-            told.append(_describe(name, [before]))
-        for one in own:
-            known.setdefault(one, name)
-    return told
+            sentences.append(_describe(name, [before]))
+        for form in forms:
+            by_form.setdefault(form, name)
+    return sentences
 
 
 def _describe(name: str, alike: list[str]) -> str:

@@ -36,10 +36,10 @@ def show(ledger: str | Path) -> list[str]:
         If there is no ledger, or it was changed.
     """
     entries = verify(ledger)
-    lines = [str(one) for one in standings(entries)] or ["no dataset yet"]
-    for one in entries:
-        said = f"{one.sequence:>4d}  {one.body['when']}  {one.kind:8s} {_describe(one)}  ({one.body['who']})"
-        lines.append(visible(said))
+    lines = [str(standing) for standing in standings(entries)] or ["no dataset yet"]
+    for entry in entries:
+        line = f"{entry.sequence:>4d}  {entry.body['when']}  {entry.kind:8s} {_describe(entry)}  ({entry.body['who']})"
+        lines.append(visible(line))
     return lines
 
 
@@ -85,7 +85,7 @@ def summarize(ledger: str | Path) -> dict[str, Any]:
     entries = verify(ledger)
     return {
         "unit": "billionths of epsilon",
-        "datasets": [one.to_dict() for one in standings(entries)],
+        "datasets": [standing.to_dict() for standing in standings(entries)],
         "entries": [entry.to_dict() for entry in entries],
     }
 
@@ -115,7 +115,9 @@ def export(ledger: str | Path, kind: Literal["csv", "registry"] | str = "csv") -
     """
     entries = verify(ledger)
     if kind == "registry":
-        return to_json([_to_registry(one, entries) for one in standings(entries)], indent=1, ensure_ascii=False)
+        return to_json(
+            [_to_registry(standing, entries) for standing in standings(entries)], indent=1, ensure_ascii=False
+        )
     if kind != "csv":
         raise ValueError(f"kind must be 'csv' or 'registry', got {kind!r}")
     text = io.StringIO()
@@ -134,22 +136,22 @@ def to_cells(entry: Entry) -> list[Any]:
     return [entry.sequence, *texts, cost, limit, csv_cell(what), entry.hash]
 
 
-def _to_registry(one: Standing, entries: list[Entry]) -> dict[str, Any]:
+def _to_registry(standing: Standing, entries: list[Entry]) -> dict[str, Any]:
     """The fields of a dataset for the Differential Privacy Deployments Registry (registry.opendp.org)."""
-    charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == one.dataset]
+    charges = [entry for entry in entries if entry.kind == "charge" and entry.body["dataset"] == standing.dataset]
     dates = sorted({entry.body["when"][:10] for entry in charges})
-    unit = "record" if one.contributions == 1 else f"person, up to {one.contributions} records"
-    unit = unit if one.person is None else f"person, by the column {one.person}"
-    relation = "replace one" if one.neighbours == "substitute" else "add or remove one"
-    spent = {} if one.spent is None else one.spent.to_dict()
-    loss = {name: spell_number(Fraction(text)) for name, text in spent.items()}
+    unit = "record" if standing.contributions == 1 else f"person, up to {standing.contributions} records"
+    unit = unit if standing.person is None else f"person, by the column {standing.person}"
+    relation = "replace one" if standing.neighbours == "substitute" else "add or remove one"
+    amounts = {} if standing.spent is None else standing.spent.to_dict()
+    loss = {name: spell_number(Fraction(text)) for name, text in amounts.items()}
     return {
-        "product": one.dataset,
+        "product": standing.dataset,
         "description": [text for entry in charges for text in entry.body["what"]],
         "year": dates[0][:4] if dates else None,
-        "flavor": _FLAVORS.get(one.limit.kind, one.limit.kind),
+        "flavor": _FLAVORS.get(standing.limit.kind, standing.limit.kind),
         "privacy_loss": {"unit": unit, "relation": relation, **loss},
         "model": "Central",
-        "accounting": {"composition": "sequential", "limit": spell_amount(one.limit), "dates": dates},
+        "accounting": {"composition": "sequential", "limit": spell_amount(standing.limit), "dates": dates},
         "implementation": "inbounds: discrete Laplace on a grid, clamped or truncated, with exact certificates",
     }

@@ -79,12 +79,12 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # No file is created for a charge that will be refused.
         check_limit(account, request, first_standing(account, request, Chain()), Chain())
     with change_chain(account.ledger) as (transaction, chain):
-        asked = _charges(chain, account, request)
+        charges = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
             check_promise(standing, request)
-        if asked and not new:
-            return _find_stored(transaction, chain, asked, request.longest)
+        if charges and not new:
+            return _find_stored(transaction, chain, charges, request.longest)
         if standing is None:
             standing = first_standing(account, request, chain)
             announce_name(account, chain)
@@ -119,8 +119,8 @@ def find_stored(account: Account, request: Request) -> Receipt | None:
     if not is_begun(account.ledger):
         return None
     with read_chain(account.ledger) as (snapshot, chain):
-        asked = _charges(chain, account, request)
-        return _find_stored(snapshot, chain, asked, request.longest) if asked else None
+        charges = _charges(chain, account, request)
+        return _find_stored(snapshot, chain, charges, request.longest) if charges else None
 
 
 def affordable(account: Account, request: Request) -> Guarantee | None:
@@ -181,14 +181,14 @@ def keep(account: Account, receipt: Receipt, result: str) -> Entry:
     """
     packed = pack(result)
     with change_chain(account.ledger, "; the result could not be kept, and the charge stands") as (transaction, chain):
-        paid = receipt.entry.sequence
-        if chain.charges.get(paid) != receipt.entry:
+        number = receipt.entry.sequence
+        if chain.charges.get(number) != receipt.entry:
             raise LedgerError("the ledger no longer has the charge of this release; it was changed meanwhile")
-        if paid in chain.kept:
+        if number in chain.kept:
             raise LedgerError("this charge already has a result")
-        transaction.add_result(paid, packed)
+        transaction.add_result(number, packed)
         digest = hashlib.sha256(result.encode()).hexdigest()
-        return append(transaction, chain, "result", {"charge": paid, "digest": digest}, None)
+        return append(transaction, chain, "result", {"charge": number, "digest": digest}, None)
 
 
 def fail(account: Account, receipt: Receipt, why: str) -> None:
@@ -222,8 +222,8 @@ def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
             fail(account, receipt, type(error).__name__)
         if isinstance(error, ValueError):
             cost, left = spell_amount(receipt.entry.guarantee.round_up()), spell_amount(receipt.left)
-            spent = f"the charge of {cost} on {account.dataset!r} stands; {left} is left"
-            error.args = (f"{error}. This was found by reading the data, so {spent}",)
+            note = f"the charge of {cost} on {account.dataset!r} stands; {left} is left"
+            error.args = (f"{error}. This was found by reading the data, so {note}",)
         raise
 
 
@@ -271,19 +271,19 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
 
 def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
     """The charges of a request."""
-    mine = account.dataset, request.digest
-    return [one for one in chain.charges.values() if (one.body["dataset"], one.body["request"]) == mine]
+    key = account.dataset, request.digest
+    return [entry for entry in chain.charges.values() if (entry.body["dataset"], entry.body["request"]) == key]
 
 
-def _find_stored(snapshot: Snapshot, chain: Chain, asked: Sequence[Entry], longest: int | None) -> Receipt:
+def _find_stored(snapshot: Snapshot, chain: Chain, charges: Sequence[Entry], longest: int | None) -> Receipt:
     """The result of the last charge of a request that has one."""
-    for paid in reversed(asked):
-        if paid.sequence in chain.kept:
-            left = chain.stood[paid.sequence].left
-            return Receipt(paid, left, unpack(snapshot, chain, paid.sequence, longest))
-    last = asked[-1]
-    failed = last.sequence in chain.failed
-    why = "and failed" if failed else "but has no result: it is still running elsewhere, or was interrupted"
+    for charge in reversed(charges):
+        if charge.sequence in chain.kept:
+            left = chain.stood[charge.sequence].left
+            return Receipt(charge, left, unpack(snapshot, chain, charge.sequence, longest))
+    last = charges[-1]
+    has_failed = last.sequence in chain.failed
+    why = "and failed" if has_failed else "but has no result: it is still running elsewhere, or was interrupted"
     raise Unfinished(
         f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
         "drawn twice for one charge. To charge again, call the function with a slightly different epsilon, or release "

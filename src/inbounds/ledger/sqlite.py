@@ -1,7 +1,7 @@
-"""A ledger in a file: one SQLite database, only added to, and a note beside it of how far it has come.
+"""A ledger in a file: an append-only SQLite database, with a note beside it that says how far it has come.
 
-What is read is checked against the note first; what is written is one transaction that nobody else writes in, on the
-disk when it is done.
+Before anything is read, the note is checked. Everything is written in one exclusive transaction, which is on the disk
+when it ends.
 
 The file may have been written by somebody else. Nothing in it is run: it must have our tables and triggers, and no
 other object, before a row of it is read, and SQLite works within limits that are just enough for them.
@@ -69,18 +69,18 @@ class SQLiteStore:
     def is_begun(self) -> bool:
         """Whether there is anything in it: a process that died before its first charge leaves an empty file.
 
-        A ledger that is gone while the file beside it says how far it had come was taken away. That file is looked for
-        first: it is written after the ledger.
+        A ledger that is missing, although the file beside it says how far it had come, was removed. That file is looked
+        for first, because it is written after the ledger.
         """
-        noted = os.path.lexists(_head_file(self.path))
-        there = self.path.exists() and (not self.path.is_file() or self.path.stat().st_size > 0)
-        if noted and not there:
+        has_note = os.path.lexists(_head_file(self.path))
+        is_there = self.path.exists() and (not self.path.is_file() or self.path.stat().st_size > 0)
+        if has_note and not is_there:
             raise LedgerError(_describe_older(self.path))
-        return there
+        return is_there
 
     @contextmanager
     def read(self) -> Iterator["SQLiteRows"]:
-        """The ledger as it was at one moment. What the file beside it says is read first, and so is not newer."""
+        """The ledger as it was at one moment. The file beside it is read first, so it is not newer than the ledger."""
         head = _read_head(self.path)
         with _connect(self.path, create=False, meaning="") as connection:
             connection.execute("BEGIN")
@@ -91,13 +91,13 @@ class SQLiteStore:
 
     @contextmanager
     def write(self, meaning: str) -> Iterator["SQLiteRows"]:
-        """One transaction that nobody else writes in; the file is made where there is none."""
+        """One exclusive transaction; the file is created if it does not exist."""
         if not self.path.parent.is_dir():
             raise LedgerError(f"there is no folder {str(self.path.parent)!r} for the ledger")
         with _connect(self.path, create=True, meaning=meaning) as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                # Within the transaction nobody else commits, so that the file beside it is not ahead of what is seen.
+                # Nobody else commits during the transaction, so the file beside it cannot be ahead of it.
                 head = _read_head(self.path)
                 rows = SQLiteRows(connection, is_new=not _has_tables(connection))
                 if rows.is_new:
@@ -160,15 +160,15 @@ class SQLiteRows:
 
 @contextmanager
 def _connect(path: Path, *, create: bool, meaning: str) -> Iterator[sqlite3.Connection]:
-    """A connection; whatever SQLite says becomes one clear error, with what that means for the budget."""
+    """A connection. Any error of SQLite becomes one clear error, which says what it means for the budget."""
     if (wrong := _find_fault(path)) is not None:
         raise LedgerError(f"the ledger {str(path)!r} cannot be used ({wrong}){meaning}")
     try:
-        # Also to read it is opened for writing: what a crash left half done has to be rolled back first.
+        # It is opened for writing even to read: what a crash left half done has to be rolled back first.
         address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         with closing(sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True)) as connection:
             _confine(connection)
-            # Committed is what is on the disk, the name of the journal included.
+            # A commit is done when everything is on the disk, the name of the journal included.
             connection.execute("PRAGMA synchronous = EXTRA")
             yield connection
     except sqlite3.Error as error:
@@ -176,7 +176,7 @@ def _connect(path: Path, *, create: bool, meaning: str) -> Iterator[sqlite3.Conn
 
 
 def _find_fault(path: Path) -> str | None:
-    """Why SQLite should not even open it. The file itself is not opened: closing it would end our own locks on it."""
+    """Why SQLite should not even open it. The file itself is not opened, because closing it would release our locks."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             return "not a regular file"
@@ -194,13 +194,13 @@ def _find_fault(path: Path) -> str | None:
             if size >= 512 and file.read() == _FURTHER_FILES:
                 return "the journal beside it is of several files"
     except OSError:
-        # There is none, or no longer.
+        # There is no journal, or it is gone by now.
         return None
     return None
 
 
 def _confine(connection: sqlite3.Connection) -> None:
-    """Let SQLite run nothing that the file brings along; before anything of the file is read."""
+    """Let SQLite run nothing that comes with the file. This is done before anything in the file is read."""
     for limit, most in _LIMITS.items():
         connection.setlimit(limit, most)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _ENTRY_BYTES)
@@ -210,12 +210,12 @@ def _confine(connection: sqlite3.Connection) -> None:
 
 
 def _objects(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    # In a file that was tampered with they may be of any type.
+    # In a file that was tampered with, these values may be of any type.
     return sorted(connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 20"), key=repr)
 
 
 @cache
-def _own_objects() -> list[tuple[Any, ...]]:
+def _ledger_objects() -> list[tuple[Any, ...]]:
     """The tables, index and triggers of a ledger, as SQLite writes them down."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
@@ -223,23 +223,23 @@ def _own_objects() -> list[tuple[Any, ...]]:
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
-    """Whether the tables are there; `LedgerError` for other ones. From then on rows may be read."""
-    found = _objects(connection)
-    if found and (found != _own_objects() or connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",)):
+    """Whether the tables of a ledger are there; `LedgerError` for other tables. After this, rows may be read."""
+    objects = _objects(connection)
+    if objects and (objects != _ledger_objects() or connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",)):
         raise LedgerError(
             "the file has other tables, views, triggers or guards than a ledger has: it is none, or was changed"
         )
     connection.set_progress_handler(None, 0)
-    return bool(found)
+    return bool(objects)
 
 
 def _head_file(path: Path) -> Path:
-    """Beside the file itself, wherever a link to it may be."""
+    """The note beside the file itself, even if the path is a link to it."""
     return Path(f"{path.resolve()}.head")
 
 
 def _note_head(path: Path, entry: Entry) -> None:
-    """How far the chain has come, beside the ledger. An older note than the chain is no harm; a newer one tells."""
+    """Note beside the ledger how far the chain has come. A note may lag behind the chain, but never be ahead of it."""
     head = _head_file(path)
     fresh = head.with_name(f"{head.name}.{uuid.uuid4().hex}")
     try:
@@ -256,14 +256,14 @@ def _read_head(path: Path) -> tuple[int, str] | None:
         handle = os.open(head, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with open(handle, "rb") as file:  # noqa: PTH123
             good = stat.S_ISREG(os.fstat(handle).st_mode)
-            found = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", file.read(100)) if good else None
+            match = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", file.read(100)) if good else None
     except FileNotFoundError:
         return None
     except OSError:
-        found = None
-    if found is None:
+        match = None
+    if match is None:
         raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there")
-    return int(found[1]), found[2].decode("ascii")
+    return int(match[1]), match[2].decode("ascii")
 
 
 def _check_head(connection: sqlite3.Connection, path: Path, head: tuple[int, str] | None) -> None:

@@ -1,8 +1,8 @@
-"""Where a ledger is kept: what it asks of such a place, and the one function that opens it.
+"""Where a ledger is kept: what a ledger needs from such a store, and the one function that opens it.
 
-A store keeps rows and knows nothing of what they say. Whatever it hands out is checked against the chain before it is
-believed, so that a store cannot make a ledger say what it never said. It could only lose what it was given, or let two
-write at a time: what it must promise against that is in `Store`.
+A store keeps rows and does not know what they mean. Whatever it returns is checked against the chain before it is
+used, so a store cannot forge the content of a ledger. It could only lose what it was given, or let two processes write
+at once: what it must guarantee against that is in `Store`.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ class Snapshot(Protocol):
 
 
 class Transaction(Snapshot, Protocol):
-    """The same for the one who writes, who also sees what was added in it so far."""
+    """A snapshot that can be added to, and that also has what was added to it so far."""
 
     @property
     def is_new(self) -> bool:
@@ -53,31 +53,30 @@ class Store(Protocol):
     -----
     **Formal guarantees.**
 
-    The ledger cannot be overspent, and nothing is drawn twice for one charge, if an implementation keeps these.
+    The ledger cannot be overspent, and nothing is drawn twice for one charge, if an implementation guarantees these:
 
     - *Atomicity.* All that is added within one `write` is there afterwards, or none of it: none if the block raises, if
       the process is killed, or if the machine stops.
     - *Durability.* When `write` has ended without an error, what was added is on stable storage. A database that
-      confirms before that (PostgreSQL with ``synchronous_commit = off``) does not do.
+      confirms before that (PostgreSQL with ``synchronous_commit = off``) is not enough.
     - *Serialisation.* Of several `write` blocks, in whatever processes and on whatever machines, one runs at a time,
       from the first row it reads to its end; the next sees all that it added. An isolation level at which two may read
-      the same rows and then both add to them does not do; a lock on the whole ledger, or an isolation level of
-      ``SERIALIZABLE``, does.
+      the same rows and then both add to them is not enough; a lock on the whole ledger, or an isolation level of
+      ``SERIALIZABLE``, is.
     - *One moment.* All that is read within one `read` is of one moment between two `write` blocks.
     - Entries and results are only added. Rows are handed out as they were added, byte for byte.
 
-    A place that can be put back to an earlier state should keep a note of how far it had come outside of what is put
-    back, and refuse to be read if it has not come as far. Where it has none, the records of releases are that note: see
-    `inbounds.ledger.verify`.
+    A store that can be set back to an earlier state should keep a note of how far it had come, outside of what is set
+    back, and refuse to be read if it has not come as far. Without such a note, the records of releases take its place:
+    see `inbounds.ledger.verify`.
 
-    Whatever goes wrong in the place itself is raised as a `LedgerError`, which names the place and no confidential
-    value.
+    Any failure of the store itself is raised as a `LedgerError`, which names the store and no confidential value.
     """
 
     def is_begun(self) -> bool:
         """Whether there is a ledger, so that `read` will find entries. Nothing is written to find out.
 
-        Raises `LedgerError` where there was one that was taken away.
+        Raises `LedgerError` if there was a ledger and it was removed.
         """
         ...
 
@@ -88,15 +87,15 @@ class Store(Protocol):
     def write(self, meaning: str) -> AbstractContextManager[Transaction]:
         """One exclusive transaction, committed when the block ends and undone when it raises.
 
-        The place is made ready where nothing was begun. ``meaning`` is added to the error where the place fails, such
-        as ``"; nothing was spent"``: it says what the failure means for the budget.
+        A new store is prepared first. ``meaning``, such as ``"; nothing was spent"``, is added to the error if the
+        store fails: it says what the failure means for the budget.
         """
         ...
 
 
 def open_store(ledger: Path) -> Store:
     """The store of a ledger that a user names: a file."""
-    # SQLite is loaded where there is a ledger.
+    # SQLite is only loaded if there is a ledger.
     from inbounds.ledger.sqlite import SQLiteStore
 
     return SQLiteStore(ledger)

@@ -171,10 +171,10 @@ def check(plan: Plan | str | Path, data: Any = None) -> Check:
     ...     "columns": {"age": {"bounds": [18, 100], "missing": 50}},
     ...     "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
     ... })
-    >>> made = check(plan, {"age": [17, "unknown", 30]})
-    >>> made.passes
+    >>> checks = check(plan, {"age": [17, "unknown", 30]})
+    >>> checks.passes
     True
-    >>> print(made)
+    >>> print(checks)
     For the curator's eyes only: ...
     3 rows
     age (bounds 18 to 100; for age)

@@ -79,21 +79,21 @@ def release(
 
     # A ledger that is given here may have another name for the dataset.
     dataset = plan.budget.dataset if account is None else account.dataset
-    handed = None if data is None else "the plan"
-    made = walk(drafts, source, dataset=dataset, account=account, new=new, who=who, handed=handed, say=say)
+    title = None if data is None else "the plan"
+    releases = walk(drafts, source, dataset=dataset, account=account, new=new, who=who, title=title, say=say)
     # Readers have to know of bounds that were released before.
     return replace(
-        made,
+        releases,
         asked={
-            item.name: replace(item.ask(made[item.name]), released=_list_released(plan, made[item.name]))
+            item.name: replace(item.ask(releases[item.name]), released=_list_released(plan, releases[item.name]))
             for item in plan.release
         },
     )
 
 
-def _list_released(plan: Plan, made: Release) -> tuple[str, ...]:
+def _list_released(plan: Plan, release: Release) -> tuple[str, ...]:
     """The columns of a release whose bounds are those of an earlier one."""
-    names = [rule.name for rule in made.columns if rule.step is not None]
+    names = [rule.name for rule in release.columns if rule.step is not None]
     return tuple(name for name in names if name in plan.columns and plan.columns[name].released)
 
 
@@ -105,18 +105,18 @@ def find_place(plan: Plan, data: Any) -> Any:
 def _account(plan: Plan, ledger: Any) -> Account | None:
     if ledger is None:
         return plan.account
-    given = ledger if isinstance(ledger, Account) else None
-    if given is None and not isinstance(ledger, str | Path):
+    account = ledger if isinstance(ledger, Account) else None
+    if account is None and not isinstance(ledger, str | Path):
         raise TypeError(f"ledger must be a path or an Account, got {type(ledger).__name__}")
-    if given is not None and given.dataset != plan.budget.dataset:
+    if account is not None and account.dataset != plan.budget.dataset:
         raise ValueError(
-            f"ledger is an account of {given.dataset!r}, but budget.dataset of the plan is {plan.budget.dataset!r}: "
+            f"ledger is an account of {account.dataset!r}, but budget.dataset of the plan is {plan.budget.dataset!r}: "
             "they must be the same"
         )
-    budget = plan.budget.model_copy(update={"ledger": str(ledger if given is None else given.ledger)})
-    own = plan.model_copy(update={"budget": budget}).account
+    budget = plan.budget.model_copy(update={"ledger": str(ledger if account is None else account.ledger)})
+    plan_account = plan.model_copy(update={"budget": budget}).account
     return (
-        own
-        if own is None or given is None or given.limit is None
-        else replace(own, limit=given.limit, binding=given.binding)
+        plan_account
+        if plan_account is None or account is None or account.limit is None
+        else replace(plan_account, limit=account.limit, binding=account.binding)
     )

@@ -1,4 +1,4 @@
-"""Calibration: the smallest scale whose privacy loss is at most the one that was asked for.
+"""Calibration: the smallest scale whose privacy loss is at most the target.
 
 Every search ends on the private side: the returned scale was checked to meet the target, and the next smaller one that
 was tried does not. Margins make sure that rounding in the loss cannot reverse the inequality.

@@ -1,8 +1,8 @@
 """Certificates: what a release claims, and an exact computation that the claim holds.
 
-A certificate is plain data. `certify` makes one, or raises if the loss exceeds ε; `verify` recomputes it from its own
-text alone, in exact arithmetic, and refuses one whose numbers do not agree. The digest shows an edit; it is not a
-signature: whoever may rewrite the whole text can rewrite the digest too, but not the arithmetic.
+A certificate is plain data. `certify` makes one, or raises if the loss exceeds ε. `verify` recomputes it from its own
+text alone, in exact arithmetic, and refuses one whose numbers do not agree. The digest reveals an edit, but it is no
+signature: whoever can rewrite the whole text can rewrite the digest, too, but not the arithmetic.
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from inbounds.privacy.norms import count_coordinates, list_ranges, norm_rounding
 
 FORMAT = "inbounds-certificate/1"
 COMPOSITION = "inbounds-composition/1"
-# Of one coordinate, with or without levels; of several, with one radius, in a cube or in a norm of blocks; of cells
-# that add up to nothing; of a point that is chosen by its score.
+# For one coordinate, without or with levels; for several with one radius, in a cube or in a norm of blocks; for cells
+# whose noise adds up to zero; for a point that is chosen by its score.
 NOISES = ("laplace", "staircase", "sup-norm", "polyhedral", "zero-sum", "exponential")
 # Losses are shown rounded up to this many significant bits, or one more.
 _LOSS_BITS = 64
@@ -48,13 +48,14 @@ class Certificate:
     ``"polyhedral"`` noise has the norm of its ``blocks`` (see `inbounds.privacy.norms`), in which the unit moves a
     vector by at most ``sensitivity``; ``ranges`` lists what that rests on: the forms of moments and their extremes.
 
-    ``"staircase"`` noise of one number has levels of ``width`` steps, and ``core`` steps from 0 on before the first;
-    its scale is in levels. Other noise has neither.
+    ``"staircase"`` noise is for one number. Its levels are ``width`` steps wide, and the first starts ``core`` steps
+    from 0; its scale is in levels. Other noise has neither.
 
-    ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T), or the one
-    whose -score with exponential noise of scale T is the largest. The unit moves the scores of points by amounts that
-    differ by at most twice the ``sensitivity``, as where each moves by that up or down, in each of ``draws`` draws.
-    T is the scale, in units of the score. The loss is 2 · sensitivity · draws / T, and ``move`` is all of the grid.
+    ``"exponential"`` is a point of the grid from ``first`` to ``last``, with probability ∝ e^(-score/T), or the point
+    whose -score with exponential noise of scale T is the largest. T is the scale, in units of the score. In each of
+    ``draws`` draws, the unit moves the scores of points by amounts that differ by at most twice the ``sensitivity``, as
+    when each score moves up or down by that much. The loss is 2 · sensitivity · draws / T, and ``move`` is the whole
+    grid.
     """
 
     statistic: str
@@ -93,7 +94,7 @@ class Certificate:
 
     @property
     def grid(self) -> GridMechanism:
-        """Grid and scale; also those of each coordinate of a joint release, whose law this is not."""
+        """The grid and scale. A joint release has these in each coordinate, but its law is another one."""
         scale = Scale(self.exponent, self.divisor)
         stairs = None if self.width is None or self.core is None else Stairs(self.width, self.core)
         return GridMechanism(self.bounding, scale, self.first, self.last, self.step, self.origin, stairs)
@@ -227,14 +228,15 @@ class Composition:
 
 def compose(parts: Iterable[Certificate], epsilon: Fraction) -> Composition:
     """claim:certificate-composition. The certificate of several draws, or `CertificateError` if they cost more."""
-    made = Composition(tuple(parts), _check.rational(epsilon, "epsilon"))
-    if not made.parts or len({part.neighbours for part in made.parts}) > 1:
+    composition = Composition(tuple(parts), _check.rational(epsilon, "epsilon"))
+    if not composition.parts or len({part.neighbours for part in composition.parts}) > 1:
         raise CertificateError("a composition has parts, all for one and the same neighbour relation")
-    if made.loss > made.epsilon:
+    if composition.loss > composition.epsilon:
         raise CertificateError(
-            f"the losses add up to {_decimal(made.loss)}, which exceeds the epsilon claimed, {_decimal(made.epsilon)}"
+            f"the losses add up to {_decimal(composition.loss)}, which exceeds the epsilon claimed, "
+            f"{_decimal(composition.epsilon)}"
         )
-    return made
+    return composition
 
 
 def verify(record: dict[str, Any] | str) -> Certificate | Composition:
@@ -247,15 +249,15 @@ def verify(record: dict[str, Any] | str) -> Certificate | Composition:
         body = {name: value for name, value in record.items() if name != "digest"}
         if record.get("digest") != _digest(body):
             raise CertificateError("the certificate's digest does not fit its text: it was edited")
-        made = _verify_composition(body) if body["format"] == COMPOSITION else _certify_again(_parse(body))
+        certificate = _verify_composition(body) if body["format"] == COMPOSITION else _certify_again(_parse(body))
     except CertificateError:
         raise
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise CertificateError(f"the certificate is malformed ({type(error).__name__})") from None
-    for name, value in made.to_dict().items():
+    for name, value in certificate.to_dict().items():
         if type(record[name]) is not type(value) or record[name] != value:
             raise CertificateError(f"the certificate's {name} does not follow from the rest of it")
-    return made
+    return certificate
 
 
 def _certify_again(claimed: Certificate) -> Certificate:
@@ -288,7 +290,7 @@ def _verify_composition(body: dict[str, Any]) -> Composition:
 
 
 def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object without repeated names, because readers differ in which of two they take."""
+    """A JSON object without repeated names, because readers differ in which of two values they take."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise CertificateError("the certificate names a field twice")
     return dict(pairs)
@@ -297,14 +299,14 @@ def without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _steps(sensitivity: Fraction, mechanism: GridMechanism, location: str, rounding: Fraction) -> int:
     """The sensitivity in steps, rounded up; at most the span if the true value lies within the bounds.
 
-    ``rounding`` is what putting a vector on the grid can add in its norm; one number, or a cube, takes none.
+    ``rounding`` is what rounding a vector to the grid can add to its norm; for one number, or a cube, it is zero.
     """
     move = -(-(sensitivity / mechanism.step + rounding) // 1)
     return min(move, mechanism.span) if location == "inside" and mechanism.span is not None else move
 
 
 def _rounded_loss(mechanism: GridMechanism, move: int, draws: int, epsilon: Fraction) -> Fraction:
-    """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not past an ε it keeps."""
+    """The loss: a rational for BIT; otherwise rounded up to 64 significant bits, but not beyond an ε that it keeps."""
     width = 1 if mechanism.stairs is None else mechanism.stairs.width
     upper = draws * exact_loss(mechanism.bounding, mechanism.scale, move, mechanism.span, width=width).upper
     if mechanism.bounding != "truncated":
@@ -322,7 +324,7 @@ def _plain(value: Any) -> Any:
 
 # Digits without an exponent, so that a few characters cannot stand for a number that fills the memory.
 _FRACTION = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
-# Of the different epsilons of a composition; parts that share one equally have one between them.
+# Digits of all different epsilons of a composition together; equal parts have the same epsilon, which counts once.
 _MOST_DIGITS = 20_000
 # Blocks of one norm, and kinds of forms.
 _MOST_BLOCKS = 1000

@@ -33,8 +33,8 @@ def single_law(
     """
     if terms.bounding == "truncated" and bounds == (None, None):
         raise ValueError(f"a {name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
-    spent = terms.epsilon if epsilon is None else epsilon
-    return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, spent)
+    budget = terms.epsilon if epsilon is None else epsilon
+    return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, budget)
 
 
 def open_law(name: str, terms: Terms, sensitivity: Fraction, epsilon: Fraction) -> Certificate:
@@ -45,7 +45,7 @@ def open_law(name: str, terms: Terms, sensitivity: Fraction, epsilon: Fraction) 
 
 
 def cut_law(law: Certificate, bounds: Bound) -> Certificate:
-    """A truncated law at the same ε within other bounds, which the true value may lie beyond."""
+    """A truncated law at the same ε within other bounds; the true value may lie outside of them."""
     steps = law.sensitivity, None
     return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
 
@@ -76,8 +76,8 @@ def _law(
     """The mechanism with the least noise, or a clear error if its scale would not fit 60 bits."""
     try:
         grid = choose_grid(*bounds, sensitivity, epsilon, **rules)
-        made = grid_mechanism(bounding, grid, epsilon)
-        return take_stairs(made, grid.move, epsilon) if stairs and bounding != "truncated" else made
+        mechanism = grid_mechanism(bounding, grid, epsilon)
+        return take_stairs(mechanism, grid.move, epsilon) if stairs and bounding != "truncated" else mechanism
     except ValueError:
         pass
     raise ValueError(
@@ -148,25 +148,25 @@ def _certify_norm(
 ) -> Certificate:
     """The law of noise in the norm of some blocks, in which the unit moves a vector by at most ``sensitivity``.
 
-    ``draws`` is the number of vectors that the unit moves, and ``epsilon`` what is spent of that of the terms. Where no
-    form bounds several coordinates together it is sup-norm noise.
+    ``draws`` is the number of vectors that the unit moves, and ``epsilon`` the part of the terms' ε that is spent.
+    Where no form bounds several coordinates together, the noise is sup-norm noise.
     """
     dimension = count_coordinates(blocks)
     if not make_norm(blocks).parts:
         return joint_law(name, terms, sensitivity, dimension, draws)
     _refuse_truncated(name, terms)
-    spent = terms.epsilon if epsilon is None else epsilon
-    share = spent / draws
+    budget = terms.epsilon if epsilon is None else epsilon
+    share = budget / draws
     grid = choose_grid(None, None, sensitivity, share)
     # Rounding to the grid costs a little more noise, so steps must be small, also for a small ε.
     step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
-    moved = sensitivity + norm_rounding(blocks) * step
+    move = sensitivity + norm_rounding(blocks) * step
     return certify(
-        _law("unbounded", (None, None), moved, share, step=step),
+        _law("unbounded", (None, None), move, share, step=step),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,
-        epsilon=spent,
+        epsilon=budget,
         location="anywhere",
         dimension=dimension,
         draws=draws,
@@ -205,7 +205,7 @@ def _certify_choice(
 
 
 def refuse_truncated_points(name: str, terms: Terms) -> None:
-    """Refuse truncation for points of a grid, which are within its ends however they are found."""
+    """Refuse truncation for points of a grid, which always lie between its ends."""
     if terms.bounding == "truncated":
         raise ValueError(f"a {name} is a point within the bounds, so there is nothing to truncate; use bounding='bit'")
 

@@ -56,8 +56,8 @@ _truncated_loss = lru_cache(maxsize=4096)(_enclose_truncated_loss)
 def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
     """claim:grid-calibrate. The least scale 2^a/d, of 33 bits or so, whose exact loss is at most ε.
 
-    The loss is less than ε by no more than 2^-19 of it. Truncated, d is the largest whole number that is private, so
-    that two losses prove it to be the one.
+    The loss is less than ε by no more than 2^-19 of it. For truncated noise d is the largest whole number that is
+    private, which two losses prove: those of d and of d + 1.
     """
     _check.choice(bounding, "bounding", BOUNDINGS)
     epsilon = _check.rational(epsilon, "epsilon")
@@ -69,14 +69,14 @@ def calibrate_scale(bounding: str, move: int, span: int | None, epsilon: Fractio
 
 
 def _search_scale(bounding: str, move: int, span: int | None, epsilon: Fraction) -> Scale:
-    """The least scale for arguments that were checked."""
+    """The least scale, for arguments that are already checked."""
     if bounding == "truncated" and span is not None:
         move = min(move, span)
     least = Scale.at_least(move / epsilon)
     if bounding != "truncated":
         return least
-    # A divisor of 33 bits where there is room for one. Truncation costs at most twice as much as BIT, so half of BIT's
-    # divisor is private.
+    # A divisor of 33 bits, where there is room for one. Truncation costs at most twice as much as BIT, so half of the
+    # divisor for BIT is private.
     finer = min(LARGEST_EXPONENT - least.exponent, max(0, 33 - least.divisor.bit_length()))
     exponent, high = least.exponent + finer, least.divisor << finer
     low = high // 2
@@ -126,9 +126,9 @@ def choose_grid(
     rounding costs nothing, and is fine enough for a scale of a million steps; where no such step fits 60 bits,
     rounding the sensitivity up costs about 2^-20 of ε (up to 2^-10 of it for ε below 3e-5).
 
-    With the true value ``location="inside"`` the bounds, as a statistic is within its own, a sensitivity above the
-    width counts as the width. One that may lie anywhere (a covariance within bounds made of released variances) has no
-    such cap.
+    With ``location="inside"`` the true value lies within the bounds, as a statistic lies within its own, and a
+    sensitivity above the width counts as the width. A value that may lie anywhere (a covariance within bounds that
+    follow from released variances) has no such cap.
     """
     _check.choice(location, "location", LOCATIONS)
     lower = None if lower is None else _check.rational(lower, "lower")
@@ -161,12 +161,12 @@ def choose_grid(
 
 
 def _fine_step(width: Fraction | None, sensitivity: Fraction, epsilon: Fraction) -> Fraction:
-    wanted = -(-_FINE * epsilon // 1)  # sensitivity in steps for a scale of 2^20 steps
+    target = -(-_FINE * epsilon // 1)  # sensitivity in steps for a scale of 2^20 steps
     if width is None:
         # A sum over 2^31 records must fit an index.
-        return sensitivity / min(wanted, 1 << 28)
+        return sensitivity / min(target, 1 << 28)
     ratio = width / sensitivity  # = p/q: p j steps for the width are q j steps for the sensitivity
-    times = -(-wanted // ratio.denominator)
+    times = -(-target // ratio.denominator)
     if ratio.numerator * times <= LARGEST_INDEX and ratio.denominator * times / epsilon < 1 << (LARGEST_EXPONENT - 20):
         return width / (ratio.numerator * times)
     # Rounded: the sensitivity takes 2^20 steps or a few more, rounded up; fewer for an ε so small that its scale would

@@ -5,9 +5,9 @@ their most at once: u_1² + u_2² - u_1 u_2 + u_1 + u_2 has a range of 4, where 
 such form g with the range r(g) = max g - min g over the cube bounds a joint move,
 
     a substituted record    |g·z| ≤ r(g)                 z the change of the sums without g's constant
-    one that comes or goes  |g·z - m(g) z_0| ≤ r(g)/2    z_0 the change of the count, m(g) = (max g + min g)/2
-    a substituted record    |g·z - max g z_0| ≤ r(g)     of which some are selected: it may take another value, come
-    of a selection          |g·z - min g z_0| ≤ r(g)     into the selection, or leave it
+    an added or removed one |g·z - m(g) z_0| ≤ r(g)/2    z_0 the change of the count, m(g) = (max g + min g)/2
+    a substituted record,   |g·z - max g z_0| ≤ r(g)     where some records are selected: it may take another value,
+    of a selection          |g·z - min g z_0| ≤ r(g)     come into the selection, or leave it
 
 and noise with mass ∝ e^(-N/T), N the largest of these ratios, loses 1/T for the whole vector (Hardt & Talwar 2010,
 with any norm whose unit ball holds all moves). The narrower that ball, the less noise.
@@ -34,7 +34,7 @@ _MOST: dict[Moves, int] = {
     "selected moments": 4,
     "selected sums": 12,
 }
-# What the square of a mean's column is divided by, in a draw that leaves the noise of the mean as it is alone.
+# The divisor of a column's square when it is drawn with a mean, so that the mean has no more noise than alone.
 SQUARE_OF_MEAN = 8
 
 
@@ -71,7 +71,7 @@ class Form:
         return text.removeprefix("+ ")
 
 
-# One of each kind: the others are these with other columns and other signs of them. First those that bound the most.
+# One form of each kind; the others have other columns or signs. Forms that bound the most come first.
 FORMS = (
     Form((1,), (1,)),
     Form((1, 1), (1, -1, 1)),
@@ -99,8 +99,8 @@ FORMS = (
 def find_range(form: Form) -> tuple[Fraction, Fraction]:
     """claim:form-range. The least and the largest value of a form on the cube [-1, 1]^d, exactly.
 
-    On each of the 3^d faces the free columns solve a linear system; one that has no single solution takes its value at
-    a smaller face, too.
+    On each of the 3^d faces the free columns solve a linear system. Where that has no unique solution, the extreme
+    value is also taken on a smaller face.
     """
     values = [_value(form, point) for point in _critical_points(form)]
     return min(values), max(values)
@@ -115,23 +115,23 @@ def _critical_points(form: Form) -> Iterator[tuple[Fraction, ...]]:
             slope = _slope(form, j)
             fixed = sum((s * x for s, x in zip(slope, point, strict=True)), start=Fraction(form.linear[j]))
             system.append([*(slope[k] for k in free), -fixed])
-        solved = _solve(system)
-        if solved is None or any(abs(x) >= 1 for x in solved):
+        solution = _solve(system)
+        if solution is None or any(abs(x) >= 1 for x in solution):
             continue
-        for j, x in zip(free, solved, strict=True):
+        for j, x in zip(free, solution, strict=True):
             point[j] = x
         yield tuple(point)
 
 
 def _slope(form: Form, column: int) -> list[Fraction]:
     """Coefficients of the derivative along a column, without its constant."""
-    found = [Fraction(0)] * form.columns
+    slope = [Fraction(0)] * form.columns
     for (j, k), c in zip(form.pairs, form.products, strict=True):
         if j == column:
-            found[k] += c
+            slope[k] += c
         if k == column:
-            found[j] += c
-    return found
+            slope[j] += c
+    return slope
 
 
 def _solve(system: list[list[Fraction]]) -> list[Fraction] | None:
@@ -167,7 +167,7 @@ def moment_rows(columns: int, moves: Moves) -> tuple[Row, ...]:
     """claim:moment-rows. What bounds the move of all moments of some columns, as rows of whole numbers.
 
     Coordinates are the changes of Σu_j, then of Σ(2u_j² - 1) or Σu_j u_k for each pair from the diagonal (but for
-    sums alone); with a count, if there is one, before them. Where a record is substituted all but the count are in
+    sums alone); a count, if there is one, comes before them. Where a record is substituted, all but the count are in
     halves. Each coordinate by itself is at most 1, which needs no row. Beside a mean the square is in eighths: the norm
     is then |s| + |q|, and both have independent Laplace noise, the sum as much as if it were drawn alone.
     """
@@ -177,7 +177,7 @@ def moment_rows(columns: int, moves: Moves) -> tuple[Row, ...]:
         return tuple(_whole_row(None, (4, sign), high - low) for sign in (4, -4))
     rows: list[Row] = []
     for form in list_forms(columns, moves):
-        # The limits of one moment by itself go together with the count's where that is a move of its own.
+        # A moment by itself is limited together with the count only where a record can move the count by itself.
         if form.is_single and (columns > _MOST[moves] or not moves.startswith("selected")):
             continue
         low, high = find_range(form)
@@ -210,14 +210,14 @@ def list_forms(columns: int, moves: Moves) -> list[Form]:
     if moves == "mean moments":
         return [_OF_MEAN]
     every = columns <= _MOST[moves]
-    found = [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
-    return [form for form in found if not any(form.products)] if moves == "selected sums" else found
+    forms = [form for form in FORMS if form.columns <= columns and (every or form.is_single)]
+    return [form for form in forms if not any(form.products)] if moves == "selected sums" else forms
 
 
 def _images(form: Form, columns: int, *, products: bool = True) -> list[tuple[int, ...]]:
-    """The form for other columns and signs, as weights of all coordinates. Of two opposite ones only one is listed."""
+    """The form for other columns and signs, as weights of all coordinates. Of two opposite forms only one is listed."""
     place = {pair: columns + i for i, pair in enumerate(combinations_with_replacement(range(columns), 2))}
-    found: dict[tuple[int, ...], None] = {}
+    images: dict[tuple[int, ...], None] = {}
     for order in permutations(range(columns), form.columns):
         for signs in product((1, -1), repeat=form.columns):
             weights = [0] * (columns + len(place))
@@ -227,6 +227,6 @@ def _images(form: Form, columns: int, *, products: bool = True) -> list[tuple[in
                 pair = place[min(order[j], order[k]), max(order[j], order[k])]
                 weights[pair] = c if j == k else 2 * c * signs[j] * signs[k]
             image = tuple(weights if products else weights[:columns])
-            if tuple(-c for c in image) not in found:
-                found[image] = None
-    return list(found)
+            if tuple(-c for c in image) not in images:
+                images[image] = None
+    return list(images)

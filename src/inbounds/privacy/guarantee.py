@@ -131,13 +131,13 @@ def parse_guarantee(body: Mapping[str, object]) -> Guarantee:
     ...
     ValueError: no kind of guarantee has the fields epsilon, sigma; the kinds are pure (epsilon)
     """
-    found = next((kind for kind in _kinds.values() if _names(kind) == set(body)), None)
-    if found is None:
-        named = ", ".join(sorted(str(name)[:40] for name in body)[:5]) or "of nothing"
-        known = "; ".join(f"{name} ({', '.join(sorted(_names(kind)))})" for name, kind in _kinds.items())
-        raise ValueError(f"no kind of guarantee has the fields {named}; the kinds are {known}")
-    made: Guarantee = found(**{name: _parse_number(text, name) for name, text in body.items()})
-    return made
+    kind = next((each for each in _kinds.values() if _names(each) == set(body)), None)
+    if kind is None:
+        names = ", ".join(sorted(str(name)[:40] for name in body)[:5]) or "of nothing"
+        kinds = "; ".join(f"{name} ({', '.join(sorted(_names(each)))})" for name, each in _kinds.items())
+        raise ValueError(f"no kind of guarantee has the fields {names}; the kinds are {kinds}")
+    guarantee: Guarantee = kind(**{name: _parse_number(text, name) for name, text in body.items()})
+    return guarantee
 
 
 def _names(kind: type[Any]) -> set[str]:
@@ -146,10 +146,10 @@ def _names(kind: type[Any]) -> set[str]:
 
 def _parse_number(text: object, name: str) -> Fraction:
     """Read a number > 0. `Fraction` would also read ``"1e-999999999"``, which fills the memory."""
-    found = _NUMBER.fullmatch(text) if isinstance(text, str) else None
-    if found is None:
+    match = _NUMBER.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
         raise ValueError(f"{name} must be a number > 0, written as a fraction such as '1/2'")
-    return Fraction(int(found[1]), int(found[2] or 1))
+    return Fraction(int(match[1]), int(match[2] or 1))
 
 
 @register_guarantee
@@ -288,8 +288,8 @@ def compose_parallel(
     """
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     _check.choice(parts, "parts", ("free", "fixed"))
-    epsilons = [one.epsilon for one in guarantees]
+    epsilons = [guarantee.epsilon for guarantee in guarantees]
     if not epsilons:
         raise ValueError("guarantees must not be empty")
-    touched = 1 if neighbours == "add-remove" or parts == "fixed" else 2
-    return Pure(touched * max(epsilons))
+    times = 1 if neighbours == "add-remove" or parts == "fixed" else 2
+    return Pure(times * max(epsilons))

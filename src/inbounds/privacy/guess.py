@@ -1,6 +1,6 @@
 """A first guess in double precision at what `inbounds.privacy.exact` then proves in exact arithmetic.
 
-Nothing is decided here but how long the search takes: whatever is guessed, the same scale is found.
+A guess only decides how long the search takes; the search finds the same scale from any guess.
 """
 
 from collections.abc import Callable

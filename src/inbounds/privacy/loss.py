@@ -72,8 +72,8 @@ def privacy_loss(
     - claim:loss-truncated-higher-order. Truncated: the largest log ratio at the far bound over all pairs, at most
       `NUMERICAL_ERROR` (relative) above the truth.
 
-    With an open side, without bounding, or with the location anywhere, such noise has no pure ε, but for truncated
-    noise of power 2, which loses at most δW/σ² wherever the location is.
+    With an open side, without bounding, or with the location anywhere, such noise has no pure ε. The exception is
+    truncated noise of power 2, which loses at most δW/σ² wherever the location is.
 
     **Edge cases.**
 
@@ -166,7 +166,7 @@ def _truncated_higher_order(noise: Noise, width: float, move: float) -> float:
     With s > s' the ratio f_s/f_s' rises with the output (the noise is log-concave), so the far bound is the
     worst output and the loss is ∫ K over a window of length ``move``, where K(t) = d/dt log f_t(upper). K falls
     and may rise again (for power 2 it is (upper - mean)/variance, falling), so the worst window lies at an end;
-    windows between are looked at too.
+    windows in between are checked, too.
     """
     starts = np.linspace(0.0, width - move, 33) if move < width else np.zeros(1)
     if width < noise.efold or move < noise.efold / 10:

@@ -1,11 +1,15 @@
 """Norms of vectors that are drawn together, as certificates name them: blocks of coordinates, each with its own bounds.
 
-``"box 3"`` are three numbers in units of what one record moves them by. ``"moments 2"`` are the sums of two columns
-and of their products, in halves, of which one record is substituted; ``"mean moments 1"`` those of one column with the
-square in eighths, such that the noise of the sum is what it is alone; ``"counted moments 2"`` the same with a count,
-where one comes or goes; ``"selected moments 2"`` with a count where one is substituted and only some records are
-selected, and ``"selected sums 2"`` the same without products. Their bounds are those of `inbounds.privacy.forms`. One
-record moves each block by at most 1 in its norm, so that it moves all of them by at most 1 in the largest.
+- ``"box 3"``: three numbers, each in units of the most that one record moves it.
+- ``"moments 2"``: the sums of two columns and of their products, in halves; one record is substituted.
+- ``"mean moments 1"``: the moments of one column with its square in eighths, so that the noise of the sum is as small
+  as if it were drawn alone.
+- ``"counted moments 2"``: moments with a count; one record is added or removed.
+- ``"selected moments 2"``: moments with a count; one record is substituted, and only some records are selected.
+- ``"selected sums 2"``: the same without products.
+
+Their bounds are those of `inbounds.privacy.forms`. One record moves each block by at most 1 in its norm, and so all
+blocks by at most 1 in the largest of these norms.
 """
 
 import re
@@ -33,10 +37,10 @@ class Block:
     @classmethod
     def parse(cls, text: object) -> "Block":
         """Read what `str` wrote. Raises a `ValueError` for anything else."""
-        found = _TEXT.fullmatch(text) if isinstance(text, str) else None
-        if found is None:
+        match = _TEXT.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
             raise ValueError("a block of a norm is written as 'box 3', 'moments 2' or 'selected moments 2'")
-        kind, size = found.groups()
+        kind, size = match.groups()
         if kind == "mean moments" and size != "1":
             raise ValueError("a block of mean moments is of one column")
         return cls(kind, int(size))
@@ -87,7 +91,7 @@ def make_norm(blocks: tuple[str, ...]) -> Norm:
 
 
 def norm_rounding(blocks: tuple[str, ...]) -> Fraction:
-    """Steps that rounding two vectors to a lattice can add to their distance in the norm: 1, or more in a block."""
+    """The steps that rounding two vectors to a lattice can add to their distance in the norm: at least 1."""
     return max(map(_block_rounding, set(blocks)), default=Fraction(1))
 
 

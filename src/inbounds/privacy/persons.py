@@ -1,7 +1,7 @@
 """Persons: which rows belong together, and what becomes of them before anything is counted.
 
-A person is everybody's rows under one value of a column. A public rule, which looks at one person's rows alone, keeps
-a few of them, or folds all of them into one record; see docs/persons.md for what follows from it.
+All rows with the same value in a column are one person's. A public rule, which looks only at the rows of one person,
+keeps a few of them, or folds all of them into one record; see docs/persons.md for what follows from it.
 """
 
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ class Persons:
     keep, order
         Which rows are kept: at random, or the first or last by the column ``order``.
     groups
-        The column of which a person is in a few groups only, and the most of them; None for no such limit.
+        A column, and the most of its groups that one person may be in; None for no such limit.
     missing
-        What becomes of rows without an id: ``"skip"`` leaves them out, ``"own"`` makes each a person of its own.
+        What becomes of rows without an id: ``"skip"`` leaves them out, ``"own"`` counts each as a separate person.
     fold
         How all rows of a person become one record: for each column of the record, how its values are combined.
     """
@@ -58,29 +58,29 @@ class Persons:
     ) -> "Persons | None":
         """Make the rule from the arguments of a user; None without ``person``. Raises for what cannot be combined."""
         if person is None:
-            given = {"keep": keep != "random", "person_missing": person_missing != "skip"}
-            given |= {"order": order is not None, "groups": groups is not None, "fold": fold is not None}
-            if wrong := [name for name, there in given.items() if there]:
+            settings = {"keep": keep != "random", "person_missing": person_missing != "skip"}
+            settings |= {"order": order is not None, "groups": groups is not None, "fold": fold is not None}
+            if wrong := [name for name, is_set in settings.items() if is_set]:
                 raise TypeError(f"{wrong[0]}= needs person=, the column that says whose row it is")
             return None
         column = _name(person, "person")
         _check.choice(keep, "keep", KEEPS)
         _check.choice(person_missing, "person_missing", MISSING_PERSONS)
-        made = None if order is None else _name(order, "order")
-        capped, folded = _groups(groups, column), _fold(fold, column)
-        if folded is not None and (capped is not None or keep != "random"):
+        order_column = None if order is None else _name(order, "order")
+        group_limit, folds = _groups(groups, column), _fold(fold, column)
+        if folds is not None and (group_limit is not None or keep != "random"):
             raise ValueError(
                 "fold= makes one record of all rows of a person: keep= and groups= cannot be combined with it"
             )
-        ways = set((folded or {}).values())
+        ways = set((folds or {}).values())
         if {"first", "last"} <= ways:
             raise ValueError("fold= has both 'first' and 'last': use one of them, and 'min' or 'max' of the order")
-        ordered = keep != "random" or bool(ways & {"first", "last"})
-        if ordered and made is None:
+        needs_order = keep != "random" or bool(ways & {"first", "last"})
+        if needs_order and order_column is None:
             raise TypeError("the first or last row of a person needs order=, a column of numbers, dates or times")
-        if made is not None and not ordered:
+        if order_column is not None and not needs_order:
             raise TypeError("order= is for keep='first', keep='last' or a fold by 'first' or 'last'")
-        return cls(column, keep, made, capped, person_missing, folded)
+        return cls(column, keep, order_column, group_limit, person_missing, folds)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,13 +88,13 @@ class Persons:
         return (self.column,) if self.order is None else (self.column, self.order)
 
     @property
-    def made(self) -> frozenset[str]:
+    def new_columns(self) -> frozenset[str]:
         """The columns that folding makes from the number of rows alone."""
         return frozenset(name for name, how in (self.fold or {}).items() if how == "count")
 
     @property
     def keyed(self) -> bool:
-        """Whether a key decides between rows, which is drawn with the release and recorded."""
+        """Whether a key, which is drawn with the release and recorded, decides between rows."""
         return self.fold is None
 
     def describe(self, contributions: int) -> str:
@@ -126,10 +126,10 @@ class Persons:
         names = ("column", "keep", "order", "groups", "missing", "fold")
         if not isinstance(body, dict) or set(body) != set(names):
             raise TypeError("a rule for persons has the fields " + ", ".join(names))
-        made = cls.of(*(body[name] for name in names))
-        if made is None or made.to_dict() != body:
+        persons = cls.of(*(body[name] for name in names))
+        if persons is None or persons.to_dict() != body:
             raise ValueError("the rule for persons is not written the way inbounds writes it")
-        return made
+        return persons
 
 
 def _name(value: Any, keyword: str) -> str:

@@ -172,10 +172,10 @@ def pooled_variance(
     ``cell="free"`` (a record may change its cell) needs at least two cells and ``neighbours="substitute"``.
     """
     width = _width(bounds) ** 2
-    n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
-    if known is None:
+    n, cells, public_sizes = _cells(sizes, n, cells, neighbours, cell, n_public)
+    if public_sizes is None:
         return width / (n - cells)
-    largest = max(known)
+    largest = max(public_sizes)
     if cell == "free":
         return width * largest / (largest + 1) / (n - cells)
     return width * (1 - 1 / largest) / (n - cells)
@@ -207,20 +207,22 @@ def pooled_covariance(
     paper's 1/(n-J) is too small for this case.
     """
     width = _width(bounds_x, "bounds_x") * _width(bounds_y, "bounds_y")
-    n, cells, known = _cells(sizes, n, cells, neighbours, cell, n_public)
+    n, cells, public_sizes = _cells(sizes, n, cells, neighbours, cell, n_public)
     free = n - cells
     if neighbours == "add-remove":
-        if known is None:
+        if public_sizes is None:
             return width * (1 + (n - 2) / (4 * (free - 1))) / free
-        spread = [_largest_scatter(size) for size in known]
-        others = math.fsum(spread)
-        worst = max(1 - 1 / m + (others - own) / (free - 1) for m, own in zip(known, spread, strict=True))
+        scatters = [_largest_scatter(size) for size in public_sizes]
+        total = math.fsum(scatters)
+        worst = max(
+            1 - 1 / m + (total - scatter) / (free - 1) for m, scatter in zip(public_sizes, scatters, strict=True)
+        )
         return width * worst / free
     if cell == "fixed":
-        return width * (1 - 1 / max(known)) / free if known else width / free
-    if known is None:
+        return width * (1 - 1 / max(public_sizes)) / free if public_sizes else width / free
+    if public_sizes is None:
         return width * 2 / free
-    pairs = ((a, b) for i, a in enumerate(known) for j, b in enumerate(known) if i != j)
+    pairs = ((a, b) for i, a in enumerate(public_sizes) for j, b in enumerate(public_sizes) if i != j)
     return width * max(2 - 1 / (b + 1) - 1 / a for a, b in pairs) / free
 
 
@@ -361,14 +363,14 @@ def _cells(
         raise ValueError("cell='free' is only for neighbours='substitute'; an added or removed record has one cell")
     if (sizes is None) == (n is None and cells is None) or (n is None) != (cells is None):
         raise TypeError("give either sizes (public cell sizes) or n and cells (secret ones)")
-    known = None
+    public_sizes = None
     if sizes is not None:
         if isinstance(sizes, str) or not isinstance(sizes, Sequence | np.ndarray):
             raise TypeError(f"sizes must be a sequence of integers, got {type(sizes).__name__}")
-        known = [_check.integer(size, f"sizes[{j}]", least=2) for j, size in enumerate(sizes)]
-        if not known:
+        public_sizes = [_check.integer(size, f"sizes[{j}]", least=2) for j, size in enumerate(sizes)]
+        if not public_sizes:
             raise ValueError("sizes must not be empty")
-        n, cells = builtins.sum(known), len(known)
+        n, cells = builtins.sum(public_sizes), len(public_sizes)
     assert n is not None
     assert cells is not None
     cells = _check.integer(cells, "cells", least=1)
@@ -377,4 +379,4 @@ def _cells(
         raise ValueError("cell='free' needs at least two cells")
     if neighbours == "add-remove" and n - 1 - cells < 1:
         raise ValueError(f"n must be at least cells + 2 under add-remove, got n={n}, cells={cells}")
-    return n, cells, known
+    return n, cells, public_sizes

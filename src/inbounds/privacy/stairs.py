@@ -1,7 +1,7 @@
 """Which noise one continuous number gets: discrete Laplace, or a staircase where that has clearly less error.
 
-Both cost the same. The choice and the shape follow from ε and the sensitivity in steps, by whole numbers and certified
-intervals alone, so that whoever drafts a release again finds the same law, on any machine.
+Both cost the same. The choice and the shape follow from ε and the sensitivity in steps, by integers and certified
+intervals alone, so that the same release always has the same law, on any machine.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import Stairs
 
-# A staircase is taken where the variance of Laplace noise is so many times its own: from ε = 1.51 on.
+# A staircase is used where the variance of Laplace noise is this many times that of the staircase: from ε = 1.51 on.
 _CLEARLY = Fraction(11, 10)
-# Steps that a core has at least, so that the grid does not show in it: more than the best for ε beyond 39.
+# The fewest steps of a core, so that the grid does not show in it: more than the best number for ε beyond 39.
 _LEAST_CORE = 64
 # Bits after the point of the cube root.
 _DIGITS = 128
@@ -26,9 +26,9 @@ def take_stairs(mechanism: GridMechanism, move: int, epsilon: Fraction) -> GridM
     ``move`` is the sensitivity in steps. Variances are those of the noise without bounds.
     """
     stairs = Stairs(move, max(best_core(move, epsilon), min(_LEAST_CORE, move)))
-    other = replace(mechanism, scale=Scale.at_least(1 / epsilon), stairs=stairs)
-    before, after = (as_interval(replace(one, bounding="unbounded").mse(0)) for one in (mechanism, other))
-    return other if before.lower >= _CLEARLY * after.upper else mechanism
+    staircase = replace(mechanism, scale=Scale.at_least(1 / epsilon), stairs=stairs)
+    before, after = (as_interval(replace(law, bounding="unbounded").mse(0)) for law in (mechanism, staircase))
+    return staircase if before.lower >= _CLEARLY * after.upper else mechanism
 
 
 def best_core(width: int, epsilon: Fraction) -> int:

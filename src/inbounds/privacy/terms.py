@@ -18,8 +18,8 @@ _LARGEST_EPSILON = 10**6
 class Unit:
     """The unit of privacy: one record, or all records of a person who has up to ``contributions`` of them.
 
-    That a person has no more is a promise of whoever hands over the table or, with ``persons``, enforced: then it is
-    what is kept of each person's rows, in all groups together.
+    Without ``persons``, whoever hands over the table promises that nobody has more. With ``persons`` it is enforced:
+    ``contributions`` is the most rows that are kept of each person, in all groups together.
     """
 
     neighbours: Neighbours = "substitute"
@@ -66,8 +66,8 @@ class Unit:
 
     @property
     def protected(self) -> tuple[str, int | str]:
-        """What is protected: releases for which it is the same add up. Of persons it is their column, whatever is kept
-        of their rows."""
+        """What is protected. The losses of releases that protect the same add up. For persons it is their column,
+        whatever is kept of their rows."""
         if self.persons is None:
             return self.neighbours, self.contributions
         return self.neighbours, self.persons.column
@@ -82,9 +82,9 @@ class Unit:
 class Terms:
     """The privacy terms of a release, and the public number of rows.
 
-    ``rows`` is None if the number of rows is protected (``neighbours="add-remove"``) or not yet known. Where the unit
-    is a person, whose rows are found by a column, it is the number of persons. ``counted`` says that nobody stated it:
-    it was counted in a query, which may have been filtered.
+    ``rows`` is None if the number of rows is protected (``neighbours="add-remove"``) or not yet known. Where persons
+    are found by a column, it is the number of persons. ``counted`` says that nobody stated the number: it was counted
+    in a query, which may have been filtered.
     """
 
     guarantee: Guarantee
@@ -104,11 +104,11 @@ class Terms:
         persons: Persons | None = None,
     ) -> "Terms":
         """Make terms from the arguments of a user."""
-        exact = _check.fraction(epsilon, "epsilon")
-        if not 0 < exact <= _LARGEST_EPSILON:
+        budget = _check.fraction(epsilon, "epsilon")
+        if not 0 < budget <= _LARGEST_EPSILON:
             raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
         unit = Unit.of(neighbours, contributions, persons)
-        return cls(Pure(exact), unit, _check.choice(bounding, "bounding", BOUNDINGS), rows)  # type: ignore[arg-type]
+        return cls(Pure(budget), unit, _check.choice(bounding, "bounding", BOUNDINGS), rows)  # type: ignore[arg-type]
 
     @property
     def epsilon(self) -> Fraction:
@@ -132,8 +132,8 @@ class Terms:
 
     @property
     def counts_persons(self) -> bool:
-        """Whether several rows of a person are kept, so that the number of records is secret: that of persons is not
-        that of records, and a person who is replaced may have had more or fewer."""
+        """Whether several rows of a person may be kept. Then the number of records is secret: it is not the number of
+        persons, and a person who is replaced may have had more or fewer."""
         return self.unit.persons is not None and self.unit.contributions > 1
 
     def with_rows(self, rows: int | None) -> "Terms":
@@ -157,7 +157,7 @@ class Terms:
         """Read what `to_dict` wrote. Raises a `ValueError` or `TypeError` for anything else."""
         rest = {name: body[name] for name in ("neighbours", "contributions", "bounding", "rows")}
         rest |= {"persons": body["persons"]} if "persons" in body else {}
-        counted = body.get("rows_counted", False)
+        rows_counted = body.get("rows_counted", False)
         others = {name: value for name, value in body.items() if name not in (*rest, "rows_counted")}
         guarantee = parse_guarantee(others)
         if guarantee.epsilon > _LARGEST_EPSILON:
@@ -170,9 +170,9 @@ class Terms:
             most = 1 if persons.groups is None else persons.groups[1]
             if unit.contributions % most or Unit.of(unit.neighbours, unit.contributions // most, persons) != unit:
                 raise ValueError("the contributions do not fit the rule for persons")
-        made = cls(guarantee, unit, bounding, rows, counted)  # type: ignore[arg-type]
-        if (rows is None) != made.protects_rows or (counted and rows is None):
+        terms = cls(guarantee, unit, bounding, rows, rows_counted)  # type: ignore[arg-type]
+        if (rows is None) != terms.protects_rows or (rows_counted and rows is None):
             raise ValueError("the rows do not fit the neighbour relation")
-        if made.to_dict() != body:
+        if terms.to_dict() != body:
             raise ValueError("the terms are not written the way inbounds writes them")
-        return made
+        return terms

@@ -1,5 +1,7 @@
-"""What was asked of an interval: its kind, its level, how it is made, and whether all hold together. And of which
-columns the bounds had been released before, which its reader has to know."""
+"""The interval that a plan asks for: its kind, its level, its method, and whether all intervals hold together.
+
+It also names the columns whose bounds were released before, which a reader has to know.
+"""
 
 import json
 import math
@@ -21,7 +23,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The interval of a release that a plan asks for. Without a kind it is for the population where there is one.
+    """The interval of a release that a plan asks for. Without a kind, the one for the population is preferred.
 
     ``released`` are columns whose bounds the plan took from an earlier record.
     """
@@ -49,18 +51,18 @@ class Asked:
         if not isinstance(plain, dict) or set(plain) - {"released"} != names:
             raise RecordError("an interval has missing or unknown fields")
         released = plain.get("released", [])
-        own = [rule.name for rule in release.columns if rule.step is not None]
-        if not isinstance(released, list) or released != [name for name in own if name in released]:
+        columns = [rule.name for rule in release.columns if rule.step is not None]
+        if not isinstance(released, list) or released != [name for name in columns if name in released]:
             raise RecordError("released bounds are not those of the columns of a release")
         level, method = plain["level"], plain["method"]
         offered: tuple[str, ...] = getattr(plain_statistic(release.statistic), "interval_methods", ())
-        known = (
+        checks = (
             plain["kind"] in (None, "noise", "population"),
             isinstance(level, float) and 0 < level < 1,
             method is None or method in offered,
             isinstance(plain["simultaneous"], bool),
         )
-        if not all(known):
+        if not all(checks):
             raise RecordError("an interval is none that a plan can ask for")
         return cls(**{**plain, "released": tuple(released)})
 
@@ -85,9 +87,9 @@ def find_level(release: "Release") -> float:
 def write_asked(asked: Mapping[str, Asked], releases: "Mapping[str, Release]") -> dict[str, Any]:
     """The intervals that are not the default, as plain values by the name of their release."""
     return {
-        name: _to_dict(one)
-        for name, one in asked.items()
-        if one != Asked() or (name in releases and one.level != find_level(releases[name]))
+        name: _to_dict(interval)
+        for name, interval in asked.items()
+        if interval != Asked() or (name in releases and interval.level != find_level(releases[name]))
     }
 
 
@@ -100,8 +102,8 @@ def _to_dict(asked: Asked) -> dict[str, Any]:
 def read_asked(plain: Any, releases: "Mapping[str, Release]") -> dict[str, Asked]:
     """The intervals that the plan of a record asked for.
 
-    They decide nothing but how the numbers are shown, so that neither the digest nor the charge depends on them. They
-    must be intervals that a plan of these releases can ask for, as `write_asked` writes them.
+    They only decide how the numbers are shown, so neither the digest nor the charge depends on them. They must be
+    intervals that a plan of these releases can ask for, as `write_asked` writes them.
 
     Raises
     ------
@@ -110,11 +112,11 @@ def read_asked(plain: Any, releases: "Mapping[str, Release]") -> dict[str, Asked
     """
     if not isinstance(plain, dict) or not plain or set(plain) - set(releases):
         raise RecordError("the record's intervals are not by the names of its releases")
-    made = {name: Asked.from_dict(plain[name], release) for name, release in releases.items() if name in plain}
+    asked = {name: Asked.from_dict(plain[name], release) for name, release in releases.items() if name in plain}
     # Texts are compared, because 1 == 1.0 == True.
-    if json.dumps(write_asked(made, releases), sort_keys=True) != json.dumps(plain, sort_keys=True):
+    if json.dumps(write_asked(asked, releases), sort_keys=True) != json.dumps(plain, sort_keys=True):
         raise RecordError("the record's intervals are not as inbounds writes them")
-    return made
+    return asked
 
 
 def find_interval(
@@ -129,13 +131,13 @@ def find_interval(
     """The interval of a release; see `inbounds.Release.interval`.
 
     A statistic with several methods has ``interval_methods``, their names, and a method ``interval_with(release, level,
-    kind, method)``. Simultaneous intervals share what may be missed among all numbers (Bonferroni).
+    kind, method)``. Simultaneous intervals share the chance of a miss among all numbers (Bonferroni).
     """
     level = find_level(release) if level is None else level
     if simultaneous and release.axes:
         cells = math.prod(release.shape)
-        own = find_interval(release, 1 - (1 - _check.level(level)) / cells, kind, variance, method, simultaneous=False)
-        return replace(own, level=level, simultaneous=True, method=f"{own.method}; Bonferroni over {cells} numbers")
+        each = find_interval(release, 1 - (1 - _check.level(level)) / cells, kind, variance, method, simultaneous=False)
+        return replace(each, level=level, simultaneous=True, method=f"{each.method}; Bonferroni over {cells} numbers")
     if method is None:
         return release.statistic.interval(release, level, kind, variance)
     statistic: Any = plain_statistic(release.statistic)
@@ -145,5 +147,5 @@ def find_interval(
     _check.choice(method, "method", offered)
     if variance is not None:
         raise ValueError("variance= cannot be combined with a method of an interval")
-    made: Interval = statistic.interval_with(release, level, kind, method)
-    return made
+    interval: Interval = statistic.interval_with(release, level, kind, method)
+    return interval

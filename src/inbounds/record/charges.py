@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 def digest_of(dataset: str | None, releases: "Mapping[str, Release]") -> str:
     """The SHA-256 of what was asked for, by name. It is the same for drafts and for their releases."""
     groups = list_groups(releases)
-    asked = [
+    descriptions = [
         [name, describe(release.statistic), release.terms.to_dict(), place_in(groups, release)]
         for name, release in releases.items()
     ]
-    body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": asked}
+    body = {"dataset": dataset, "groups": [group.to_dict() for group in groups], "releases": descriptions}
     # Keys are not sorted, because the order of columns is that of a matrix.
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -39,7 +39,7 @@ def request_of(dataset: str | None, releases: "Mapping[str, Release]") -> Reques
 
 def total(releases: "Mapping[str, Release]") -> Guarantee:
     """The guarantee of all releases together. The guarantee of a joint draw counts once."""
-    return reduce(lambda one, other: one.plus(other), list_guarantees(releases))
+    return reduce(lambda guarantee, other: guarantee.plus(other), list_guarantees(releases))
 
 
 def list_guarantees(releases: "Mapping[str, Release]") -> list[Guarantee]:

@@ -130,8 +130,8 @@ def longest_text(draft: "Release") -> int:
     laws = 1 if isinstance(draft.certificate, Certificate) else len(draft.certificate.parts)
     numbers = max(len(draft.units), prod(draft.shape))
     # A number has no more digits than the law that it is drawn from, and a character has up to four bytes.
-    listed = sum(map(len, chain.from_iterable(map(_write, plain)))) + len(statistic)
-    return 20_000 + 4 * (listed + proof + numbers * (100 + proof // laws))
+    lists = sum(map(len, chain.from_iterable(map(_write, plain)))) + len(statistic)
+    return 20_000 + 4 * (lists + proof + numbers * (100 + proof // laws))
 
 
 def _shorten(values: tuple[Any, ...]) -> Any:
@@ -145,15 +145,15 @@ def _write(value: Any) -> Iterator[str]:
     if not isinstance(value, tuple | list | np.ndarray):
         yield json.dumps(_plain(value), ensure_ascii=False)
     elif len(value) and isinstance(value[0], tuple | list | np.ndarray) and len(value[0]) != 2:
-        for i, one in enumerate(value):
+        for i, row in enumerate(value):
             yield "[" if i == 0 else ", "
-            yield from _write(one)
+            yield from _write(row)
         yield "]"
     else:
         # A list of numbers, or of pairs of numbers.
         yield "["
         for start in range(0, len(value), _BLOCK):
-            block = [_plain(one) for one in value[start : start + _BLOCK]]
+            block = [_plain(row) for row in value[start : start + _BLOCK]]
             yield (", " if start else "") + json.dumps(block, ensure_ascii=False)[1:-1]
         yield "]"
 
@@ -165,7 +165,7 @@ def _plain(value: Any) -> Any:
         return _plain_rule(value)
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _plain_rule(rule: "ColumnRule") -> dict[str, Any]:
@@ -216,11 +216,11 @@ def read_record(text: str) -> Proved:
         raise RecordError("the record has more groups than releases")
     groups = read_groups(body["groups"])
     releases = {}
-    for name, one in body["releases"].items():
+    for name, plain in body["releases"].items():
         try:
             if not 0 < len(name) <= _NAME_LENGTH:
                 raise RecordError("its name is empty or too long")
-            releases[name] = _read_release(one, groups)
+            releases[name] = _read_release(plain, groups)
         except (RecordError, CertificateError) as error:
             raise type(error)(f"release {name[:200]!r}: {error}") from None
     if len({(release.terms.unit.protected, release.terms.rows) for release in releases.values()}) > 1:
@@ -268,7 +268,7 @@ def _read_release(body: Any, groups: "list[list[Release]]") -> "Release":
 
 def _draft_single(statistic: Any, terms: Terms, noisy: Any) -> "Release":
     """The draft of a release by itself."""
-    # What it asks for may be far more than the record holds: that is known before it is drafted.
+    # It may ask for far more numbers than the record holds. That is checked before it is drafted.
     if not isinstance(noisy, list) or len(noisy) != statistic.numbers(terms_of(statistic, terms)):
         raise RecordError("its numbers are not as many as its statistic has")
     try:
@@ -281,28 +281,28 @@ def _draft_single(statistic: Any, terms: Terms, noisy: Any) -> "Release":
 def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
     """The release of a draft with these drawn numbers, as JSON has them. Raises `RecordError` if it is impossible."""
     # Equal numbers share one object, as in the release that was written.
-    read = cache(lambda text: parse_fraction(text, "noisy"))
-    numbers = tuple(read(text) for text in noisy)
+    parse = cache(lambda text: parse_fraction(text, "noisy"))
+    numbers = tuple(parse(text) for text in noisy)
     certificate, bounds = draft.certificate, draft.bounds
     if isinstance(certificate, Composition) and draft.bounding == "truncated" and draft.statistic.traits.matrix:
         certificate, bounds = laws_in_turn(certificate, bounds, numbers)
-    made = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
-    known: dict[tuple[int, int], bool] = {}
-    for number, law in zip(numbers, made.parts, strict=True):
-        both = id(number), id(law)
-        if both not in known:
-            known[both] = _is_on_grid(number, law)
-        if not known[both]:
+    release = replace(draft, noisy=numbers, certificate=certificate, bounds=bounds)
+    on_grid: dict[tuple[int, int], bool] = {}
+    for number, law in zip(numbers, release.parts, strict=True):
+        pair = id(number), id(law)
+        if pair not in on_grid:
+            on_grid[pair] = _is_on_grid(number, law)
+        if not on_grid[pair]:
             raise RecordError("its noisy values are not on the grid of its certificate")
-    return replace(made, notes=made.own_notes())
+    return replace(release, notes=release.own_notes())
 
 
 def _check_total(releases: "Mapping[str, Release]") -> None:
     """Refuse epsilons whose sum has too many digits. This is checked before the sum grows further."""
-    spent = Fraction(0)
+    total = Fraction(0)
     for guarantee in list_guarantees(releases):
-        spent += guarantee.epsilon
-        if max(map(_count_digits, spent.as_integer_ratio())) > _MOST_DIGITS:
+        total += guarantee.epsilon
+        if max(map(_count_digits, total.as_integer_ratio())) > _MOST_DIGITS:
             raise RecordError(f"the epsilons of the releases add up to a number of more than {_MOST_DIGITS} digits")
 
 
@@ -331,21 +331,21 @@ def _compare(release: "Release", body: Mapping[str, Any], groups: list[Group]) -
     return release
 
 
-def _is_rounded(release: "Release", own: Any, written: Any) -> bool:
+def _is_rounded(release: "Release", value: Any, claim: Any) -> bool:
     """Whether a value is the same up to rounding, which depends on the processor and on versions of libraries."""
-    room = release.derivation.room(np.array(own, dtype=np.float64))
-    return room is not None and _is_near(own, written, room.tolist())
+    room = release.derivation.room(np.array(value, dtype=np.float64))
+    return room is not None and _is_near(value, claim, room.tolist())
 
 
-def _is_near(own: Any, written: Any, room: Any) -> bool:
+def _is_near(value: Any, claim: Any, room: Any) -> bool:
     """Whether numbers, in nested lists of the same shape, differ by no more than each may."""
-    if isinstance(own, list):
-        same = isinstance(written, list) and len(written) == len(own)
-        return same and all(_is_near(a, b, c) for a, b, c in zip(own, written, room, strict=True))
-    if own is None:
-        return written is None
-    number = isinstance(written, int | float) and not isinstance(written, bool)
-    return bool(number and abs(own - written) <= room)
+    if isinstance(value, list):
+        same = isinstance(claim, list) and len(claim) == len(value)
+        return same and all(_is_near(a, b, c) for a, b, c in zip(value, claim, room, strict=True))
+    if value is None:
+        return claim is None
+    number = isinstance(claim, int | float) and not isinstance(claim, bool)
+    return bool(number and abs(value - claim) <= room)
 
 
 def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Release]") -> Entry | None:
@@ -355,7 +355,7 @@ def _prove_entry(plain: Any, dataset: str | None, releases: "Mapping[str, Releas
         entry = Entry.from_dict(plain)
     except (LedgerError, KeyError, TypeError) as error:
         raise RecordError(f"the ledger's entry: {error}") from None
-    own = {"dataset": dataset} | request_of(dataset, releases).to_dict()
-    if entry.kind != "charge" or {name: entry.body.get(name) for name in own} != own:
+    charge = {"dataset": dataset} | request_of(dataset, releases).to_dict()
+    if entry.kind != "charge" or {name: entry.body.get(name) for name in charge} != charge:
         raise RecordError("the ledger's entry is not the charge of these releases")
     return entry

@@ -24,11 +24,11 @@ Exact: TypeAlias = Sequence[Sequence[Fraction]] | Integers
 class Draft:
     """A release before any data are read: its record without the numbers, what to count, and what to release.
 
-    ``exact`` takes the exact cells of each request, in their order, and makes the coordinates from them; the record's
-    certificate has their law. With ``squared`` it gives the square of the one number that is drawn. ``check`` refuses
-    cells that hold what a rule does not take, where the engine did not. ``nodes`` are the draws of chosen points.
-    ``second`` takes the cells and what was drawn for the one number of ``exact``, and makes one or more numbers, which
-    are drawn after it, together if there are several.
+    ``exact`` takes the exact cells of each request, in order, and computes the coordinates from them; the record's
+    certificate has their law. With ``squared`` it returns the square of the one number that is drawn. ``check`` refuses
+    cells that a rule does not allow and that the engine let pass. ``nodes`` are the draws of chosen points. ``second``
+    takes the cells and the drawn value of the one number of ``exact``, and returns one or more numbers that are drawn
+    after it, together if there are several.
     """
 
     record: Release

@@ -47,4 +47,6 @@ class Group:
         """Read what `to_dict` wrote. Raises a `ValueError` or `TypeError` for anything else."""
         if not isinstance(body, dict) or not isinstance(body.get("statistics"), list) or len(body) != 2:
             raise TypeError("a group must have the fields terms and statistics")
-        return cls(Terms.from_dict(body["terms"]), tuple(parse_statistic(one) for one in body["statistics"]))
+        return cls(
+            Terms.from_dict(body["terms"]), tuple(parse_statistic(statistic) for statistic in body["statistics"])
+        )

@@ -19,7 +19,7 @@ _UNDETERMINED = (
 )
 
 
-# Of a lazy table or a query whose number of rows nobody stated.
+# For a lazy table or a query whose number of rows nobody stated.
 PUBLIC_SIZE = (
     "the number of rows of this query is taken as public. If it was filtered, hand over the whole table and use "
     "where=, or protect the number with neighbours='add-remove'; rows= states that it is public"
@@ -38,7 +38,7 @@ _UNKNOWN = {
     "skip": "rows without a person are left out",
     "own": "each row without a person is a person of its own",
 }
-# What folding by each way takes.
+# What each way of folding takes from the rows.
 _WAYS = {
     "count": "the number of rows",
     "sum": "the sum",
@@ -53,7 +53,7 @@ _WAYS = {
 
 
 def describe_kept(unit: Unit) -> str:
-    """Of which records of persons a number is, for a title. Empty where rows are not those of persons.
+    """Say which records of each person a number is about, for a title. Empty if rows are not grouped by person.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def keeps_rows(release: "Release") -> bool:
 
 
 def explain_kept(unit: Unit) -> str:
-    """What became of the rows of a person, and what a number is of. Empty where rows are not those of persons.
+    """Say what became of the rows of a person, and what a number is about. Empty if rows are not grouped by person.
 
     It follows from the public rule alone, and never from how many rows were left out.
 
@@ -112,8 +112,8 @@ def explain_kept(unit: Unit) -> str:
     where = "" if persons.groups is None else f" in each of at most {_count(persons.groups[1], 'group')}"
     where += "" if persons.groups is None else f" of {persons.groups[0]}"
     rows = unit.contributions // (1 if persons.groups is None else persons.groups[1])
-    verb, chosen = "was" if rows == 1 else "were", _CHOSEN[persons.keep].format(persons.order)
-    return _KEPT.format(f"at most {_count(rows, 'row')} of each {who}{where} {verb} counted, {chosen}")
+    verb, order = "was" if rows == 1 else "were", _CHOSEN[persons.keep].format(persons.order)
+    return _KEPT.format(f"at most {_count(rows, 'row')} of each {who}{where} {verb} counted, {order}")
 
 
 def _count(number: int, what: str) -> str:
@@ -122,8 +122,8 @@ def _count(number: int, what: str) -> str:
 
 def list_own_notes(release: "Release") -> tuple[str, ...]:
     """Notes on rows of persons, on what is not protected, on the clock of times, and on what is not available."""
-    kept = explain_kept(release.terms.unit)
-    public: tuple[str, ...] = (kept,) if kept else ()
+    sentence = explain_kept(release.terms.unit)
+    public: tuple[str, ...] = (sentence,) if sentence else ()
     public += (_PUBLIC_SIZES,) if release.keeps_groups else ()
     public += (PUBLIC_SIZE,) if release.terms.counted else ()
     zone = find_zone(release.statistic)

@@ -23,15 +23,15 @@ def clip(x: Fraction, bound: Bound) -> Fraction:
 
 
 def for_each(make: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-    """Call ``make`` for each row of some columns, but only once for rows of the same objects: often few rows differ."""
-    made: dict[tuple[int, ...], Any] = {}
+    """Call ``make`` for each row of some columns, but only once for rows of the same objects, since few may differ."""
+    results: dict[tuple[int, ...], Any] = {}
     result = []
     for row in zip(*columns, strict=True):
         # The columns keep their objects alive, so an id is unique here.
-        same = tuple(map(id, row))
-        if same not in made:
-            made[same] = make(*row)
-        result.append(made[same])
+        key = tuple(map(id, row))
+        if key not in results:
+            results[key] = make(*row)
+        result.append(results[key])
     return result
 
 
@@ -84,6 +84,6 @@ def derive_values(release: "Release") -> Sequence[float | None]:
         return [round(x) for x in values.tolist()]
     hidden = release.unavailable()
     if not any(hidden):
-        found: list[float] = values.tolist()
-        return found
+        numbers: list[float] = values.tolist()
+        return numbers
     return [None if gone else x for x, gone in zip(values.tolist(), hidden, strict=True)]

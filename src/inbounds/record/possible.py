@@ -1,4 +1,4 @@
-"""The possible values of each number of a release, from its public record: what its interval is judged by."""
+"""The possible values of each number of a release, from its public record. Its interval is compared with them."""
 
 import math
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ def list_possible(release: "Release") -> list[Range]:
     if traits.shares:
         return [(0.0, 1.0)] * count
     if traits.counted and traits.whole:
-        # Also of a selection there are no more records than of the table. The rows of persons are so many of each.
+        # A selection has no more records than the table, and each person has at most so many rows.
         unit = release.terms.unit
         each = 1 if unit.persons is None else unit.contributions
         most = math.inf if release.terms.rows is None else float(release.terms.rows) * each
@@ -67,7 +67,7 @@ def _list_moments(release: "Release", ends: list[Range], rows: int | None) -> li
     if release.released:
         flat = release.flat_values()[above :: size + 1]
         variances = [most if x is None else min(max(x, 0.0), most) for x, most in zip(flat, largest, strict=True)]
-    reach = [[math.sqrt(one * other) for other in variances] for one in variances]
+    reach = [[math.sqrt(variance * other) for other in variances] for variance in variances]
     matrix = [(0.0, largest[i]) if i == j else (-reach[i][j], reach[i][j]) for i in range(size) for j in range(size)]
     return [*ends[:above], *matrix]
 
@@ -79,5 +79,5 @@ def _range_of_sum(low: float, high: float, rows: int | None, *, whole_table: boo
 
 
 def _correction(rows: int | None) -> float:
-    """What the denominator n - 1 makes of the largest variance."""
+    """The factor by which the denominator n - 1 increases the largest variance."""
     return rows / (rows - 1) if rows is not None and rows > 1 else 1.0

@@ -46,7 +46,7 @@ class Releases(Mapping[str, Release]):
     left: str | None = None
     stored: bool = False
     asked: Mapping[str, Asked] = field(default_factory=dict, compare=False, repr=False)
-    # What a report is made of: its intervals take time. Computed on first use, by `inbounds.report.rows`.
+    # The content of a report, whose intervals take time. Computed on first use, by `inbounds.report.rows`.
     _sections: Any = field(default=None, init=False, repr=False)
 
     def __getitem__(self, name: str) -> Release:
@@ -68,7 +68,7 @@ class Releases(Mapping[str, Release]):
         return "\n".join(f"{visible(name)}\n{release}" for name, release in self.records.items())
 
     def _repr_html_(self) -> str:
-        parts = (f"<h4>{escape(visible(name))}</h4>{one._repr_html_()}" for name, one in self.records.items())
+        parts = (f"<h4>{escape(visible(name))}</h4>{release._repr_html_()}" for name, release in self.records.items())
         return f"<section>{''.join(parts)}</section>"
 
     @property

@@ -101,7 +101,7 @@ class Release:
 
     @property
     def rows(self) -> int | None:
-        """The public number of records that it is of; None where that is protected, or secret as of a selection."""
+        """The public number of records that it is computed from; None if it is protected, or secret for a selection."""
         return terms_of(self.statistic, self.terms).rows
 
     @property
@@ -131,7 +131,7 @@ class Release:
 
     @property
     def repair(self) -> str | None:
-        """How noisy numbers were made possible ones, where that was chosen."""
+        """How noisy numbers were turned into possible ones, if a repair was chosen."""
         return getattr(plain_statistic(self.statistic), "repair", None)
 
     @property
@@ -141,7 +141,7 @@ class Release:
 
     @property
     def _levels(self) -> tuple[int, ...]:
-        """The depth in a tree of each coordinate, or of its draw; or which of several draws it is of."""
+        """The depth of each coordinate in a tree, or the depth of its draw, or which of several draws it is from."""
         if isinstance(self.derivation, CentredSpread | Chosen):
             return self.derivation.depths
         return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
@@ -169,11 +169,11 @@ class Release:
 
         If some numbers of an array are not available, it is a masked array (`numpy.ma`).
         """
-        made = self.table
+        table = self.table
         if (clock := self.clock) is not None:
-            return show.to_times(made, clock)
+            return show.to_times(table, clock)
         present = getattr(plain_statistic(self.statistic), "present", None)
-        return made if present is None else present(made)
+        return table if present is None else present(table)
 
     @property
     def clock(self) -> Clock | None:
@@ -212,7 +212,7 @@ class Release:
         These are correlations with a column whose released variance is 0. `notes` say what to do about it.
         """
         columns = self.undetermined() or []
-        return [i != j and (one or other) for i, one in enumerate(columns) for j, other in enumerate(columns)]
+        return [i != j and (left or right) for i, left in enumerate(columns) for j, right in enumerate(columns)]
 
     def limits(self) -> Limits:
         """Bounds of coordinates and of numeric columns, in double precision."""
@@ -241,11 +241,11 @@ class Release:
         if not self.released:
             raise ValueError("nothing has been released yet: this is the record of a preview; see its forecast")
         if self._error is None:
-            found = self.derivation.error(self.coordinates())
-            found = found.shaped(list(self.shape)) if self.axes else found
+            error = self.derivation.error(self.coordinates())
+            error = error.shaped(list(self.shape)) if self.axes else error
             if hidden := self.unavailable():
-                found = found.without(np.reshape(hidden, self.shape))
-            object.__setattr__(self, "_error", found)
+                error = error.without(np.reshape(hidden, self.shape))
+            object.__setattr__(self, "_error", error)
         assert self._error is not None
         return self._error
 

@@ -1,13 +1,13 @@
 """Statistics of some records of a table: those for which a condition holds, or which have the values that are needed.
 
+How many records are selected is secret under both neighbour relations, since one record may enter the selection or
+leave it. So a statistic of a selection is drafted as if the number of rows were protected: from noisy sums and a noisy
+count. How much one record can move these under substitution is the third case of `inbounds.privacy.forms`.
+
 The same holds where several rows of each person are kept: a person who is replaced may have had more or fewer of them.
 
-How many records are selected is secret under both neighbour relations, since one record may enter the selection or
-leave it. So a statistic of a selection is drafted as if the number of rows were protected: of noisy sums and a noisy
-count. What one record can move these by under substitution is `inbounds.privacy.forms`' third case.
-
-A selection is made of one record at a time: a condition (``where``), and columns whose rule is to skip missing values.
-Columns may be derived from others by an expression, which is public and part of the record.
+A selection looks at one record at a time: at a condition (``where``), and at columns whose rule is to skip missing
+values. Columns may be derived from others by an expression, which is public and part of the record.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +53,7 @@ class Selected:
     """A statistic of the records for which ``where`` is true, with columns that are derived from others.
 
     ``derive`` has an expression for each derived column; those that nothing reads are left out. ``time_zone`` is the
-    zone by whose clock instants are told; it is left out where no dates or times are read.
+    zone whose clock is used for instants; it is left out if no dates or times are read.
     """
 
     inner: Statistic
@@ -70,13 +70,13 @@ class Selected:
         declared = {column.name: _kind_of(column) for column in rules}
         derived = _parse_derived(self.derive, declared, rules)
         where = None if self.where is None else _parse_condition(self.where, self.derive or {}, declared)
-        texts = FrozenMap({name: one.text for name, one in derived.items()}) if derived else None
+        texts = FrozenMap({name: formula.text for name, formula in derived.items()}) if derived else None
         zone = None if self.time_zone is None else check_zone(self.time_zone)
         formulas = [*derived.values(), *([] if where is None else [where])]
-        timed = any(getattr(rule, "clock", None) and rule.name not in derived for rule in rules)
-        zone = zone if timed or any("time" in one.columns.values() for one in formulas) else None
+        has_times = any(getattr(rule, "clock", None) and rule.name not in derived for rule in rules)
+        zone = zone if has_times or any("time" in formula.columns.values() for formula in formulas) else None
         where = None if where is None else replace(where, zone=zone)
-        derived = {name: replace(one, zone=zone) for name, one in derived.items()}
+        derived = {name: replace(formula, zone=zone) for name, formula in derived.items()}
         for name, value in {"derive": texts, "time_zone": zone, "_where": where, "_derived": derived}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "where", None if where is None else where.text)
@@ -141,10 +141,10 @@ def select(statistic: Statistic, where: Any = None, derive: Any = None, time_zon
     """A statistic of the records for which ``where`` is true; the statistic itself where nothing is selected."""
     if where is None and not derive and time_zone is None:
         return statistic
-    made = Selected(statistic, where, derive, time_zone)
-    plain = made.where is None and not made.derived and made.time_zone is None
-    # A statistic in all but that its name is its inner one's.
-    return statistic if plain else cast(Statistic, made)
+    selection = Selected(statistic, where, derive, time_zone)
+    plain = selection.where is None and not selection.derived and selection.time_zone is None
+    # It does all that a statistic does, although its name is that of the inner one.
+    return statistic if plain else cast(Statistic, selection)
 
 
 def list_rules(statistic: Statistic) -> tuple[Ruled, ...]:
@@ -154,7 +154,7 @@ def list_rules(statistic: Statistic) -> tuple[Ruled, ...]:
 
 
 def list_met(statistic: Statistic) -> tuple[tuple[Ruled, Expression | None], ...]:
-    """The same, each with the condition of the records that it meets: those outside may hold anything."""
+    """The same, each with the condition on the records that it applies to. Other records may hold anything."""
     where = statistic.expression if isinstance(statistic, Selected) else None
     return tuple((rule, where) for rule in list_rules(statistic))
 
@@ -165,7 +165,7 @@ def plain_statistic(statistic: Statistic) -> Statistic:
 
 
 def find_zone(statistic: Statistic) -> str | None:
-    """The zone by whose clock times are told, where one was declared."""
+    """The zone whose clock is used for times, if one was declared."""
     return statistic.time_zone if isinstance(statistic, Selected) else None
 
 
@@ -177,7 +177,7 @@ def is_selection(statistic: Statistic) -> bool:
 
 
 def terms_of(statistic: Statistic, terms: Terms) -> Terms:
-    """Terms that a statistic is drafted by: without a public number of rows where it is of a selection, or of several
+    """The terms by which a statistic is drafted: without a public number of rows if it is of a selection, or of several
     rows of each person."""
     return terms.with_rows(None) if is_selection(statistic) or terms.counts_persons else terms
 
@@ -213,15 +213,15 @@ def check_persons(statistic: Statistic, terms: Terms) -> None:
 
 
 def _is_one_word(rule: Ruled) -> bool:
-    """Whether one level of text is told from all others, between which there is no order."""
+    """Whether one level of text is distinguished from all others, which have no order."""
     return isinstance(rule, Levels) and len(rule.levels) == 1 and isinstance(rule.levels[0], str)
 
 
 def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
     """claim:selection. The draft of a statistic of all records, or of those that it selects.
 
-    Every request gets a key of two cells, of records that count and of others, and the second is not looked at. So one
-    record changes the counted cells by what it adds to them, or takes away, or both.
+    Every request gets a key with two cells: one for records that count, and one for all others, which is ignored. So
+    one record changes the counted cells by what it adds to them, or takes away, or both.
     """
     inner = plain_statistic(statistic)
     check_persons(statistic, terms)
@@ -229,7 +229,7 @@ def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
         draft = inner.draft(terms_of(statistic, terms))
         if not isinstance(statistic, Selected):
             return replace(draft, record=replace(draft.record, terms=terms)) if terms.counts_persons else draft
-        requests = tuple(_map_request(one, statistic.complete) for one in draft.requests)
+        requests = tuple(_map_request(request, statistic.complete) for request in draft.requests)
         return replace(draft, record=replace(draft.record, statistic=statistic, terms=terms), requests=requests)
     draft = inner.draft(terms_of(statistic, terms))
     where = statistic.expression if isinstance(statistic, Selected) else None
@@ -306,12 +306,12 @@ def _select_request(request: Request, where: Expression | None, complete: Callab
     def treat(rule: Ruled) -> Ruled:
         return _refuse_later(complete(rule))
 
-    made = _map_request(request, treat)
-    columns = tuple(dict.fromkeys(quantised.column for quantised in made.sums))
+    request = _map_request(request, treat)
+    columns = tuple(dict.fromkeys(quantised.column for quantised in request.sums))
     required = tuple(column for column in columns if column.missing is REFUSED)
     condition = Condition(where, tuple(column for column in columns if column.skips))
     keys = (condition, Condition(None, required)) if required else (condition,)
-    return _View(replace(made, by=(*keys, *made.by)), required)
+    return _View(replace(request, by=(*keys, *request.by)), required)
 
 
 def _refuse_later(rule: Ruled) -> Ruled:
@@ -330,14 +330,14 @@ def _map_request(request: Request, treat: Any) -> Request:
 
     some = request.some
 
-    def key(one: AnyKey) -> AnyKey:
-        if isinstance(one, Condition):
-            return one
-        return replace(one, quantised=column(one.quantised)) if isinstance(one, Steps) else treat(one)
+    def key(rule: AnyKey) -> AnyKey:
+        if isinstance(rule, Condition):
+            return rule
+        return replace(rule, quantised=column(rule.quantised)) if isinstance(rule, Steps) else treat(rule)
 
     return Request(
         tuple(map(key, request.by)),
-        tuple(column(one) for one in request.sums),
+        tuple(column(quantised) for quantised in request.sums),
         request.products,
         None if some is None else tuple(Product(column(pair.first), column(pair.second)) for pair in some),
     )
@@ -358,10 +358,10 @@ def _parse_condition(where: Any, derive: Mapping[str, str], declared: Mapping[st
     if not isinstance(where, str):
         raise TypeError(f"where must be a condition as text, as in where='age >= 18', got {_check.shown(where)}")
     kinds = {**declared, **{name: parse(text).kind for name, text in derive.items()}}
-    made = parse(write_out(where, derive, kinds) if derive else where, declared, condition=True)
-    if made.kind != "boolean":
+    condition = parse(write_out(where, derive, kinds) if derive else where, declared, condition=True)
+    if condition.kind != "boolean":
         raise ValueError("where must be a condition that is true or false, as in where='age >= 18'")
-    return made
+    return condition
 
 
 def _parse_derived(derive: Any, declared: Mapping[str, Any], rules: Sequence[Ruled]) -> dict[str, Expression]:
@@ -373,7 +373,7 @@ def _parse_derived(derive: Any, declared: Mapping[str, Any], rules: Sequence[Rul
             "derive must be a dictionary from new columns to expressions, as in derive={'late': 'delay > 15'}"
         )
     others = {name: kind for name, kind in declared.items() if name not in derive}
-    made: dict[str, Expression] = {}
+    formulas: dict[str, Expression] = {}
     for rule in rules:
         if rule.name not in derive:
             continue
@@ -385,8 +385,8 @@ def _parse_derived(derive: Any, declared: Mapping[str, Any], rules: Sequence[Rul
                 f"derive[{rule.name!r}] names {names[0]!r}, which is derived itself; write its expression out"
             )
         _check_formula(rule, formula)
-        made[rule.name] = formula
-    return made
+        formulas[rule.name] = formula
+    return formulas
 
 
 def _check_formula(rule: Ruled, formula: Expression) -> None:
@@ -394,5 +394,5 @@ def _check_formula(rule: Ruled, formula: Expression) -> None:
         return
     kind = type(rule.levels[0])
     if kind is str or (kind is bool and formula.kind == "number"):
-        made, levels = ("true or false", "true and false") if formula.kind == "boolean" else ("a number", "integers")
-        raise ValueError(f"the derived column {rule.name!r} is {made}: its levels must be {levels}")
+        value, levels = ("true or false", "true and false") if formula.kind == "boolean" else ("a number", "integers")
+        raise ValueError(f"the derived column {rule.name!r} is {value}: its levels must be {levels}")

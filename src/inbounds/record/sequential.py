@@ -16,13 +16,15 @@ def list_places(elements: int) -> list[tuple[int, int]]:
     return list(combinations_with_replacement(range(size), 2))
 
 
-def within_variances(law: Certificate, bound: Bound, one: Fraction, other: Fraction) -> tuple[Certificate, Bound]:
+def within_variances(
+    law: Certificate, bound: Bound, variance: Fraction, other_variance: Fraction
+) -> tuple[Certificate, Bound]:
     """The truncated law of a covariance and its bounds, given the two released variances.
 
     The bounds are plus and minus the root of the product of the variances, rounded down. If that is 0, the bounds are
     not changed.
     """
-    reach = root_below(one * other)
+    reach = root_below(variance * other_variance)
     return (cut_law(law, (-reach, reach)), (-reach, reach)) if reach > 0 else (law, bound)
 
 
@@ -32,8 +34,8 @@ def laws_in_turn(
     """The laws and bounds of all elements, given that ``noisy`` was drawn: variances first, then covariances."""
     places = list_places(len(noisy))
     variances = {i: noisy[place] for place, (i, j) in enumerate(places) if i == j}
-    made = [
+    pairs = [
         (law, bound) if i == j else within_variances(law, bound, variances[i], variances[j])
         for law, bound, (i, j) in zip(laws.parts, bounds, places, strict=True)
     ]
-    return compose([law for law, _ in made], laws.epsilon), tuple(bound for _, bound in made)
+    return compose([law for law, _ in pairs], laws.epsilon), tuple(bound for _, bound in pairs)

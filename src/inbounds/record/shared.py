@@ -22,7 +22,7 @@ MOST_RELEASES = 300
 
 def list_groups(releases: "Mapping[str, Release]") -> list[Group]:
     """The joint draws of some releases, each once, in order."""
-    return list(dict.fromkeys(one.group for one in releases.values() if one.group is not None))
+    return list(dict.fromkeys(release.group for release in releases.values() if release.group is not None))
 
 
 def place_in(groups: list[Group], release: "Release") -> list[int] | None:
@@ -49,15 +49,15 @@ def read_groups(body: Any) -> "list[list[Release]]":
         if not isinstance(body, list) or len(body) > MOST_RELEASES:
             raise RecordError("its groups are not a list, or there are too many")
         drafts = []
-        for one in body:
+        for plain in body:
             try:
-                group = Group.from_dict(one)
+                group = Group.from_dict(plain)
                 if not 2 <= len(group.members) <= MOST_RELEASES:
                     raise ValueError(f"a group must have 2 to {MOST_RELEASES} members")
                 if group.terms.rows is None or not group.terms.rows <= MOST_ROWS:
                     raise ValueError("a group must have a public number of rows")
                 # Texts are compared, because 1 == 1.0 == True.
-                if json.dumps(group.to_dict(), sort_keys=True) != json.dumps(one, sort_keys=True):
+                if json.dumps(group.to_dict(), sort_keys=True) != json.dumps(plain, sort_keys=True):
                     raise ValueError("it is not in the form that inbounds writes")
                 drafts.append([draft.record for draft in group.draft()])
             except (ValueError, TypeError, ArithmeticError) as error:
@@ -70,13 +70,13 @@ def check_shared(releases: "Mapping[str, Release]", groups: "list[list[Release]]
     if len({drafts[0].group for drafts in groups}) < len(groups):
         raise RecordError("the record has a group twice")
     for drafts in groups:
-        seen: dict[int, Fraction] = {}
+        numbers: dict[int, Fraction] = {}
         members = [release for release in releases.values() if release.group == drafts[0].group]
         if not members:
             raise RecordError("the record has a group without a release")
         for release in members:
             for place, number in zip(release.places, release.noisy, strict=True):
-                if seen.setdefault(place, number) != number:
+                if numbers.setdefault(place, number) != number:
                     raise RecordError("releases of one draw have different numbers in the same place")
 
 

@@ -43,9 +43,9 @@ def key_names(release: "Release") -> list[str]:
 
 def axis_names(release: "Release") -> list[str]:
     """The names of the axes: the columns that have the cells, or row and column for a matrix."""
-    named = getattr(plain_statistic(release.statistic), "axis_names", None)
-    if named is not None:
-        return list(named)
+    names = getattr(plain_statistic(release.statistic), "axis_names", None)
+    if names is not None:
+        return list(names)
     keys = key_names(release)
     if len(keys) == len(release.axes):
         return keys
@@ -74,11 +74,11 @@ def margins_of(release: "Release") -> "dict[str, _check.Array]":
     """Sums of a table of counts along each axis, and of all."""
     counts = _counts_of(release)
     axes = range(counts.ndim)
-    made = {
+    margins = {
         name: counts.sum(axis=tuple(other for other in axes if other != axis))
         for axis, name in enumerate(axis_names(release))
     }
-    return made | {"total": counts.sum()}
+    return margins | {"total": counts.sum()}
 
 
 def percentages_of(release: "Release", of: str) -> "_check.Array":
@@ -97,9 +97,9 @@ def columns_of(release: "Release") -> dict[str, list[Any]]:
     if not release.axes:
         return {"statistic": [release.statistic.name], "value": [*values]}
     columns = zip(*labels_of(release), strict=True)
-    made = {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)}
+    table = {name: list(labels) for name, labels in zip(axis_names(release), columns, strict=True)}
     sizes = sizes_of(release)
-    return made | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
+    return table | {"value": [*values]} | ({"size": sizes.ravel().tolist()} if isinstance(sizes, np.ndarray) else {})
 
 
 def title_of(release: "Release") -> str:
@@ -169,7 +169,7 @@ def choose_unit(error: float, clock: Clock) -> tuple[str, int]:
     """The unit that an error of dates or times is written in, and how much it is in the unit that errors are in."""
     if clock == "date":
         return "days", 1
-    return next((one for one in _UNITS.items() if error >= 2 * one[1]), ("seconds", 1))
+    return next((unit for unit in _UNITS.items() if error >= 2 * unit[1]), ("seconds", 1))
 
 
 def to_html(release: "Release") -> str:
@@ -196,7 +196,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
     *outer, across = release.axes
     flat, wide = list_texts(release), len(across)
     texts = [flat[start : start + wide] for start in range(0, len(flat), wide)]
-    shown = [row[:_MOST_COLUMNS] for row in texts[:_MOST_ROWS]]
+    cells = [row[:_MOST_COLUMNS] for row in texts[:_MOST_ROWS]]
     keys = key_names(release)
     # The axes of a matrix have no names.
     *row_names, column_name = keys if len(keys) == len(release.axes) else [""]
@@ -206,7 +206,7 @@ def _write_two_way(release: "Release", caption: str) -> str:
         row_names=row_names,
         column_name=column_name,
         columns=across[:_MOST_COLUMNS],
-        rows=list(zip(product(*outer), shown, strict=False)),
+        rows=list(zip(product(*outer), cells, strict=False)),
         rest=_describe_rest({"row": len(texts) - _MOST_ROWS, "column": len(across) - _MOST_COLUMNS}),
     )
 
@@ -244,7 +244,7 @@ def plot(release: "Release", level: float | None, kind: "Kind") -> "altair.Chart
     labels = labels_of(release)
     values = release.flat_values()
     if len(release.axes) > 1:
-        names = [{"row": ", ".join(one[:-1]), "column": one[-1]} for one in labels]
+        names = [{"row": ", ".join(outer), "column": last} for *outer, last in labels]
         table = pl.DataFrame(
             [name | {"value": None if x is None else float(x)} for name, x in zip(names, values, strict=True)]
         )

@@ -28,16 +28,16 @@ def parse_statistic(body: object) -> Statistic:
     """What `describe` wrote; `ValueError` or `TypeError` for anything else."""
     if not isinstance(body, dict):
         raise TypeError("a statistic is written as its name and fields")
-    own = {key: value for key, value in body.items() if key not in ("name", *SELECTION)}
-    made = select(find_statistic(body.get("name"))(**own), *(body.get(key) for key in SELECTION))
-    if describe(made) != body:
+    keywords = {key: value for key, value in body.items() if key not in ("name", *SELECTION)}
+    statistic = select(find_statistic(body.get("name"))(**keywords), *(body.get(key) for key in SELECTION))
+    if describe(statistic) != body:
         raise ValueError("the statistic is not written the way inbounds writes it")
-    return made
+    return statistic
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+        return {name: _plain(item) for name, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

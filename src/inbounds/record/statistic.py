@@ -152,5 +152,5 @@ def registered() -> Mapping[str, type[Statistic]]:
 
 def find_statistic(name: object) -> type[Statistic]:
     """The class of the statistic with that name. Raises a `ValueError` if there is none."""
-    known = registered()
-    return known[_check.choice(name, "statistic", tuple(known))]
+    statistics = registered()
+    return statistics[_check.choice(name, "statistic", tuple(statistics))]

@@ -1,1 +1,1 @@
-"""The public side: post-processing of released numbers into possible ones."""
+"""Post-processing of released numbers into possible ones. It sees no record and no table."""

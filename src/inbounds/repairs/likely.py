@@ -1,10 +1,10 @@
 """Correlations from noisy covariances whose noise is known: those with the least error on average over a prior.
 
-A noisy covariance over the root of two noisy variances lies at ±1 or anywhere between where noise is as large as the
-variances are, and 0 would be nearer to most correlations. So each correlation is the mean of its posterior, with noise
-taken for normal. The prior of a variance is uniform. That of a correlation is uniform on [-1, 1] but for a weight at
-the ends, without which strong correlations would be shrunk more than clipping spoils them. The weight is a fifth where
-noise decides, and goes to 0 with the noise.
+Where noise is as large as the variances, a noisy covariance over the root of two noisy variances lies at ±1 or anywhere
+between, and 0 would be nearer to most correlations. So each correlation is the mean of its posterior, with noise taken
+as normal. The prior of a variance is uniform. That of a correlation is uniform on [-1, 1] except for a weight at the
+ends, without which strong correlations would be shrunk too much. The weight is a fifth where noise decides, and goes to
+0 with the noise.
 """
 
 import math
@@ -22,46 +22,46 @@ _ENDS, _NOISE = 0.2, 0.1
 def likely_correlations(covariances: Array, deviations: Array, largest: Array) -> tuple[Array, Array]:
     """claim:likely-correlation. Correlations, 1 on the diagonal, from noisy covariances in the last two axes.
 
-    With them, the standard deviations of their posteriors.
+    It also returns the standard deviations of their posteriors.
 
     ``deviations`` are those of the noise of each, and ``largest`` has the largest variances. A column with a variance
     of 0 or less has correlations of 0. The matrix need not be positive semidefinite.
     """
     variances = np.diagonal(covariances, axis1=-2, axis2=-1)
-    own = np.diagonal(deviations, axis1=-2, axis2=-1)
-    roots = np.sqrt(np.maximum(_mean_within(variances, own, 0.0, largest), 1e-12 * largest))
+    deviations_of_variances = np.diagonal(deviations, axis1=-2, axis2=-1)
+    roots = np.sqrt(np.maximum(_mean_within(variances, deviations_of_variances, 0.0, largest), 1e-12 * largest))
     area = roots[..., :, None] * roots[..., None, :]
-    found, spread = _posterior(covariances / area, np.maximum(deviations / area, 1e-12))
-    known = variances > 0
-    found = np.where(known[..., :, None] & known[..., None, :], found, 0.0)
-    diagonal = np.eye(found.shape[-1], dtype=bool)
-    return np.where(diagonal, 1.0, found), np.where(diagonal, 0.0, spread)
+    means, spread = _posterior(covariances / area, np.maximum(deviations / area, 1e-12))
+    is_positive = variances > 0
+    means = np.where(is_positive[..., :, None] & is_positive[..., None, :], means, 0.0)
+    diagonal = np.eye(means.shape[-1], dtype=bool)
+    return np.where(diagonal, 1.0, means), np.where(diagonal, 0.0, spread)
 
 
 def _mean_within(x: Array, deviation: Array, low: float, high: Array) -> Array:
     """The mean of a normal law that is truncated to [low, high]."""
-    # Turned so that the nearer end is the lower one, beyond which tails keep their digits.
-    turned = x > (low + high) / 2
-    near = np.where(turned, x - high, low - x) / deviation
-    far = np.where(turned, x - low, high - x) / deviation
+    # Flipped so that the nearer end is the lower one, beyond which tails keep their digits.
+    is_flipped = x > (low + high) / 2
+    near = np.where(is_flipped, x - high, low - x) / deviation
+    far = np.where(is_flipped, x - low, high - x) / deviation
     with np.errstate(under="ignore", over="ignore"):
         # φ(near)/Q(near), by the scaled function where both vanish.
         mills = math.sqrt(2 / math.pi) / scipy.special.erfcx(near / math.sqrt(2))
-        # What is beyond the far end, as a share of what is beyond the near one.
+        # The probability beyond the far end, relative to that beyond the near end.
         log_tail = scipy.special.log_ndtr
         beyond = np.exp(np.minimum(log_tail(-far) - log_tail(-near), 0.0))
         at_far = np.exp((near**2 - far**2) / 2)
-        moved = mills * (1 - at_far) / np.maximum(1 - beyond, 1e-12)
-    made = x + deviation * np.where(turned, -moved, moved)
-    return np.asarray(np.clip(made, low, high))
+        shift = mills * (1 - at_far) / np.maximum(1 - beyond, 1e-12)
+    mean = x + deviation * np.where(is_flipped, -shift, shift)
+    return np.asarray(np.clip(mean, low, high))
 
 
 def _posterior(x: Array, s: Array) -> tuple[Array, Array]:
-    """Mean and deviation of the posterior of a number in [-1, 1] that x is a noisy version of, with the deviation s."""
+    """Mean and deviation of the posterior of a number in [-1, 1], given x, which has noise with the deviation s."""
     ends = _ENDS * s / (s + _NOISE)
     high, low = (1 - x) / s, (-1 - x) / s
-    turned = x > 0
-    near, far = np.where(turned, -high, low), np.where(turned, -low, high)
+    is_flipped = x > 0
+    near, far = np.where(is_flipped, -high, low), np.where(is_flipped, -low, high)
     log_tail, log_root = scipy.special.log_ndtr, math.log(math.sqrt(2 * math.pi))
     with np.errstate(under="ignore"):
         between = log_tail(-near) + np.log1p(-np.exp(np.minimum(log_tail(-far) - log_tail(-near), -1e-12)))
@@ -96,18 +96,18 @@ def correlations_of(cells: Array, noise: Array | None, repair: str) -> Array:
 
 
 def posterior_deviations(cells: Array, noise: Array) -> Array:
-    """How uncertain each correlation of cells with such noise is, before a repair: flat matrices."""
-    _, found = likely_correlations(_covariances(cells), _deviations(cells, noise), _largest(cells))
-    return found.reshape(*cells.shape[:-1], -1)
+    """The deviation of each correlation of cells with such noise, before a repair: flat matrices."""
+    _, deviations = likely_correlations(_covariances(cells), _deviations(cells, noise), _largest(cells))
+    return deviations.reshape(*cells.shape[:-1], -1)
 
 
 def settle(cells: Array, noise: Array, correlations: Array) -> Array:
     """Cells like these whose correlations, without noise, are the given ones, and whose variances are likely."""
     counts, means = _counts(cells), _means(cells)
     size = means.shape[-1]
-    own, most = np.diagonal(_deviations(cells, noise), axis1=-2, axis2=-1), _largest(cells)
+    deviations, most = np.diagonal(_deviations(cells, noise), axis1=-2, axis2=-1), _largest(cells)
     variances = np.diagonal(_covariances(cells), axis1=-2, axis2=-1)
-    roots = np.sqrt(np.maximum(_mean_within(variances, own, 0.0, most), 1e-12 * most))
+    roots = np.sqrt(np.maximum(_mean_within(variances, deviations, 0.0, most), 1e-12 * most))
     i, j = np.triu_indices(size)
     seconds = correlations.reshape(*cells.shape[:-1], size, size)[..., i, j] * roots[..., i] * roots[..., j]
     seconds = seconds + counts * means[..., i] * means[..., j]
@@ -135,15 +135,15 @@ def _covariances(cells: Array) -> Array:
 
 
 def _largest(cells: Array) -> Array:
-    """The largest Σ(u - mean)² of so many records with these means."""
+    """The largest Σ(u - mean)² for these counts and means."""
     return np.asarray(_counts(cells) * np.maximum(1 - _means(cells) ** 2, 1e-3))
 
 
 def _deviations(cells: Array, noise: Array) -> Array:
-    """Those of the noise of the elements: of z_ij - m_i z_j - m_j z_i and m_i m_j times that of a count."""
+    """The deviations of the noise of the elements: of z_ij - m_i z_j - m_j z_i and m_i m_j times that of a count."""
     means, size = _means(cells) ** 2, _columns(cells)
     i, j = np.triu_indices(size)
     count, sums, products = noise[0], noise[1 : 1 + size], noise[1 + size :]
-    beside = products + means[..., i] * sums[j] + means[..., j] * sums[i] + means[..., i] * means[..., j] * count
+    off_diagonal = products + means[..., i] * sums[j] + means[..., j] * sums[i] + means[..., i] * means[..., j] * count
     diagonal = products / 4 + 4 * means[..., i] * sums[i] + (means[..., i] + 0.5) ** 2 * count
-    return symmetric(np.sqrt(np.where(i == j, diagonal, beside))).reshape(*cells.shape[:-1], size, size)
+    return symmetric(np.sqrt(np.where(i == j, diagonal, off_diagonal))).reshape(*cells.shape[:-1], size, size)

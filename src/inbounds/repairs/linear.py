@@ -59,7 +59,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Names with bounds of their own, and constraints among them."""
+    """Names with their bounds, and constraints among them."""
 
     names: tuple[str, ...]
     boxes: tuple[Bounds, ...]
@@ -94,19 +94,19 @@ class System:
         matrix, lower, upper = self._rows(constraints)
         within = [optimize.LinearConstraint(matrix, lower, upper)] if constraints else []
         lows, highs = (np.array(ends) for ends in zip(*self.boxes, strict=True))
-        found = optimize.milp(objective, constraints=within, bounds=optimize.Bounds(lows, highs))
-        if found.status == 2:
+        result = optimize.milp(objective, constraints=within, bounds=optimize.Bounds(lows, highs))
+        if result.status == 2:
             return None
-        return -math.inf if found.fun is None else float(found.fun)
+        return -math.inf if result.fun is None else float(result.fun)
 
     def _feasible(self, constraints: Sequence[Constraint]) -> bool:
         return self._optimum(np.zeros(len(self.names)), constraints) is not None
 
     def _clash(self) -> list[Constraint]:
-        """Constraints that contradict each other, of which none can be left out: the others can be satisfied."""
+        """Constraints that contradict each other; without any one of them, the others can be satisfied."""
         needed = list(self.constraints)
         for constraint in self.constraints:
-            fewer = [one for one in needed if one is not constraint]
+            fewer = [other for other in needed if other is not constraint]
             if not self._feasible(fewer):
                 needed = fewer
         return needed
@@ -126,27 +126,27 @@ class System:
     def nearest(self, values: Mapping[str, float], errors: Mapping[str, float] | None = None) -> dict[str, float]:
         """claim:linear-nearest. The nearest numbers that satisfy the constraints.
 
-        Distances are in units of ``errors``, the standard errors. Without them all are equal.
+        Distances are in units of ``errors``, the standard errors. Without them all units are equal.
 
         Equalities and bounds hold to a part in 10^9. A number whose error is 0 stays as it is, if that is possible.
         """
-        given = np.array([_check.finite(values[name], f"values[{name!r}]") for name in self.names])
-        scale = np.ones(len(given))
+        numbers = np.array([_check.finite(values[name], f"values[{name!r}]") for name in self.names])
+        scale = np.ones(len(numbers))
         if errors is not None:
             scale = np.array([_check.finite(errors[name], f"errors[{name!r}]") for name in self.names])
             if not (scale >= 0).all():
                 raise ValueError("errors must be >= 0")
-            known = scale[scale > 0]
-            scale = np.where(scale > 0, scale, 1e-6 * known.min()) if known.size else np.ones(len(given))
-        found = dict(zip(self.names, self._project(given, scale).tolist(), strict=True))
-        if not self.obeys(found):
+            positive = scale[scale > 0]
+            scale = np.where(scale > 0, scale, 1e-6 * positive.min()) if positive.size else np.ones(len(numbers))
+        nearest = dict(zip(self.names, self._project(numbers, scale).tolist(), strict=True))
+        if not self.obeys(nearest):
             raise ArithmeticError(
                 "no numbers that obey were found near these; errors or bounds may differ too much in size: use other "
                 "units for the largest ones"
             )
-        return found
+        return nearest
 
-    def _project(self, given: Array, scale: Array) -> Array:
+    def _project(self, numbers: Array, scale: Array) -> Array:
         """min ‖(x - given)/scale‖² over the system, in moves y = (x - given)/scale."""
         try:
             import clarabel
@@ -156,9 +156,9 @@ class System:
 
         matrix, lower, upper = self._rows(self.constraints)
         lows, highs = (np.array(ends) for ends in zip(*self.boxes, strict=True))
-        stacked = np.vstack([matrix, np.eye(len(given))])
+        stacked = np.vstack([matrix, np.eye(len(numbers))])
         bottom, top = np.concatenate([lower, lows]), np.concatenate([upper, highs])
-        offset, moves = stacked @ given, stacked * scale
+        offset, moves = stacked @ numbers, stacked * scale
         equal = bottom == top
         above, below = np.isfinite(top) & ~equal, np.isfinite(bottom) & ~equal
         rows = np.vstack([moves[equal], moves[above], -moves[below]])
@@ -171,19 +171,19 @@ class System:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-        quadratic = sparse.csc_matrix(sparse.eye(len(given)))
+        quadratic = sparse.csc_matrix(sparse.eye(len(numbers)))
         solver = clarabel.DefaultSolver(
-            quadratic, np.zeros(len(given)), sparse.csc_matrix(rows), limits, cones, settings
+            quadratic, np.zeros(len(numbers)), sparse.csc_matrix(rows), limits, cones, settings
         )
-        found = given + scale * np.array(solver.solve().x)
+        nearest = numbers + scale * np.array(solver.solve().x)
         # A solver may stop slightly outside the bounds.
-        return np.asarray(np.clip(found, lows, highs))
+        return np.asarray(np.clip(nearest, lows, highs))
 
     def obeys(self, values: Mapping[str, float]) -> bool:
         """Whether numbers satisfy the constraints, up to rounding."""
-        given = np.array([values[name] for name in self.names])
+        numbers = np.array([values[name] for name in self.names])
         matrix, lower, upper = self._rows(self.constraints)
-        found = matrix @ given
-        room = _ROUNDING * np.maximum(1.0, np.abs(matrix) @ np.abs(given))
-        inside = all(low <= x <= high for x, (low, high) in zip(given, self.boxes, strict=True))
-        return inside and bool(((found >= lower - room) & (found <= upper + room)).all())
+        sums = matrix @ numbers
+        room = _ROUNDING * np.maximum(1.0, np.abs(matrix) @ np.abs(numbers))
+        inside = all(low <= x <= high for x, (low, high) in zip(numbers, self.boxes, strict=True))
+        return inside and bool(((sums >= lower - room) & (sums <= upper + room)).all())

@@ -21,9 +21,10 @@ from inbounds._check import Array
 REPAIRS = ("clip", "nearest", "newton")
 # Eigenvalues are kept this far above zero, in units of the largest, so that rounding does not undo the repair.
 _FLOOR = 1e-13
-# Whoever makes a matrix must not decide how long it takes: each step is an eigendecomposition. Noisy matrices of 3, 20,
-# 80 and 164 columns settle within 25, 85, 150 and 160 projections, and within 7 steps of Newton with a few of conjugate
-# gradients each; what has not settled by then is near enough, and clipped. The last bounds steps times elements.
+# A forged matrix must not decide how long its repair takes: each step is an eigendecomposition. Noisy matrices of 3,
+# 20, 80 and 164 columns converge within 25, 85, 150 and 160 projections, and within 7 Newton steps with a few conjugate
+# gradients each. A matrix that has not converged by then is near enough, and is clipped. The last number limits steps
+# times elements.
 _MOST_PROJECTIONS, _MOST_TRIALS, _MOST_GRADIENTS, _MOST_WORK = 180, 30, 20, 10**7
 
 
@@ -52,10 +53,10 @@ def repair_matrix(matrix: Array, how: str) -> Array:
     bounded = within_variances(matrix)
     variances = np.diagonal(bounded, axis1=-2, axis2=-1)
     scale = np.sqrt(variances)
-    mended = _mend(_over(bounded, scale), how)
+    correlation = _mend(_over(bounded, scale), how)
     # The same factor on both sides makes the result symmetric to the last bit. A squared root may exceed its bound by
     # one bit.
-    result = mended * (scale[..., :, None] * scale[..., None, :])
+    result = correlation * (scale[..., :, None] * scale[..., None, :])
     size = result.shape[-1]
     result[..., np.arange(size), np.arange(size)] = variances
     return np.asarray(result)
@@ -88,7 +89,7 @@ def _mend(correlation: Array, how: str) -> Array:
         result[broken] = _clip_eigenvalues(flat[broken])
     elif broken.size:
         solve = nearest_correlation if how == "nearest" else newton_correlation
-        result[broken] = _clip_eigenvalues(np.array([solve(one) for one in flat[broken]]))
+        result[broken] = _clip_eigenvalues(np.array([solve(matrix) for matrix in flat[broken]]))
     return result.reshape(correlation.shape)
 
 
@@ -96,23 +97,23 @@ def _clip_eigenvalues(matrices: Array) -> Array:
     """Eigenvalues to zero or above, then a unit diagonal."""
     values, vectors = np.linalg.eigh(matrices)
     values = np.maximum(values, _FLOOR * values[..., -1:])
-    made = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-    return _unit_diagonal(made)
+    product = (vectors * values[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return _unit_diagonal(product)
 
 
 def _unit_diagonal(matrices: Array) -> Array:
     size = matrices.shape[-1]
     scale = 1 / np.sqrt(np.diagonal(matrices, axis1=-2, axis2=-1))
-    made = matrices * scale[..., :, None] * scale[..., None, :]
-    made = np.clip((made + np.swapaxes(made, -1, -2)) / 2, -1.0, 1.0)
-    made[..., np.arange(size), np.arange(size)] = 1.0
-    return np.asarray(made)
+    scaled = matrices * scale[..., :, None] * scale[..., None, :]
+    scaled = np.clip((scaled + np.swapaxes(scaled, -1, -2)) / 2, -1.0, 1.0)
+    scaled[..., np.arange(size), np.arange(size)] = 1.0
+    return np.asarray(scaled)
 
 
 def nearest_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
     """claim:matrix-nearest. The nearest correlation matrix, by alternating projections with Dykstra's correction."""
     current = _square(matrix)
-    # Few columns need few of them, and a record may have many such matrices.
+    # Few columns need few projections, and a record may have many such matrices.
     steps = min(60 + 2 * len(current), _MOST_PROJECTIONS, _MOST_WORK // current.size)
     correction = np.zeros_like(current)
     diagonal = np.arange(len(current))
@@ -123,9 +124,9 @@ def nearest_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
         correction = cone - shifted
         following = cone.copy()
         following[diagonal, diagonal] = 1.0
-        moved = float(np.linalg.norm(following - current)) / max(float(np.linalg.norm(following)), 1.0)
+        change = float(np.linalg.norm(following - current)) / max(float(np.linalg.norm(following)), 1.0)
         current = following
-        if moved < tolerance:
+        if change < tolerance:
             break
     return current
 
@@ -159,7 +160,7 @@ def newton_correlation(matrix: Array, tolerance: float = 1e-9) -> Array:
                 break
             length /= 2
         else:
-            # No step improves it any more, or the allowed number of steps is used up.
+            # No step improves it any more, or the allowed number of steps is exhausted.
             break
         y = y + length * direction
         values, vectors, theta = trial

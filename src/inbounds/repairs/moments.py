@@ -43,7 +43,7 @@ def beside_diagonal(elements: Array, diagonal: float) -> Array:
 
 
 def possible(flat: Array, repair: str, *, unit: bool = False) -> Array:
-    """Flat matrices made covariance matrices, or with ``unit`` correlation matrices."""
+    """Flat matrices, repaired into covariance matrices, or with ``unit`` into correlation matrices."""
     size = math.isqrt(flat.shape[-1])
     full = flat.reshape(*flat.shape[:-1], size, size)
     return (matrix.correlations if unit else matrix.repair_matrix)(full, repair).reshape(flat.shape)

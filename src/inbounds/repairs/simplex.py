@@ -18,7 +18,7 @@ from inbounds.grid.geometric import Integers
 
 
 def rescale(shares: Array) -> Array:
-    """claim:simplex-rescale. Shares divided by their sum; equal shares if all are 0 (nothing is drawn again).
+    """claim:simplex-rescale. Shares divided by their sum; equal shares if all are 0 (without drawing again).
 
     >>> rescale(np.array([0.3, -0.1, 0.3])).tolist()
     [0.5, 0.0, 0.5]
@@ -58,19 +58,19 @@ def project(shares: Array, total: float = 1.0) -> Array:
     falling = -np.sort(-x, axis=-1)
     excess = np.cumsum(falling, axis=-1) - total
     counts = np.arange(1, x.shape[-1] + 1)
-    kept = (falling * counts > excess).sum(axis=-1, keepdims=True)
-    threshold = np.take_along_axis(excess, kept - 1, axis=-1) / kept
+    positive = (falling * counts > excess).sum(axis=-1, keepdims=True)
+    threshold = np.take_along_axis(excess, positive - 1, axis=-1) / positive
     result = np.maximum(x - threshold, 0.0)
-    # Correct what rounding left by a factor, which is too close to 1 to break a bound.
+    # Correct the rounding error by a factor, which is too close to 1 to break a bound.
     return np.asarray(result * (total / result.sum(axis=-1, keepdims=True)))
 
 
 def whole(counts: Array, total: int) -> Array:
     """claim:simplex-whole. The nearest vector of whole numbers ≥ 0 with the given sum.
 
-    The projection, rounded down, and one more for the largest remainders until the sum is right. Of whole counts all
-    remainders are alike: then everything is worked out in integers, so that it is the same on every machine, and
-    `_choose_alike` says which counts get one more.
+    It is the projection, rounded down, with one more for the largest remainders until the sum is right. Whole counts
+    all have the same remainder: then everything is computed in integers, so that it is the same on every machine, and
+    `_choose_alike` decides which counts get one more.
     """
     total = _check.integer(total, "total", least=0)
     x = _vectors(counts)
@@ -79,11 +79,11 @@ def whole(counts: Array, total: int) -> Array:
     if not (x == np.rint(x)).all():
         return _round_projection(x, total)
     rows, size = x.reshape(-1, x.shape[-1]), max(1, _BLOCK // x.shape[-1])
-    made = [_nearest_integers(rows[i : i + size].astype(np.int64), total) for i in range(0, len(rows), size)]
-    return np.concatenate(made).astype(np.float64).reshape(x.shape)
+    blocks = [_nearest_integers(rows[i : i + size].astype(np.int64), total) for i in range(0, len(rows), size)]
+    return np.concatenate(blocks).astype(np.float64).reshape(x.shape)
 
 
-# Numbers that are projected at once.
+# How many numbers are projected at once.
 _BLOCK = 1 << 20
 
 
@@ -97,14 +97,14 @@ def _round_projection(x: Array, total: int) -> Array:
 
 
 def _nearest_integers(x: Integers, total: int) -> Integers:
-    """Rows of whole numbers: max(x - t, 0) with the least whole t whose sum is not too large, and what that lacks."""
-    # No count that is further below the largest keeps anything; so clipped, sums of ten million fit 64 bits.
+    """Rows of whole numbers: max(x - t, 0) with the least whole t whose sum is not too large, plus what is missing."""
+    # A count that is further below the largest becomes 0. Clipped like this, sums of ten million counts fit 64 bits.
     top = x.max(axis=-1, keepdims=True)
     falling = -np.sort(-np.maximum(x, top - (total + 1)), axis=-1)
     excess = np.cumsum(falling - top, axis=-1) - total
     counts = np.arange(1, x.shape[-1] + 1)
-    kept = ((falling - top) * counts > excess).sum(axis=-1, keepdims=True)
-    threshold = top - (-np.take_along_axis(excess, kept - 1, axis=-1) // kept)
+    positive = ((falling - top) * counts > excess).sum(axis=-1, keepdims=True)
+    threshold = top - (-np.take_along_axis(excess, positive - 1, axis=-1) // positive)
     below = np.maximum(x - threshold, 0)
     return np.asarray(below + _choose_alike(x, falling, threshold, total - below.sum(axis=-1, keepdims=True)))
 
@@ -112,29 +112,29 @@ def _nearest_integers(x: Integers, total: int) -> Integers:
 def _choose_alike(x: Integers, falling: Integers, threshold: Integers, lacking: Integers) -> Integers:
     """Which counts that are not below the threshold t get one more: all choices are equally near.
 
-    Noise is symmetric, so that of the counts at t as many belong to empty cells as there are at -t. If those are more
-    than half of them, the largest counts are chosen, and what is next to nothing becomes nothing; otherwise the
-    smallest. Among equal counts they are spread evenly, so that no part of a table gets more than its share.
+    Noise is symmetric, so among the counts at t as many belong to empty cells as there are counts at -t. If these are
+    more than half of them, the largest counts are chosen, and counts close to 0 become 0; otherwise the smallest are
+    chosen. Among equal counts the choices are spread evenly, so that no part of a table gets more than its share.
     """
     able = (x >= threshold).sum(axis=-1, keepdims=True)
     at, mirrored = ((x == place).sum(axis=-1, keepdims=True) for place in (threshold, -threshold))
     largest = 2 * mirrored > at
     place = np.clip(np.where(largest, lacking - 1, able - lacking), 0, x.shape[-1] - 1)
     border = np.take_along_axis(falling, place, axis=-1)
-    chosen = np.where(largest, x > border, (x < border) & (x >= threshold)) & (lacking > 0)
+    mask = np.where(largest, x > border, (x < border) & (x >= threshold)) & (lacking > 0)
     equal = (x == border) & (lacking > 0)
-    rest = lacking - chosen.sum(axis=-1, keepdims=True)
+    rest = lacking - mask.sum(axis=-1, keepdims=True)
     rank, of = np.cumsum(equal, axis=-1), np.maximum(equal.sum(axis=-1, keepdims=True), 1)
     spread = rank * rest // of > (rank - 1) * rest // of
-    return np.asarray(chosen | (equal & spread), dtype=np.int64)
+    return np.asarray(mask | (equal & spread), dtype=np.int64)
 
 
 def likeliest(counts: Array, total: int) -> Array:
     """claim:simplex-likeliest. The likeliest whole numbers ≥ 0 with the given sum under noise ∝ e^(-Σ|z|/T).
 
-    Negative counts become 0, and what they lacked is taken from the smallest of the others: from which it is taken is
-    all the same to the noise, and small counts are those that noise may have made of nothing. Of equal ones the
-    outermost come first. All of it is in whole numbers, so that it is the same on every machine.
+    Negative counts become 0, and what they lacked is taken from the smallest of the others. All choices are equally
+    likely under the noise, and small counts may be noise alone. Among equal counts the outermost come first. Everything
+    is computed in integers, so that it is the same on every machine.
 
     >>> likeliest(np.array([7.0, -3.0, 1.0, 5.0]), 10).tolist()
     [7.0, 0.0, 0.0, 3.0]
@@ -149,11 +149,11 @@ def likeliest(counts: Array, total: int) -> Array:
     below = np.cumsum(rising, axis=-1) - rising
     excess = rising.sum(axis=-1, keepdims=True) - total
     rising = rising - np.clip(excess - below, 0, rising)
-    # Counts that were rounded may lack something.
+    # After rounding, counts may add up to too little.
     rising[:, -1:] += np.maximum(-excess, 0)
-    made = np.empty_like(x)
-    np.put_along_axis(made, order, rising, axis=-1)
-    return np.asarray(made.reshape(rows.shape), dtype=np.float64)
+    result = np.empty_like(x)
+    np.put_along_axis(result, order, rising, axis=-1)
+    return np.asarray(result.reshape(rows.shape), dtype=np.float64)
 
 
 def round_sums(counts: Array, total: int) -> Array:

@@ -1,12 +1,12 @@
-"""Counts of groups and of their members, made to agree: trees of any shape and depth.
+"""Counts of groups and of their members, adjusted until they agree: trees of any shape and depth.
 
 A tree is written as nested groups of leaves: ``(("a", "b"), ("c", "d", "e"))``. Every node but the root has a noisy
 count; the root is known. Two passes give the weighted least-squares solution (Hay et al. 2010 for uniform trees and
 equal noise; Honaker 2015 for any):
 
 - upwards, a node's own count and the sum of its children are averaged by their variances;
-- downwards, what the children lack to their *corrected* parent is shared among them by their variances; negative
-  ones are repaired before the next level.
+- downwards, the difference between the *corrected* parent and the sum of its children is shared among these by their
+  variances; negative counts are repaired before the next level.
 
 All of it is post-processing of released numbers; arrays are handled along their last axis.
 """
@@ -34,7 +34,7 @@ _EACH_ONCE = "the tree must hold every level exactly once, in nested groups such
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Nodes but the root, parents before children, each with its leaves; node -1 is the root.
+    """Nodes except the root, parents before children, each with its leaves; node -1 is the root.
 
     ``order`` are the leaves, ``children[i]`` the nodes below node i, ``children[-1]`` those of the root.
     """
@@ -94,10 +94,10 @@ def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
 
     def add(group: Any) -> tuple[int, ...]:
         """Numbers of the nodes made for the members of a group."""
-        made = range(len(nodes), len(nodes) + len(group))
+        numbers = range(len(nodes), len(nodes) + len(group))
         nodes.extend([()] * len(group))
         children.extend([()] * len(group))
-        for number, member in zip(made, group, strict=True):
+        for number, member in zip(numbers, group, strict=True):
             if isinstance(member, tuple | list):
                 if not member:
                     raise ValueError("a group of the tree must not be empty")
@@ -105,7 +105,7 @@ def grow(groups: Groups, leaves: tuple[str, ...]) -> Tree:
                 nodes[number] = tuple(leaf for child in children[number] for leaf in nodes[child])
             else:
                 nodes[number] = (place.get(str(member), -1),)
-        return tuple(made)
+        return tuple(numbers)
 
     top = add(groups)
     if sorted(leaf for node in top for leaf in nodes[node]) != list(range(len(leaves))) or len(place) < len(leaves):
@@ -155,8 +155,8 @@ def share_levels(groups: int, members: int) -> tuple[Fraction, Fraction]:
     within, between = _sum_over_ranges(groups, members)
 
     def variance(share: Fraction) -> Fraction:
-        own, each = 1 / share**2, 1 / (1 - share) ** 2
-        return each * within + between / (1 / own + 1 / (members * each))
+        variance_of_group, each = 1 / share**2, 1 / (1 - share) ** 2
+        return each * within + between / (1 / variance_of_group + 1 / (members * each))
 
     best = min((Fraction(k, 100) for k in range(1, 100)), key=variance)
     return best, 1 - best
@@ -198,10 +198,10 @@ def consistent(
     heights = tree.heights
     for nodes, below in _families(tree, heights):
         sums = spreads[below].sum(axis=-1)
-        own = _own_share(weights, heights[nodes[0]], below.shape[-1], spreads[nodes], sums)
-        counts[..., nodes] = own * counts[..., nodes] + (1 - own) * counts[..., below].sum(axis=-1)
-        # Of the weighted mean of two independent numbers.
-        spreads[nodes] = own**2 * spreads[nodes] + (1 - own) ** 2 * sums
+        weight = _weigh_node(weights, heights[nodes[0]], below.shape[-1], spreads[nodes], sums)
+        counts[..., nodes] = weight * counts[..., nodes] + (1 - weight) * counts[..., below].sum(axis=-1)
+        # The variance of the weighted mean of two independent numbers.
+        spreads[nodes] = weight**2 * spreads[nodes] + (1 - weight) ** 2 * sums
     root = np.full((*counts.shape[:-1], 1), float(total)), np.array([tree.children[-1]])
     for nodes, below in (root, *_families(tree, tree.depths)):
         parent = nodes if nodes is root[0] else counts[..., nodes]
@@ -223,19 +223,19 @@ def _families(tree: Tree, level: Sequence[int]) -> list[tuple[Any, Any]]:
 
 
 def _node_variances(tree: Tree, variances: Sequence[float]) -> Array:
-    """The variance of each node's own count, in units of the largest."""
+    """The variance of the count of each node, in units of the largest."""
     if not len(variances):
         return np.ones(len(tree.leaves))
-    given = np.asarray(variances, dtype=np.float64)
-    if given.shape != (tree.depth,) or not (given > 0).all():
+    values = np.asarray(variances, dtype=np.float64)
+    if values.shape != (tree.depth,) or not (values > 0).all():
         raise ValueError(f"variances must be > 0, one for each of the {tree.depth} levels of the tree")
-    return np.asarray(given[list(tree.depths)] / given.max())
+    return np.asarray(values[list(tree.depths)] / values.max())
 
 
-def _own_share(weights: str, height: int, branching: int, own: Array, below: Array) -> Any:
-    """Weight of a node's own count beside the sum of its children, for each of several nodes."""
+def _weigh_node(weights: str, height: int, branching: int, variances: Array, below: Array) -> Any:
+    """The weight of a node's count relative to the sum of its children, for each of several nodes."""
     if weights == "variance":
-        return below / (own + below)
+        return below / (variances + below)
     # Hay et al. (2010), theorem 3, for uniform trees.
     return float((branching**height - branching ** (height - 1)) / (branching**height - 1)) if branching > 1 else 0.5
 

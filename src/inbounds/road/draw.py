@@ -35,8 +35,8 @@ def entropy_source() -> Entropy:
 
 
 def draw_key() -> bytes:
-    """A key that decides between rows of one person, from the system's randomness. It is public and independent of the
-    data."""
+    """A key from the system's randomness that decides between rows of one person. It is public and does not depend on
+    the data."""
     return entropy_source().take(16)
 
 
@@ -45,35 +45,37 @@ def draw(draft: Draft, tables: Sequence[Cells]) -> Release:
     exact, certificate = draft.exact(*tables), draft.record.certificate
     if draft.nodes:
         assert isinstance(exact, np.ndarray)
-        made = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate, draft.record.rows))
+        release = replace(draft.record, noisy=draw_choices(exact, draft.nodes, certificate, draft.record.rows))
     elif draft.second is not None:
         assert isinstance(certificate, Composition)
-        made = replace(draft.record, noisy=draw_after(exact[0][0], partial(draft.second, tables[0]), certificate))
+        release = replace(draft.record, noisy=draw_after(exact[0][0], partial(draft.second, tables[0]), certificate))
     elif isinstance(certificate, Composition) and isinstance(exact, np.ndarray):
-        made = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
+        release = replace(draft.record, noisy=draw_levels(exact, draft.record.parts))
     elif isinstance(certificate, Composition):
         assert not isinstance(exact, np.ndarray)
-        drawn = _draw_in_turn(exact[0], certificate, draft.record.bounds, truncated=draft.terms.bounding == "truncated")
-        made = replace(draft.record, noisy=drawn[0], certificate=drawn[1], bounds=drawn[2])
+        matrix = _draw_in_turn(
+            exact[0], certificate, draft.record.bounds, truncated=draft.terms.bounding == "truncated"
+        )
+        release = replace(draft.record, noisy=matrix[0], certificate=matrix[1], bounds=matrix[2])
     elif isinstance(exact, np.ndarray):
         noisy = (draw_zero_sum if certificate.noise == "zero-sum" else draw_counts)(exact, certificate)
-        made = replace(draft.record, noisy=noisy)
+        release = replace(draft.record, noisy=noisy)
     elif certificate.dimension > 1 or len(exact) > 1:
-        made = replace(draft.record, noisy=draw_joint(exact, certificate))
-        if made.group is not None:
-            return made
+        release = replace(draft.record, noisy=draw_joint(exact, certificate))
+        if release.group is not None:
+            return release
     else:
         ((number,),) = exact
-        made = replace(draft.record, noisy=(draw_single(number, certificate, squared=draft.squared),))
-    return replace(made, notes=made.own_notes())
+        release = replace(draft.record, noisy=(draw_single(number, certificate, squared=draft.squared),))
+    return replace(release, notes=release.own_notes())
 
 
-def take(drawn: Release, draft: Draft) -> Release:
+def take(joint: Release, draft: Draft) -> Release:
     """Take the numbers of one release from a joint draw. A release that was drawn alone is returned as it is."""
     if draft.record.group is None:
-        return drawn
-    made = replace(draft.record, noisy=tuple(drawn.noisy[place] for place in draft.record.places))
-    return replace(made, notes=made.own_notes())
+        return joint
+    release = replace(draft.record, noisy=tuple(joint.noisy[place] for place in draft.record.places))
+    return replace(release, notes=release.own_notes())
 
 
 def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = False) -> Fraction:
@@ -91,12 +93,12 @@ def draw_after(
     The losses of both draws add up: whatever was drawn first, the second has the law that its certificate says.
     """
     first, then = laws.parts
-    drawn = draw_single(number, first)
-    numbers = second(drawn)
+    value = draw_single(number, first)
+    numbers = second(value)
     if then.dimension > 1:
-        return drawn, *draw_joint([numbers], then)
-    (one,) = numbers
-    return drawn, draw_single(one, then)
+        return value, *draw_joint([numbers], then)
+    (next_number,) = numbers
+    return value, draw_single(next_number, then)
 
 
 def _root_index(law: GridMechanism, square: Fraction) -> int:
@@ -149,16 +151,18 @@ def draw_levels(counts: Integers, laws: Sequence[Certificate]) -> tuple[Fraction
     """claim:release-levels. Add independent noise to each node of a tree, by the law of its depth."""
     noisy = np.zeros_like(counts)
     for law in dict.fromkeys(laws):
-        own = [node for node, one in enumerate(laws) if one == law]
-        noisy[own] = law.mechanism.draw_each(counts[own], entropy_source())
+        level = [node for node, other in enumerate(laws) if other == law]
+        noisy[level] = law.mechanism.draw_each(counts[level], entropy_source())
     return _fractions(noisy)
 
 
 def _fractions(noisy: Integers) -> tuple[Fraction, ...]:
     """Noisy counts as fractions. Equal counts share one object, since of a million counts few differ."""
-    made: dict[int, Fraction] = {}
+    fractions: dict[int, Fraction] = {}
     blocks = (noisy[start : start + _BLOCK].tolist() for start in range(0, noisy.size, _BLOCK))
-    return tuple(made[x] if x in made else made.setdefault(x, Fraction(x)) for block in blocks for x in block)
+    return tuple(
+        fractions[x] if x in fractions else fractions.setdefault(x, Fraction(x)) for block in blocks for x in block
+    )
 
 
 # How many numbers are converted to Python integers at a time.

@@ -22,7 +22,7 @@ from inbounds.tables.strays import Strays, count_strays, probes
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found: confidential numbers, and why a release would be refused, if it would.
+    """What an inspection found: confidential numbers, and why a release would be refused, if it would be.
 
     ``rows`` is None where the table could not be read. ``charged`` says that the refusal would come after the charge.
     """
@@ -43,7 +43,7 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     """
     columns, terms = list(columns_of_drafts(list(drafts.values()))), next(iter(drafts.values())).terms
     persons = terms.unit.persons
-    rules = list(dict.fromkeys(one for draft in drafts.values() for one in _list_met(draft)))
+    rules = list(dict.fromkeys(pair for draft in drafts.values() for pair in _list_met(draft)))
     ruled = [rule for rule, _ in rules]
     try:
         frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(ruled), *probes(ruled)])))
@@ -53,26 +53,26 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     rows = count_rows(frame)
     strays = tuple(count_strays(frame, rules))
     census = None if persons is None else take_census(frame, persons, list_limits(terms.unit.contributions))
-    found = Inspection(rows, strays, census=census)
+    inspection = Inspection(rows, strays, census=census)
     units = rows if census is None else census.persons + (census.missing if persons_of_own(persons) else 0)
     if terms.rows not in (None, units):
-        return replace(found, refusal=str(other_size(terms)))
+        return replace(inspection, refusal=str(other_size(terms)))
     try:
         count_exactly(frame, drafts)
     except DataError as error:
-        return replace(found, refusal=str(error), charged=True)
-    return found
+        return replace(inspection, refusal=str(error), charged=True)
+    return inspection
 
 
 def _list_met(draft: Draft) -> list[Any]:
-    """The rules of the columns that the table has, and when they are met: not those that folding makes."""
+    """The rules of the columns that the table has, and when they apply: not of those that folding makes."""
     persons = draft.terms.unit.persons
-    made = frozenset() if persons is None else persons.made
-    return [one for one in list_met(draft.record.statistic) if one[0].name not in made]
+    folded = frozenset() if persons is None else persons.new_columns
+    return [pair for pair in list_met(draft.record.statistic) if pair[0].name not in folded]
 
 
 def list_limits(contributions: int) -> tuple[int, ...]:
-    """Numbers of rows of a person of which a curator may want to know how many rows they leave out."""
+    """Limits on the rows of a person; a curator may want to know how many rows each of them leaves out."""
     return tuple(sorted({1, 2, 5, 10, 20, 50, 100, contributions}))
 
 
@@ -82,7 +82,7 @@ def persons_of_own(persons: Persons | None) -> bool:
 
 
 def _find_irregular(data: Any) -> tuple[tuple[str, Irregular], ...]:
-    """Where a CSV file is not of its form; nothing of a file that is not there or has no header."""
+    """Where a CSV file breaks its format; nothing for a file that is missing or has no header."""
     try:
         return tuple(find_irregular_records(data.source, data.written)) if isinstance(data, Place) else ()
     except DataError:

@@ -65,8 +65,8 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     _warn_of_ids([statistic], terms)
     drafts = {draft.record.title: draft}
     if ledger is None:
-        (made,) = count_and_draw(frame, drafts).values()
-        return made
+        (release,) = count_and_draw(frame, drafts).values()
+        return release
     if any(isinstance(column.name, Unnamed) for column in draft.columns):
         raise TypeError("with ledger=, a column of plain values needs a name, as in mean(ages, 'age', ...)")
 
@@ -75,8 +75,8 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         return frame
 
     account = ledgers.find_account(ledger)
-    (made,) = walk(drafts, source, account=account, dataset=account.dataset, handed=draft.record.title).values()
-    return made
+    (release,) = walk(drafts, source, account=account, dataset=account.dataset, title=draft.record.title).values()
+    return release
 
 
 def walk(
@@ -87,14 +87,14 @@ def walk(
     account: Account | None = None,
     new: bool = False,
     who: str | None = None,
-    handed: str | None = None,
+    title: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
     """claim:paid. Release drafts: charge them before the data are read, and store the result before returning it.
 
     ``source`` opens the table and checks what is public about it. If the same request was charged before, the table is
-    not read and the stored result is returned, with ``stored`` set. If the caller handed over a table then, a warning
-    says so; ``handed`` is the name of the request in it. ``new`` charges and draws again.
+    not read and the stored result is returned, with ``stored`` set. If the caller handed over a table, a warning says
+    that it was not read, and names the request by ``title``, unless that is None. ``new`` charges and draws again.
     """
     tell = say or (lambda _: None)
     if account is None:
@@ -103,43 +103,43 @@ def walk(
         return Releases(count_and_draw(frame, drafts), dataset)
     request = request_of(drafts, account.dataset)
     if not new and (before := ledgers.find_stored(account, request)) is not None:
-        return _show_again(before, request, account, handed)
+        return _show_again(before, request, account, title)
     tell("looking at the table")
     frame = source()
     tell("charging the ledger")
     receipt = ledgers.charge(account, request, new=new, who=who)
     if receipt.stored is not None:
-        return _show_again(receipt, request, account, handed)
+        return _show_again(receipt, request, account, title)
     with ledgers.standing_charge(account, receipt):
         tell("reading the data, once")
-        made = Releases(
+        releases = Releases(
             count_and_draw(frame, drafts), account.dataset, receipt.entry, ledgers.spell_amount(receipt.left)
         )
     tell("keeping the result")
-    ledgers.keep(account, receipt, made.to_json())
-    return made
+    ledgers.keep(account, receipt, releases.to_json())
+    return releases
 
 
 def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
     """The request that is charged for drafts, with the largest length of its result."""
-    asked = {name: draft.record for name, draft in drafts.items()}
-    for release in asked.values():
+    releases = {name: draft.record for name, draft in drafts.items()}
+    for release in releases.values():
         # If the statistic were not read back as it is now, a paid result could not be verified.
         if parse_statistic(describe(release.statistic)) != release.statistic:
             raise ValueError(f"{release.title} changes when it is written and read again; please report this bug")
-    longest = 10_000 + sum(longest_text(release) + 4 * len(name) for name, release in asked.items())
-    return replace(charges.request_of(dataset, asked), longest=longest)
+    longest = 10_000 + sum(longest_text(release) + 4 * len(name) for name, release in releases.items())
+    return replace(charges.request_of(dataset, releases), longest=longest)
 
 
-def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, handed: str | None) -> Releases:
+def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, title: str | None) -> Releases:
     """Return the stored result, after checking that it is one of this request."""
-    if handed is not None:
-        told = f"{handed} was released from {account.dataset!r} before; this is the stored result, no table was read"
-        warnings.warn(told, stacklevel=4)
-    made = Releases.from_json(receipt.stored or "")
-    if made.digest != request.digest:
+    if title is not None:
+        message = f"{title} was released from {account.dataset!r} before; this is the stored result, no table was read"
+        warnings.warn(message, stacklevel=4)
+    releases = Releases.from_json(receipt.stored or "")
+    if releases.digest != request.digest:
         raise LedgerError("the ledger has another result for this request; it was changed")
-    return replace(made, left=ledgers.spell_amount(receipt.left), stored=True)
+    return replace(releases, left=ledgers.spell_amount(receipt.left), stored=True)
 
 
 def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Release]:
@@ -147,14 +147,17 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
 
     Nothing is drawn before all of them are checked.
     """
-    # Of releases that are drawn together only the first is counted and drawn.
+    # Of the releases that share a draw, only the first is counted and drawn.
     first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
-    asked = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
+    first_drafts = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
     key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
-    tables = count_exactly(frame, asked, key)
-    drawn = {name: draw(draft, tables[name]) for name, draft in asked.items()}
-    made = {name: take(drawn[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
-    return {name: replace(one, key=key.hex()) if _is_keyed(drafts[name]) else one for name, one in made.items()}
+    tables = count_exactly(frame, first_drafts, key)
+    draws = {name: draw(draft, tables[name]) for name, draft in first_drafts.items()}
+    releases = {name: take(draws[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    return {
+        name: replace(release, key=key.hex()) if _is_keyed(drafts[name]) else release
+        for name, release in releases.items()
+    }
 
 
 def _is_keyed(draft: Draft) -> bool:
@@ -162,24 +165,24 @@ def _is_keyed(draft: Draft) -> bool:
     return persons is not None and persons.keyed
 
 
-def count_exactly(frame: Frame, asked: Mapping[str, Draft], key: bytes = bytes(16)) -> dict[str, list[Cells]]:
+def count_exactly(frame: Frame, drafts: Mapping[str, Draft], key: bytes = bytes(16)) -> dict[str, list[Cells]]:
     """The exact cells of several drafts, in one pass; `DataError` for a table that one of them refuses.
 
-    Of persons that is a pass for each rule for their rows. ``key`` decides between rows of one person.
+    With persons, each rule for their rows takes a pass of its own. ``key`` decides between rows of one person.
     """
     tables: dict[str, list[Cells]] = {}
-    for unit in dict.fromkeys(draft.terms.unit for draft in asked.values()):
-        own = {name: draft for name, draft in asked.items() if draft.terms.unit == unit}
-        tables |= _count_unit(frame, own, unit, key)
-    return {name: tables[name] for name in asked}
+    for unit in dict.fromkeys(draft.terms.unit for draft in drafts.values()):
+        unit_drafts = {name: draft for name, draft in drafts.items() if draft.terms.unit == unit}
+        tables |= _count_unit(frame, unit_drafts, unit, key)
+    return {name: tables[name] for name in drafts}
 
 
-def _count_unit(frame: Frame, asked: Mapping[str, Draft], unit: Unit, key: bytes) -> dict[str, list[Cells]]:
+def _count_unit(frame: Frame, drafts: Mapping[str, Draft], unit: Unit, key: bytes) -> dict[str, list[Cells]]:
     """The exact cells of drafts that have one unit of privacy."""
-    terms = next(iter(asked.values())).terms
+    terms = next(iter(drafts.values())).terms
     # The number of records, where it follows from what is public.
     rows = None if terms.counts_persons else terms.rows
-    requests = [one for draft in asked.values() for one in draft.requests]
+    requests = [request for draft in drafts.values() for request in draft.requests]
     keeping = None
     if unit.persons is not None and unit.persons.fold is not None:
         frame = fold_records(frame, requests, unit.persons)
@@ -187,13 +190,13 @@ def _count_unit(frame: Frame, asked: Mapping[str, Draft], unit: Unit, key: bytes
         keeping = Keeping(unit.persons, unit.contributions, key)
     most = MOST_ROWS if unit.persons is not None else rows or MOST_ROWS
     try:
-        counted = iter(tally(frame, requests, most=most, keeping=keeping))
+        answers = iter(tally(frame, requests, most=most, keeping=keeping))
     except TooManyRows:
         if rows is None:
             raise
         raise other_size(terms) from None
-    tables = {name: [next(counted) for _ in draft.requests] for name, draft in asked.items()}
-    for name, draft in asked.items():
+    tables = {name: [next(answers) for _ in draft.requests] for name, draft in drafts.items()}
+    for name, draft in drafts.items():
         if rows is not None and any(records(cells) != rows for cells in tables[name]):
             raise other_size(terms)
         sizes = next((rule.sizes for rule in draft.record.columns if rule.sizes), ())
@@ -215,19 +218,19 @@ def _draw_of(name: str, draft: Draft) -> str | Group:
 def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tuple[Frame, Terms]:
     """A table ready to be counted, and the terms with its public size."""
     columns = add_columns(list_read(statistic.inputs), terms.unit.persons)
-    stated = check_rows(rows, terms)
-    # The size of a file is what whoever names it sees; a query may have been filtered.
-    named = isinstance(data, str | Path)
-    data = open_place(data, columns) if named else data
+    public_rows = check_rows(rows, terms)
+    # Whoever names a file sees its size; a query may have been filtered.
+    is_path = isinstance(data, str | Path)
+    data = open_place(data, columns) if is_path else data
     if terms.protects_rows:
         return read(data, columns), terms
     frame = read(data, columns)
-    if stated is None and not hasattr(frame, "shape") and not named:
+    if public_rows is None and not hasattr(frame, "shape") and not is_path:
         warnings.warn(PublicSize(PUBLIC_SIZE), stacklevel=5)
         terms = replace(terms, counted=True)
-    size = _count_units(frame, terms) if stated is None or hasattr(frame, "shape") else stated
-    if stated is not None and size != stated:
-        raise other_size(terms.with_rows(stated))
+    size = _count_units(frame, terms) if public_rows is None or hasattr(frame, "shape") else public_rows
+    if public_rows is not None and size != public_rows:
+        raise other_size(terms.with_rows(public_rows))
     return frame, size_terms(statistic, terms, size)
 
 
@@ -263,14 +266,14 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
 
 def columns_of_drafts(drafts: Sequence[Draft]) -> tuple[Column, ...]:
     """All columns that drafts read, each once, those of their rules for persons included."""
-    read = (add_columns(draft.columns, draft.terms.unit.persons) for draft in drafts)
-    return tuple(dict.fromkeys(column for columns in read for column in columns))
+    lists = (add_columns(draft.columns, draft.terms.unit.persons) for draft in drafts)
+    return tuple(dict.fromkeys(column for columns in lists for column in columns))
 
 
 def check_columns(frame: Frame, columns: Sequence[Column], terms: Terms) -> None:
     """Refuse a table that does not have the types and the public number of rows that were given."""
-    made = set() if terms.unit.persons is None else terms.unit.persons.made
-    check_types(frame, [column for column in columns if column.name not in made])
+    folded = set() if terms.unit.persons is None else terms.unit.persons.new_columns
+    check_types(frame, [column for column in columns if column.name not in folded])
     if terms.rows is None:
         return
     size = _count_units(frame, terms)
@@ -290,7 +293,7 @@ def read_columns(data: Any, columns: Sequence[Column]) -> Frame:
 
 
 def columns_of(place: Place) -> dict[str, str]:
-    """Names and kinds of a table's columns; no value is looked at, so that those of a CSV file have no kind."""
+    """Names and kinds of a table's columns. No value is read, so every column of a CSV file is text."""
     table = open_place(place.source, None, table=place.table, engine=place.engine, written=place.written)
     names = read(table, []).collect_schema()
     if mark := find_separator(list(names), place.written.separator):
@@ -309,33 +312,33 @@ def _kind(dtype: Any) -> str:
 
 def other_size(terms: Terms) -> DataError:
     """The error for a table whose number of rows, or of persons, is not the one that was given."""
-    counted = "rows" if terms.unit.persons is None else "persons"
+    noun = "rows" if terms.unit.persons is None else "persons"
     return DataError(
-        f"rows={terms.rows} was given, but the table has another number of {counted}; correct it, hand over the whole "
+        f"rows={terms.rows} was given, but the table has another number of {noun}; correct it, hand over the whole "
         "table with where= if it was filtered, or protect the number with neighbours='add-remove'"
     )
 
 
 def column_name(column: Any, data: Any) -> str:
     """The name of the column to read. If the data are a single column, its own name or the given one."""
-    own = getattr(data, "name", None) if is_column(data) else None
-    own = own if isinstance(own, str) and own else None
+    own_name = getattr(data, "name", None) if is_column(data) else None
+    own_name = own_name if isinstance(own_name, str) and own_name else None
     if column is None:
         if isinstance(data, str | Path) or is_table(data):
             raise TypeError("column must be given for a table, as in mean(table, 'age', ...)")
-        return own or UNNAMED
+        return own_name or UNNAMED
     if not isinstance(column, str):
         raise TypeError(
             f"column must be a name, got {type(column).__name__}; columns that have no names get them by "
             "df.columns = ['age', 'sex']"
         )
-    if own is not None and own != column:
-        raise TypeError(f"the data are a column named {own!r}, but column is {column!r}; pass the table instead")
+    if own_name is not None and own_name != column:
+        raise TypeError(f"the data are a column named {own_name!r}, but column is {column!r}; pass the table instead")
     return column
 
 
 def count_in_memory(data: Any) -> int | None:
-    """The number of rows of data in memory, as far as it takes no time to know; None for files and for other places."""
+    """The number of rows of data in memory, if that takes no time to find; None for files and other places."""
     column = next(iter(data.values()), None) if isinstance(data, Mapping) else data
     library = type(column).__module__.partition(".")[0]
     if not isinstance(column, list | tuple | np.ndarray) and library not in ("pandas", "polars", "pyarrow"):

@@ -31,7 +31,7 @@ from inbounds.tables.schema import (
 UNIT_INTERVAL: Bound = (Fraction(0), Fraction(1))
 # The most columns of a matrix, and the most digits of the numerator and denominator of a bound.
 MOST_COLUMNS, _MOST_DIGITS = 200, 100
-# Where the noise of a mean is added, and that of a spread.
+# How noise is added to a mean, and to a spread.
 METHODS = ("moments", "direct")
 SPREAD_METHODS = ("centred", "robust", *METHODS)
 # The most cells of a table.
@@ -56,8 +56,8 @@ def settle_bounds(bounds: Any, name: str) -> Any:
     """Bounds of a column as they are, or those of a release of its bounds, in exact numbers."""
     if not isinstance(bounds, Release):
         return bounds
-    found = getattr(plain_statistic(bounds.statistic), "ends_of", None)
-    if found is None:
+    ends_of = getattr(plain_statistic(bounds.statistic), "ends_of", None)
+    if ends_of is None:
         raise TypeError("bounds must be a pair (lower, upper) or a release of inbounds.bounds, got another release")
     other: Any = bounds.columns[0].name
     if name != other and UNNAMED not in (name, other):
@@ -65,7 +65,7 @@ def settle_bounds(bounds: Any, name: str) -> Any:
             f"bounds are those of column {other!r}, not of {name!r}; if they hold for both, give their numbers: "
             "bounds=tuple(release.value)"
         )
-    return found(bounds)
+    return ends_of(bounds)
 
 
 def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:
@@ -98,7 +98,7 @@ def fields_of_several(columns: Sequence[Numeric]) -> dict[str, Any]:
     """The rules of several columns as frozen fields."""
     return {
         "bounds": FrozenMap({column.name: column.ends for column in columns}),
-        "missing": FrozenMap({one.name: one.spelled_missing for one in columns if one.missing is not None}) or None,
+        "missing": FrozenMap({rule.name: rule.spelled_missing for rule in columns if rule.missing is not None}) or None,
         "integer": tuple(column.name for column in columns if column.integer),
     }
 
@@ -144,10 +144,10 @@ def keys_of(by: Any, levels: Any, missing: Any, other: Any) -> tuple[Levels, ...
             "by of several columns needs levels={column: [...]} for each of them, known without looking at the data"
         )
     rules = {"levels": levels, "by_missing": missing or {}, "other": other or {}}
-    for word, given in rules.items():
-        if not isinstance(given, Mapping):
+    for word, rule in rules.items():
+        if not isinstance(rule, Mapping):
             raise TypeError(f"{word} must be a dictionary from columns where by has several, as in {{'region': ...}}")
-        for name in given:
+        for name in rule:
             if name not in by:
                 raise ValueError(f"{word} names {_check.shown(name)}, which is none of the columns of by")
     words = ("levels", "by_missing", "other")
@@ -173,7 +173,7 @@ def fields_of_groups(keys: Sequence[Levels]) -> dict[str, Any]:
 
 
 def count_groups(keys: Sequence[Levels]) -> int:
-    """Number of groups; one where all records are in it."""
+    """The number of groups; one if all records are in it."""
     return prod(len(key.labels) for key in keys)
 
 
@@ -183,12 +183,12 @@ def labels_of(keys: Sequence[Levels]) -> list[tuple[str, ...]]:
 
 
 def title_of(what: str, keys: Sequence[Levels]) -> str:
-    """What is released, by which groups."""
+    """What is released, and by which groups."""
     return f"{what} by {list_names(keys)}" if keys else what
 
 
 def indicator(name: str, level: Any, missing: Any) -> Levels:
-    """A column of which the last level counts: the one named, or 1 (true) of a column of 0 and 1."""
+    """A column whose last level is counted: the named level, or 1 (true) for a column of 0 and 1."""
     skip = isinstance(missing, str) and missing == "skip"
     if not (missing is None or isinstance(missing, bool) or skip):
         raise TypeError(
@@ -204,9 +204,9 @@ def indicator(name: str, level: Any, missing: Any) -> Levels:
     return Levels(name, (level,), ELSEWHERE, place)
 
 
-def refuse_with(what: str, **given: Any) -> None:
+def refuse_with(what: str, **arguments: Any) -> None:
     """Refuse arguments that would be ignored."""
-    if names := [name for name, value in given.items() if value is not None]:
+    if names := [name for name, value in arguments.items() if value is not None]:
         raise TypeError(f"{', '.join(names)} cannot be combined with {what}")
 
 
@@ -226,7 +226,7 @@ def fixed_denominator(denominator: Any) -> int | None:
 
 
 def refuse_denominator(denominator: int | None, terms: Terms) -> None:
-    """A denominator is needless where n is public."""
+    """Refuse a denominator where n is public, since it is not needed there."""
     if denominator is not None and terms.rows is not None:
         raise ValueError(
             "denominator= is only for neighbours='add-remove': with 'substitute' the denominator is the public number "

@@ -33,13 +33,13 @@ from inbounds.tables.schema import Column, Edges, Numeric
 _SERIES = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 51, 56, 62, 68, 75, 82, 91)
 # Powers of ten below the larger end.
 _DECADES = 12
-# The part of the points that records are thought to take, where the shape of the law is chosen by it.
+# The part of the points that records are assumed to take, for choosing the shape of the law.
 _TAKEN = 0.1
 SIDES = ("both", "upper", "lower")
-# Where no coverage is given: so many records over ε beyond a bound that has half of it, with which bounds hardly ever
-# fly off; and a coverage where the number of records is secret.
+# If no coverage is given: the number of records over ε beyond a bound with half of ε, at which bounds hardly ever land
+# far away; and the coverage where the number of records is secret.
 _BEYOND, _USUAL, _DIGITS = 30, Fraction(49, 50), 1_000_000
-# How far such bounds are moved out: the half of their width makes means better of most columns.
+# How far such bounds are moved out: half of their width improves the means of most columns.
 _MARGIN, _MOST_MARGIN = Fraction(1, 2), 100
 
 
@@ -97,7 +97,7 @@ class Bounds:
         keep(self, coverage=coverage, margin=margin, missing=key.spelled_missing, _key=key)
 
     def find_coverage(self, terms: Terms) -> Fraction:
-        """The share of records that are to lie within the bounds: the given one, or as large a one as ε and the number
+        """The share of records that should lie within the bounds: the given one, or the largest that ε and the number
         of records allow."""
         if self.coverage is not None:
             return _check.fraction(self.coverage, "coverage")
@@ -128,24 +128,24 @@ class Bounds:
 
     def present(self, table: Any) -> tuple[float, float]:
         """The value as a pair (lower, upper)."""
-        lower, upper = self._with_both([float(x) for x in np.ravel(table)])
+        lower, upper = self._complete_ends([float(x) for x in np.ravel(table)])
         return float(lower), float(upper)
 
-    def _with_both(self, ends: Sequence[Any]) -> tuple[Any, Any]:
-        """Both bounds, of those that were released: the other one is that of the grid."""
+    def _complete_ends(self, ends: Sequence[Any]) -> tuple[Any, Any]:
+        """Both bounds: the released ones, and for a side that was not released the end of the grid."""
         edges = self._key.edges
         return (ends[0] if self.side != "upper" else edges[0]), (ends[-1] if self.side != "lower" else edges[-1])
 
     def ends_of(self, release: Release) -> tuple[Any, Any]:
-        """The released bounds in exact numbers, or dates, for a statistic that they are bounds of."""
+        """The released bounds as exact numbers or dates, for a statistic that uses them."""
         way = release.derivation
         assert isinstance(way, Chosen)
-        lower, upper = self._with_both(way.moved_out(sorted(release.noisy)))
+        lower, upper = self._complete_ends(way.move_out(sorted(release.noisy)))
         texts = dict(zip(self._key.edges, self._key.ends, strict=True))
         return texts[lower], texts[upper]
 
     def describe_cost(self, release: Release) -> str:
-        """That bounds were released, and what clipping at them costs, in a sentence for readers of a report."""
+        """Say in a report that bounds were released, and what clipping at them costs."""
         outside = 1 - self.find_coverage(terms_of(release.statistic, release.terms))
         ends = "either end" if self.side == "both" else f"the {self.side} end"
         share = f"{float(outside / (2 if self.side == 'both' else 1)):.2g}"
@@ -192,24 +192,25 @@ class Bounds:
         return replace(draft, nodes=way.nodes)
 
     def _laws(self, terms: Terms, cells: int, shares: Sequence[Fraction]) -> Certificate | Composition:
-        """Each bound with an equal share of ε: a substituted record moves scores by 1, another by the larger share."""
+        """Each bound has an equal share of ε. A substituted record moves scores by 1; an added or removed one by the
+        larger share."""
         grid = Fraction(0), Fraction(1), cells - 1
         if cells < 2:
             raise ValueError("bounds need three edges or more to choose from")
-        moved = Fraction(1) if terms.neighbours == "substitute" else max(shares[-1], 1 - shares[0])
+        move = Fraction(1) if terms.neighbours == "substitute" else max(shares[-1], 1 - shares[0])
         part = Fraction(1, len(shares))
-        laws = [choice_law(self.name, terms, grid, moved * terms.contributions, 1, part) for _ in shares]
+        laws = [choice_law(self.name, terms, grid, move * terms.contributions, 1, part) for _ in shares]
         return laws[0] if len(laws) == 1 else compose(laws, terms.epsilon)
 
     def _tilts(self, terms: Terms, shares: Sequence[Fraction]) -> tuple[Fraction, ...]:
-        """Steeper scores towards the ends, where the number of records is public and those beyond a bound are few."""
+        """Steeper scores towards the ends, for a public number of records, since few records lie beyond a bound."""
         if terms.rows is None:
             return ()
         rate = float(terms.epsilon) / (2 * terms.contributions * len(shares))
         return tuple(find_tilt(share, terms.rows, rate, _TAKEN) for share in shares)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 def list_points(lower: Fraction, upper: Fraction) -> list[Fraction]:
@@ -226,5 +227,5 @@ def list_points(lower: Fraction, upper: Fraction) -> list[Fraction]:
     sizes = [power * digits / Fraction(10) ** (place + 1) for place in range(_DECADES + 1) for digits in _SERIES]
     inside = [x for size in sizes for x in (-size, size) if lower < x < upper]
     points = sorted({lower, upper, *inside, *([Fraction(0)] if lower < 0 < upper else [])})
-    # Two that no double tells apart would be one.
+    # Two points that no double distinguishes would be one.
     return [a for a, b in pairwise([*points, upper + 1]) if float(a) < float(b)]

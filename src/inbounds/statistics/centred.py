@@ -1,4 +1,4 @@
-"""Variances around a noisy centre: when they have less error than others, and how they are drafted.
+"""Variances around a noisy centre: when they have less error than other variances, and how they are drafted.
 
 Let N = nε, m the mean in half-widths from the middle of the bounds, and ρ the share of ε that the centre is drawn with.
 In units in which noise on the variance itself has the variance 32, a centred one has 2(1 + |m|)⁴/(1 - ρ)² + 320/(ρ⁴N²).
@@ -22,8 +22,8 @@ from inbounds.statistics.drafts import make_draft
 from inbounds.tables.centred import CentredSquares
 from inbounds.tables.schema import Numeric, Quantised, quantise_column
 
-# From an N on: the share of ε for the centre, and the variance of the noise in those of a variance from moments, both
-# rounded. Below the second N one from moments is as good.
+# For each N and above: the share of ε for the centre, and the variance of the noise relative to that of a variance from
+# moments, both rounded. Below the second N, a variance from moments is as good.
 _SHARES = tuple(
     (Fraction(n), Fraction(share), Fraction(ratio))
     for n, share, ratio in (
@@ -71,23 +71,23 @@ def noise_at(mean: float, terms: Terms) -> float:
 
     With several records of a person it is in units of the square of their number.
     """
-    spent, share = float(terms.epsilon), float(find_share(terms))
-    rest = least_variance((1 - share) * spent) * spent**2
+    epsilon, share = float(terms.epsilon), float(find_share(terms))
+    rest = least_variance((1 - share) * epsilon) * epsilon**2
     return (1 + abs(mean)) ** 4 * rest + 320 / share**4 / float(_strength(terms)) ** 2
 
 
 def quantise_in_cells(column: Numeric) -> Quantised:
-    """A column in so few steps that the records of each can be counted: a rounding of 1/16,384 of its bounds at most.
+    """A column in so few steps that the records of each can be counted; rounding is at most 1/16,384 of its bounds.
 
-    Whole numbers stay as they are, between bounds that are not further apart than that many steps four times.
+    Whole numbers stay as they are, if the bounds are at most four times that many steps apart.
     """
     if column.integer and column.width > 4 * _STEPS:
         raise ValueError(
             f"method='robust' counts whole numbers of {column.name!r} one by one, and its bounds are more than "
             f"{4 * _STEPS:,} apart; leave out integer"
         )
-    made = quantise_column(column, resolution=_STEPS)
-    return made if made.count <= 4 * _STEPS else Quantised(column, _STEPS)
+    quantised = quantise_column(column, resolution=_STEPS)
+    return quantised if quantised.count <= 4 * _STEPS else Quantised(column, _STEPS)
 
 
 def draft_centred(
@@ -101,17 +101,17 @@ def draft_centred(
 ) -> Draft:
     """Draft a variance from numbers that are drawn one after the other, each with its share of ε.
 
-    With ``fourth`` the sum of fourth powers is drawn with that of squares, which leaves the noise of these as it is.
+    With ``fourth`` the sum of fourth powers is drawn with that of squares, whose noise stays the same.
     """
     assert terms.rows is not None
     share, numbers = find_share(terms), CentredSquares(column, terms.rows, fourth)
-    moved = [one * terms.unit.contributions for one in numbers.sensitivities]
+    moves = [sensitivity * terms.unit.contributions for sensitivity in numbers.sensitivities]
     rest = (1 - share) * terms.epsilon
-    laws = [open_law(statistic.name, terms, moved[0], share * terms.epsilon)]
+    laws = [open_law(statistic.name, terms, moves[0], share * terms.epsilon)]
     if fourth:
-        laws.append(norm_law(statistic.name, terms, moved[1], (str(Block("mean moments", 1)),), epsilon=rest))
+        laws.append(norm_law(statistic.name, terms, moves[1], (str(Block("mean moments", 1)),), epsilon=rest))
     else:
-        laws.append(open_law(statistic.name, terms, moved[1], rest))
+        laws.append(open_law(statistic.name, terms, moves[1], rest))
     surplus = float(continuous(laws[0], numbers.units[0]).mse(0.0)) / terms.rows
     return make_draft(
         statistic,

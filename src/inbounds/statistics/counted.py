@@ -1,4 +1,4 @@
-"""Several quantiles that are read from noisy counts of cells: where few draws would hit, and for a public reason."""
+"""Several quantiles that are read from noisy counts of cells, where draws would be too far off, for a public reason."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,16 +18,16 @@ from inbounds.tables.answers import Cells, counts_of
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Quantised, Steps
 
-# Cells whose counts are drawn: of more, the noise of a tree would be clearly less.
+# The most cells whose counts are drawn: with more cells, the noise of a tree would be clearly smaller.
 _MOST_CELLS = 1024
-# The part of the bounds that records are thought to take, where the way is chosen by it.
+# The part of the bounds that records are assumed to take, for choosing the method.
 TAKEN = 0.5
 
 
 def find_cells(terms: Terms, points: int) -> int:
-    """How many cells the points have whose counts quantiles are read from: about √(nε), as a power of two.
+    """The number of cells for counts that quantiles are read from: about √(nε), as a power of two.
 
-    Of more cells the noise between them is larger, of fewer the part of a cell that is not known.
+    With more cells, the noise between them is larger; with fewer, the part of a cell that is not known.
 
     >>> find_cells(Terms.of("0.1", rows=500), 65_536), find_cells(Terms.of(1, rows=5000), 101)
     (8, 64)
@@ -40,25 +40,25 @@ def find_cells(terms: Terms, points: int) -> int:
 def is_counted(
     shares: tuple[Fraction, ...], terms: Terms, points: int, law: Certificate | Composition, nodes: Sequence[Node]
 ) -> bool:
-    """Whether several quantiles are read from noisy counts, and not drawn by that law: for a public reason.
+    """Whether several quantiles are read from noisy counts, and not drawn by that law. The reason is public.
 
-    claim:counts-or-draws. It is that the draws are expected to be off by more than the noise of the counts and what is
-    not known within a cell, if the records lie evenly in the middle half of the bounds.
+    claim:counts-or-draws. It is that draws are expected to be further off than the noise of the counts, together with
+    what is not known within a cell, if the records lie evenly in the middle half of the bounds.
     """
     assert terms.rows is not None
     parts = (law,) if isinstance(law, Certificate) else law.parts
     spreads = [part.grid.scale.steps for part in parts]
     scale = float(2 * terms.contributions / terms.epsilon)
-    counted = expected_square_of_counts(shares, terms.rows, scale, find_cells(terms, points), points, TAKEN)
-    return counted < expected_square_of_draws(nodes, spreads, terms.rows, TAKEN)
+    square = expected_square_of_counts(shares, terms.rows, scale, find_cells(terms, points), points, TAKEN)
+    return square < expected_square_of_draws(nodes, spreads, terms.rows, TAKEN)
 
 
 def draft_counted(
     statistic: Statistic, terms: Terms, shares: tuple[Fraction, ...], column: Quantised, axes: Sequence[Sequence[str]]
 ) -> Draft:
-    """Draft quantiles that are read from noisy counts: of cells of about as many points each, with zero-sum noise.
+    """Draft quantiles that are read from noisy counts of cells, of about as many points each, with zero-sum noise.
 
-    claim:counted-sensitivity. A substituted record leaves one cell and enters another, whatever points it has there.
+    claim:counted-sensitivity. A substituted record leaves one cell and enters another, at whatever points.
     """
     assert terms.rows is not None
     refuse_truncated_points(statistic.name, terms)
@@ -66,8 +66,8 @@ def draft_counted(
     cells = find_cells(terms, points)
     firsts = tuple(points * cell // cells for cell in range(cells + 1))
 
-    def exact(found: Cells) -> Exact:
-        return np.add.reduceat(counts_of(found, (points,)), firsts[:-1])
+    def exact(table: Cells) -> Exact:
+        return np.add.reduceat(counts_of(table, (points,)), firsts[:-1])
 
     return make_draft(
         statistic,

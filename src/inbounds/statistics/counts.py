@@ -113,7 +113,7 @@ class Count:
         return Number(self._number(terms), Request(self._keys), self._keys)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = intervals.counted if release.group is None else intervals.averaged
+        maker = intervals.limit_counts if release.group is None else intervals.limit_mean
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
@@ -177,7 +177,7 @@ class Proportion:
         zero_one = Quantised(Numeric.of(self.column, (0, 1), integer=True), 1)
 
         def find(cells: Cells, group: tuple[int, ...]) -> Cell:
-            # What is skipped has a cell beyond that of the records without the level.
+            # Skipped records have a cell beyond that of the records without the level.
             sizes = {cell[-1]: cells[cell][0] for cell in cells if cell[:-1] == group and cell[-1] <= last}
             return sum(sizes.values()), (sizes.get(place, 0),), ()
 
@@ -205,6 +205,6 @@ class Proportion:
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         if release.group is not None:
-            return intervals.interval_by(intervals.averaged, release, level, kind, variance)
-        maker = intervals.mean_of_sums if release.derivation.of_sums else intervals.counted
+            return intervals.interval_by(intervals.limit_mean, release, level, kind, variance)
+        maker = intervals.limit_means if release.derivation.of_sums else intervals.limit_counts
         return intervals.interval_by(maker, release, level, kind, variance)

@@ -135,21 +135,22 @@ def draft_of_sums(
 ) -> Draft:
     """Draft a release of noisy sums and noisy counts. No size needs to be public.
 
-    ``find`` makes the sums of a group of what was counted by ``request``, where that is not what is released.
+    ``find`` computes the sums of a group from what ``request`` counted, where these are not the same.
 
-    With groups a record is in one of them, so that each group's vector has noise of its own, and what one unit costs is
-    counted once for every group it can leave or enter. Without groups, and with a record substituted (in a selection of
-    the table's records), one vector moves: by what a record that takes another value, comes or goes can do to it.
+    With groups a record is in one of them, so each group's vector has its own noise, and the cost of one unit is
+    counted once for every group that it can leave or enter. Without groups, and with a substituted record (in a
+    selection of the table's records), one vector moves, by the most that a record can do that takes another value, is
+    added or is removed.
     """
     groups = list(product(*(range(len(key.labels)) for key in by)))
     changes, name = terms.unit.cell_changes, statistic.name
     if not by and terms.neighbours == "substitute":
         moments, changes = replace(moments, selected=True), 1
-    moved = moments.sensitivity * (terms.contributions if moments.selected else 1)
+    move = moments.sensitivity * (terms.contributions if moments.selected else 1)
     if moments.products or moments.selected:
-        certificate = norm_law(name, terms, moved, (moments.block,), changes)
+        certificate = norm_law(name, terms, move, (moments.block,), changes)
     else:
-        certificate = joint_law(name, terms, moved, moments.dimension, changes)
+        certificate = joint_law(name, terms, move, moments.dimension, changes)
     return make_draft(
         statistic,
         terms,
@@ -181,12 +182,12 @@ def draft_moments(
     and its sum no more than alone. ``indicators`` say which columns are 0 and 1 for the levels of others.
     """
     moments = MomentSums(tuple(columns), products=True, counted=False, of_mean=of_mean)
-    moved = terms.unit.contributions * moments.sensitivity
+    move = terms.unit.contributions * moments.sensitivity
     return make_draft(
         statistic,
         terms,
         derivation,
-        norm_law(statistic.name, terms, moved, (moments.block,)),
+        norm_law(statistic.name, terms, move, (moments.block,)),
         moments.request if indicators is None else indicators.requests,
         lambda *cells: [moments(cells[0][()] if indicators is None else indicators.compose(*cells))],
         bounds=bounds,
@@ -213,8 +214,8 @@ def draft_counts(
     is not released.
     """
     shape = tuple(len(key.labels) for key in keys)
-    drawn = prod(shape) - (left_out is not None)
-    joint = keeps_sum and terms.rows is not None and terms.bounding == "bit" and drawn > 1
+    count = prod(shape) - (left_out is not None)
+    joint = keeps_sum and terms.rows is not None and terms.bounding == "bit" and count > 1
     name = statistic.name
 
     def exact(cells: Cells) -> Exact:
@@ -225,12 +226,12 @@ def draft_counts(
         statistic,
         terms,
         derivation,
-        zero_sum_law(name, terms, drawn) if joint else counts_law(name, terms),
+        zero_sum_law(name, terms, count) if joint else counts_law(name, terms),
         Request(tuple(keys)),
         exact,
-        bounds=((Fraction(0), top),) * drawn,
+        bounds=((Fraction(0), top),) * count,
         columns=keys,
-        units=(Fraction(1, over),) * drawn,
+        units=(Fraction(1, over),) * count,
         axes=[key.labels for key in keys],
     )
 
@@ -257,14 +258,14 @@ def draft_elements(
     certificate: Certificate | Composition
     if together:
         certificate = joint_law(name, terms, Fraction(1), len(numbers))
-        units = [one.sensitivity for one in numbers]
+        units = [number.sensitivity for number in numbers]
     else:
         share, units = terms.epsilon / len(numbers), [Fraction(1)] * len(numbers)
         # These laws are certified before the data are read. Those that need a released variance are narrowed later.
-        certificate = compose([law_of_number(one, terms, name, share) for one in numbers], terms.epsilon)
+        certificate = compose([law_of_number(number, terms, name, share) for number in numbers], terms.epsilon)
 
     def exact(cells: Cells) -> Exact:
-        return [[one(cells) / unit for one, unit in zip(numbers, units, strict=True)]]
+        return [[number(cells) / unit for number, unit in zip(numbers, units, strict=True)]]
 
     return make_draft(
         statistic,
@@ -273,7 +274,7 @@ def draft_elements(
         certificate,
         request,
         exact,
-        bounds=[(one.lower, one.upper) for one in numbers],
+        bounds=[(number.lower, number.upper) for number in numbers],
         columns=columns,
         units=units,
         axes=axes,

@@ -61,16 +61,16 @@ class _Block:
 
     def view(self, share: OfMoments) -> "_View":
         """The part that a member uses."""
-        stepped = {quantised.column: quantised for quantised in self.sums.columns}
-        columns = tuple(stepped[column] for column in share.columns)
+        quantised_columns = {quantised.column: quantised for quantised in self.sums.columns}
+        columns = tuple(quantised_columns[column] for column in share.columns)
         return _View(self._find(share), share.derivation, Fraction(2), columns, share.bounds, share.axes)
 
     def _find(self, share: OfMoments) -> tuple[int, ...]:
         """The places of the sums of some columns and of their products."""
         columns = [quantised.column for quantised in self.sums.columns]
-        own, size = [columns.index(column) for column in share.columns], len(columns)
-        singles = [self.start + i for i in own]
-        pairs = [(min(i, j), max(i, j)) for k, i in enumerate(own) for j in own[k:]]
+        indices, size = [columns.index(column) for column in share.columns], len(columns)
+        singles = [self.start + i for i in indices]
+        pairs = [(min(i, j), max(i, j)) for k, i in enumerate(indices) for j in indices[k:]]
         # Row by row from the diagonal, after the sums of all columns.
         return (*singles, *(self.start + size + i * size - i * (i - 1) // 2 + j - i for i, j in pairs))
 
@@ -102,28 +102,28 @@ def draft_group(group: Group) -> list[Draft]:
         rest = zip(numbers.items(), tables[len(blocks) :], strict=True)
         return [[*vector, *(number.number(cells) / units[i] for (i, number), cells in rest)]]
 
-    moved = max([Fraction(1), *(block.sums.sensitivity for block in blocks)]) * terms.unit.contributions
-    certificate = norm_law("joint draw", terms, moved, _name_blocks(blocks, len(numbers)))
+    move = max([Fraction(1), *(block.sums.sensitivity for block in blocks)]) * terms.unit.contributions
+    certificate = norm_law("joint draw", terms, move, _name_blocks(blocks, len(numbers)))
     drafts = []
     for i, (member, share) in enumerate(zip(group.members, shares, strict=True)):
         if i in numbers:
-            own = _View((places[i],), Clamped(), units[i], numbers[i].columns, (_bounds_of(numbers[i]),))
+            view = _View((places[i],), Clamped(), units[i], numbers[i].columns, (_bounds_of(numbers[i]),))
         else:
             assert isinstance(share, OfMoments)
-            own = home[share.columns[0]].view(share)
-        made = make_draft(
+            view = home[share.columns[0]].view(share)
+        draft = make_draft(
             member,
             terms,
-            own.derivation,
+            view.derivation,
             certificate,
             requests,
             exact,
-            bounds=own.bounds,
-            columns=own.columns,
-            units=[own.unit] * len(own.places),
-            axes=own.axes,
+            bounds=view.bounds,
+            columns=view.columns,
+            units=[view.unit] * len(view.places),
+            axes=view.axes,
         )
-        drafts.append(replace(made, record=replace(made.record, group=group, member=i, places=own.places)))
+        drafts.append(replace(draft, record=replace(draft.record, group=group, member=i, places=view.places)))
     return drafts
 
 
@@ -140,29 +140,29 @@ def _number_of(share: Share, home: Mapping[Numeric, _Block]) -> Number | None:
 
 def _make_blocks(shares: Sequence[Share], terms: Terms) -> list[_Block]:
     """The moments that a draw needs. Columns of matrices that have a column in common are one block."""
-    needed = [share for share in shares if isinstance(share, OfMoments) and share.number is None]
+    members = [share for share in shares if isinstance(share, OfMoments) and share.number is None]
     sets: list[dict[Numeric, None]] = []
-    for share in needed:
+    for share in members:
         columns = dict.fromkeys(share.columns)
-        for other in [one for one in sets if not one.keys().isdisjoint(columns)]:
+        for other in [earlier for earlier in sets if not earlier.keys().isdisjoint(columns)]:
             columns = other | columns
             sets.remove(other)
         sets.append(columns)
     blocks: list[_Block] = []
     for columns in sets:
-        root = any(share.root and set(share.columns) <= columns.keys() for share in needed)
-        stepped = tuple(quantise(column, terms, root=root) for column in columns)
-        sums = MomentSums(stepped, products=True, counted=False)
+        root = any(share.root and set(share.columns) <= columns.keys() for share in members)
+        quantised = tuple(quantise(column, terms, root=root) for column in columns)
+        sums = MomentSums(quantised, products=True, counted=False)
         blocks.append(_Block(sums, sum(block.sums.dimension for block in blocks)))
     return blocks
 
 
 def _name_blocks(blocks: Sequence[_Block], numbers: int) -> tuple[str, ...]:
-    """The norm of a draw: moments have their own norm as long as enough proposals are kept; all else is in a cube."""
-    kept, narrow = 1.0, set()
+    """The norm of a draw: moments have their own norm as long as enough proposals are kept; the rest is in a cube."""
+    kept_share, narrow = 1.0, set()
     for size, i in sorted((len(block.sums.columns), i) for i, block in enumerate(blocks)):
-        kept *= _KEPT.get(size, 0.0)
-        if kept >= _LEAST_KEPT:
+        kept_share *= _KEPT.get(size, 0.0)
+        if kept_share >= _LEAST_KEPT:
             narrow.add(i)
     names = [block.sums.block if i in narrow else f"box {block.sums.dimension}" for i, block in enumerate(blocks)]
     return (*names, f"box {numbers}") if numbers else tuple(names)

@@ -226,14 +226,14 @@ def _draft_matrix(
     statistic: Covariance | Correlation, terms: Terms, way: Matrix, columns: tuple[Numeric, ...]
 ) -> Draft:
     assert terms.rows is not None
-    stepped = [quantise(column, terms) for column in columns]
+    quantised = [quantise(column, terms) for column in columns]
     return draft_elements(
         statistic,
         terms,
         way,
-        coordinates.covariances(stepped, terms.unit, terms.rows),
-        Request((), tuple(stepped), True),
-        stepped,
+        coordinates.covariances(quantised, terms.unit, terms.rows),
+        Request((), tuple(quantised), True),
+        quantised,
         [[column.name for column in columns]] * 2,
         name="covariance",
         joint=statistic.method == "elements",

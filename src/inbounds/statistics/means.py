@@ -39,7 +39,7 @@ from inbounds.tables.coordinates import MomentSums
 from inbounds.tables.request import Request
 from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 
-# The product of rows and ε from which on a second moment tells enough, and what it may add to the error of a mean.
+# The product of rows and ε from which a second moment says enough, and how much it may add to the error of a mean.
 _ENOUGH, _DEARER = 100, 1.05
 
 
@@ -133,7 +133,7 @@ class Mean:
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
     def share(self, terms: Terms) -> Share | None:
-        """The mean of a public number of records follows from its sum, which others of a draw may have anyway."""
+        """The mean of a public number of records follows from its sum, which a joint draw may have anyway."""
         if self._keys:
             return None
         refuse_denominator(self.denominator, terms)
@@ -202,7 +202,7 @@ class Sum:
         return draft_single(self, terms, number, Request((), (column,)), [column])
 
     def _draft_groups(self, terms: Terms, column: Quantised) -> Draft:
-        """The sum of each group, with noise of its own: a record adds to one of them at most its larger bound."""
+        """The sum of each group, with its own noise: a record adds at most its larger bound to one of them."""
         bounds, most = self._column, max(abs(self._column.lower), abs(self._column.upper))
         size = count_groups(self._keys)
         lower, upper = (None if bounds.lower < 0 else Fraction(0)), (None if bounds.upper > 0 else Fraction(0))
@@ -211,8 +211,8 @@ class Sum:
         groups = list(product(*(range(len(key.labels)) for key in self._keys)))
 
         def exact(cells: Cells) -> Exact:
-            found = [cells.get(group, (0, (0,), ())) for group in groups]
-            return [[count * bounds.lower + column.step * sums[0]] for count, sums, _ in found]
+            sums_of_groups = [cells.get(group, (0, (0,), ())) for group in groups]
+            return [[count * bounds.lower + column.step * sums[0]] for count, sums, _ in sums_of_groups]
 
         return make_draft(
             self,
@@ -235,18 +235,18 @@ class Sum:
         return OneNumber(coordinates.total(column, terms.unit, terms.rows), Request((), (column,)), (column,))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = intervals.summed if self._keys else intervals.averaged
+        maker = intervals.limit_sums if self._keys else intervals.limit_mean
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
 def find_method(method: MeanMethod | None, terms: Terms, groups: int = 0) -> MeanMethod:
-    """claim:mean-method. The method that was asked for, or the one that serves both the mean and its interval.
+    """claim:mean-method. The chosen method, or the one that is best for both the mean and its interval.
 
-    With a public number of records the sum has Laplace noise by both methods; by the direct one it may have a staircase
+    With a public number of records the sum has Laplace noise by both methods. The direct method may have a staircase
     instead, which has less variance for large ε. The second moment is worth that where its own noise (4/ε) is small
     beside n/3, the sum of squares of values that are spread evenly over the bounds, and where the error of the mean of
-    such values, with that of the sample, grows by at most a twentieth. Of noisy sums and counts, and of ``groups``, it
-    adds 8 to 17% to the noise. It is drawn with them unless groups of an even size would be too small.
+    such values, with that of the sample, grows by at most a twentieth. For noisy sums and counts, and for ``groups``,
+    it adds 8 to 17% to the noise. It is drawn with them unless groups of equal size would be too small.
     """
     if terms.bounding == "truncated":
         if method == "moments":
@@ -256,12 +256,12 @@ def find_method(method: MeanMethod | None, terms: Terms, groups: int = 0) -> Mea
         return "direct"
     if method is not None:
         return method
-    spent, rows = float(terms.epsilon / terms.contributions), terms.rows
+    epsilon, rows = float(terms.epsilon / terms.contributions), terms.rows
     if rows is None or groups:
-        return "moments" if rows is None or rows * spent >= _ENOUGH * groups else "direct"
-    if rows * spent < _ENOUGH:
+        return "moments" if rows is None or rows * epsilon >= _ENOUGH * groups else "direct"
+    if rows * epsilon < _ENOUGH:
         return "direct"
-    even, most, least = rows / 3, 8 / spent**2, 4 * least_variance(spent)
+    even, most, least = rows / 3, 8 / epsilon**2, 4 * least_variance(epsilon)
     return "moments" if most + even <= _DEARER**2 * (least + even) else "direct"
 
 

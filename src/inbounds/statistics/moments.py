@@ -57,12 +57,12 @@ class MomentsValue:
 
     @property
     def correlation(self) -> Array:
-        """The correlation matrix, in [-1, 1]; masked next to a released variance of 0, where there is none."""
-        made, empty = matrix.correlations(self.covariance, "clip"), self.variance == 0
+        """The correlation matrix, in [-1, 1]; masked next to a released variance of 0, which has no correlations."""
+        correlations, empty = matrix.correlations(self.covariance, "clip"), self.variance == 0
         if not empty.any():
-            return made
+            return correlations
         hidden = (empty[:, None] | empty) & ~np.eye(len(empty), dtype=np.bool_)
-        return np.ma.array(made, mask=hidden, fill_value=np.nan)
+        return np.ma.array(correlations, mask=hidden, fill_value=np.nan)
 
 
 @register

@@ -154,9 +154,9 @@ class PooledCovariance:
         assert self.repair is not None
         check_method(self.method, terms)
         sizes = _check_sizes(self.sizes, terms)
-        stepped, axes = [quantise(column, terms) for column in self._columns], [list(self.bounds)] * 2
+        quantised, axes = [quantise(column, terms) for column in self._columns], [list(self.bounds)] * 2
         if terms.rows is None:
-            way, moments = MatrixOfSums(self.repair, pooled=True), MomentSums(tuple(stepped), products=True)
+            way, moments = MatrixOfSums(self.repair, pooled=True), MomentSums(tuple(quantised), products=True)
             limits = limits_of_sums(self._columns)
             return draft_of_sums(self, terms, way, moments, limits, by=[self._key], axes=axes)
         cells = len(self._key.labels)
@@ -164,9 +164,9 @@ class PooledCovariance:
             self,
             terms,
             Matrix(self.repair),
-            coordinates.pooled(stepped, terms.unit, terms.rows, cells, sizes=sizes),
-            Request((self._key,), tuple(stepped), True),
-            [*stepped, self._key],
+            coordinates.pooled(quantised, terms.unit, terms.rows, cells, sizes=sizes),
+            Request((self._key,), tuple(quantised), True),
+            [*quantised, self._key],
             axes,
             name=self.name,
             joint=self.method == "joint",

@@ -42,7 +42,7 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised, Steps
 # Steps of a grid, and quantiles of one release.
 MOST_STEPS = (1 << 16) - 1
 MOST_QUANTILES = 1000
-# How several are drawn.
+# How several quantiles are drawn.
 QUANTILE_METHODS = ("together", "halving", "counts")
 # The number of records for which intervals are short, where it is secret and no total says anything about it.
 _TYPICAL = 2000
@@ -78,9 +78,9 @@ class Quantile:
     least_rows: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        given: Any = self.q
-        several = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
-        shares = check_shares(given if several else [given])
+        q: Any = self.q
+        several = isinstance(q, Sequence | np.ndarray) and not isinstance(q, str)
+        shares = check_shares(q if several else [q])
         keep(self, q=shares if several else shares[0])
         check_method(self.method, QUANTILE_METHODS)
         if self.method is not None and len(shares) < 2:
@@ -90,8 +90,8 @@ class Quantile:
     @property
     def shares(self) -> tuple[Fraction, ...]:
         """The shares of records below each quantile."""
-        kept: Any = self.q
-        return kept if isinstance(kept, tuple) else (kept,)
+        q: Any = self.q
+        return q if isinstance(q, tuple) else (q,)
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -100,8 +100,8 @@ class Quantile:
     @property
     def title(self) -> str:
         what = "quantiles" if isinstance(self.q, tuple) else "quantile"
-        listed = ", ".join(label_share(share) for share in self.shares[:9]) + (", ..." if len(self.shares) > 9 else "")
-        return title_of(f"{what} {listed} of {self.column}", self._keys)
+        labels = ", ".join(label_share(share) for share in self.shares[:9]) + (", ..." if len(self.shares) > 9 else "")
+        return title_of(f"{what} {labels} of {self.column}", self._keys)
 
     @property
     def axis_names(self) -> list[str]:
@@ -109,13 +109,13 @@ class Quantile:
         return [key.name for key in self._keys] + (["q"] if isinstance(self.q, tuple) else [])
 
     def present(self, table: Any) -> Any:
-        """The value in the column's own numbers: whole ones where it has those."""
+        """The value as numbers of the column: whole numbers if the column has these."""
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
         if find_method(self, terms) == "counts":
             return find_cells(terms, self._column.count + 1)
-        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
+        return len(_find_drawn_shares(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         labels = [[label_share(share) for share in self.shares]] if isinstance(self.q, tuple) else []
@@ -125,7 +125,7 @@ class Quantile:
         return _draft(self, terms, self.shares, axes, together=method == "together")
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 @register
@@ -172,47 +172,45 @@ class Median:
         return title_of(f"median of {self.column}", self._keys)
 
     def present(self, table: Any) -> Any:
-        """The value in the column's own numbers: whole ones where it has those."""
+        """The value as numbers of the column: whole numbers if the column has these."""
         return to_whole(table, self._column.column)
 
     def numbers(self, terms: Terms) -> int:
-        return len(_drawn(self, terms)[0]) * count_groups(self._keys)
+        return len(_find_drawn_shares(self, terms)[0]) * count_groups(self._keys)
 
     def draft(self, terms: Terms) -> Draft:
         return _draft(self, terms, self.shares, labels_of(self._keys))
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(quantiles.ranked, release, level, kind, variance)
+        return intervals.interval_by(quantiles.limit_quantiles, release, level, kind, variance)
 
 
 def _keep_rules(statistic: "Quantile | Median") -> None:
-    """Check the fields that both have, and keep them as a record has them."""
-    given = statistic
-    column = numeric(given.column, given.bounds, given.missing, given.integer)
-    keys = keys_of(given.by, given.levels, given.by_missing, given.other)
-    made = cut_column(column, given.step)
-    if count_groups(keys) * (made.count + 1) > MOST_CELLS:
-        raise ValueError(
-            f"{count_groups(keys)} groups of {made.count + 1} points are more than {MOST_CELLS:,}; use a larger step="
-        )
-    cover = None if given.cover is None else _check.fraction(given.cover, "cover")
+    """Check the fields that both classes have, and set them as a record has them."""
+    column = numeric(statistic.column, statistic.bounds, statistic.missing, statistic.integer)
+    keys = keys_of(statistic.by, statistic.levels, statistic.by_missing, statistic.other)
+    quantised = cut_column(column, statistic.step)
+    groups, points = count_groups(keys), quantised.count + 1
+    if groups * points > MOST_CELLS:
+        raise ValueError(f"{groups} groups of {points} points are more than {MOST_CELLS:,}; use a larger step=")
+    cover = None if statistic.cover is None else _check.fraction(statistic.cover, "cover")
     if cover is not None and not Fraction(1, 2) <= cover < 1:
-        raise ValueError(f"cover must be a confidence of at least 0.5 and below 1, got {_check.shown(given.cover)}")
-    if cover is not None and len(given.shares) > 1:
+        raise ValueError(f"cover must be a confidence of at least 0.5 and below 1, got {_check.shown(statistic.cover)}")
+    if cover is not None and len(statistic.shares) > 1:
         raise ValueError("cover= is for one quantile; the intervals of several are made of each other")
-    step = None if given.step is None else _check.fraction(given.step, "step")
+    step = None if statistic.step is None else _check.fraction(statistic.step, "step")
     rules = fields_of_groups(keys)
     keep(statistic, **rules, bounds=column.ends, missing=column.spelled_missing, step=step, cover=cover)
-    keep(statistic, _column=made, _keys=keys)
+    keep(statistic, _column=quantised, _keys=keys)
 
 
 def check_shares(q: Sequence[Any]) -> tuple[Fraction, ...]:
     """Shares in (0, 1) that increase, as fractions."""
-    shares = tuple(_check.fraction(one, "q") for one in q)
+    shares = tuple(_check.fraction(number, "q") for number in q)
     if not shares:
         raise ValueError("q must have at least one number")
     if not all(0 < share < 1 for share in shares):
-        wrong = next(given for given, share in zip(q, shares, strict=True) if not 0 < share < 1)
+        wrong = next(number for number, share in zip(q, shares, strict=True) if not 0 < share < 1)
         raise ValueError(
             f"q must lie between 0 and 1, both excluded, as in 0.5 for the median, got {_check.shown(wrong)}"
         )
@@ -236,7 +234,7 @@ def to_whole(table: Any, column: Numeric) -> Any:
 
 
 def cut_column(column: Numeric, step: Any) -> Quantised:
-    """A column in the steps that were asked for, in its own, or in the finest round ones that are not too many."""
+    """A column in the given steps, in its own whole numbers, or in the finest round steps that are not too many."""
     if step is not None:
         exact = _check.fraction(step, "step")
         count = column.width / exact if exact > 0 else Fraction(0)
@@ -253,13 +251,13 @@ def cut_column(column: Numeric, step: Any) -> Quantised:
 
 
 def _find_count(column: Numeric) -> int:
-    """The number of steps of 1, 2 or 5 times a power of ten, the smallest that fits; else as many as there may be."""
+    """The number of steps of 1, 2 or 5 times a power of ten, for the smallest that fits; else the most steps."""
     power = Fraction(1)
     while column.width / power > MOST_STEPS:
         power *= 10
     while column.width / (power / 10) <= MOST_STEPS:
         power /= 10
-    # From the finest that may do on; those of a column of whole numbers are whole.
+    # From the finest that may fit; steps of whole numbers are whole.
     for times in (Fraction(1, 5), Fraction(1, 2), 1, 2, 5, 10, 20, 50):
         count = column.width / (power * times)
         whole = not column.integer or (power * times).denominator == 1
@@ -273,8 +271,8 @@ def _find_count(column: Numeric) -> int:
     return MOST_STEPS
 
 
-def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
-    """The shares that are drawn: those that were asked for and, with ``cover``, one on either side of each. Where the
+def _find_drawn_shares(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction, ...], tuple[int, ...]]:
+    """The shares that are drawn: those of the statistic and, with ``cover``, one on either side of each. Where the
     number of records is secret, their ranks are some records further out."""
     keys, points, cover = statistic._keys, statistic._column.count + 1, statistic.cover
     if cover is not None and (terms.rows is None or keys):
@@ -285,12 +283,12 @@ def _drawn(statistic: "Quantile | Median", terms: Terms) -> tuple[tuple[Fraction
 
 
 def find_method(statistic: Quantile, terms: Terms) -> QuantileMethod | None:
-    """The way of several quantiles: what was asked for, or what is expected to be nearest; None for one quantile."""
+    """The method for several quantiles: the given one, or the one with the least expected error; None for one."""
     shares, groups, points = statistic.shares, count_groups(statistic._keys), statistic._column.count + 1
     if len(shares) < 2:
         return None
-    counted = terms.rows is not None and not statistic._keys
-    if statistic.method == "counts" and not counted:
+    can_count = terms.rows is not None and not statistic._keys
+    if statistic.method == "counts" and not can_count:
         raise ValueError(
             "method='counts' needs a public number of records; with neighbours='add-remove', groups and selections "
             "leave it out"
@@ -303,7 +301,7 @@ def find_method(statistic: Quantile, terms: Terms) -> QuantileMethod | None:
         )
     if statistic.method is not None:
         return statistic.method
-    if counted:
+    if can_count:
         law, nodes = _law_of_several(statistic, terms, together=fits), join(shares) if fits else halve(shares)
         if is_counted(shares, terms, points, law, nodes):
             return "counts"
@@ -322,17 +320,17 @@ def _grid_of(column: Quantised) -> tuple[Fraction, Fraction, int]:
 def _draft(
     statistic: "Quantile | Median",
     terms: Terms,
-    asked: Sequence[Fraction],
+    q: Sequence[Fraction],
     axes: Sequence[Sequence[str]],
     *,
     together: bool = False,
 ) -> Draft:
-    (shares, shifts), keys, column = _drawn(statistic, terms), statistic._keys, statistic._column
-    own = None if statistic.cover is None else asked[0]
+    (shares, shifts), keys, column = _find_drawn_shares(statistic, terms), statistic._keys, statistic._column
+    middle = None if statistic.cover is None else q[0]
     groups, bounds = count_groups(keys), column.column
     grid = _grid_of(column)
     shape = (*(len(key.labels) for key in keys), column.count + 1)
-    known = None if terms.rows is None else terms.rows if not keys else max(1, terms.rows // (4 * groups))
+    size = None if terms.rows is None else terms.rows if not keys else max(1, terms.rows // (4 * groups))
 
     def exact(cells: Cells) -> Exact:
         return counts_of(cells, shape).reshape(groups, -1)
@@ -343,14 +341,14 @@ def _draft(
         tilts = (find_tilt(shares[0], terms.rows, rate, TAKEN),)
     way = Chosen(
         shares,
-        tuple(shares.index(share) for share in asked),
+        tuple(shares.index(share) for share in q),
         groups,
-        known,
-        apart=own is not None,
+        size,
+        apart=middle is not None,
         tilts=tilts,
         together=together,
         shifts=shifts,
-        # Where the number of records is secret, scores cannot be tilted by it.
+        # Where the number of records is secret, scores cannot be tilted by that number.
         inward=len(shares) == 1 and not tilts,
     )
     draft = make_draft(
@@ -359,7 +357,7 @@ def _draft(
         way,
         law_together(statistic, terms, grid, shares, grouped=bool(keys))
         if together
-        else choice_laws(statistic, terms, grid, shares, own=own, grouped=bool(keys)),
+        else choice_laws(statistic, terms, grid, shares, middle=middle, grouped=bool(keys)),
         Request((*keys, Steps(column))),
         exact,
         bounds=[(bounds.lower, bounds.upper)] * (len(shares) * groups),

@@ -58,11 +58,11 @@ class Kendall:
 
     def __post_init__(self) -> None:
         rules = {word: _by_column(getattr(self, word), word) for word in ("bounds", "edges", "levels")}
-        names = [name for given in rules.values() for name in given]
+        names = [name for columns in rules.values() for name in columns]
         _check_names(names)
         fills, others = _by_column(self.missing, "missing"), _by_column(self.other, "other")
-        for word, given in (("missing", fills), ("other", others)):
-            for name in given:
+        for word, columns in (("missing", fills), ("other", others)):
+            for name in columns:
                 if name not in names:
                     raise ValueError(f"{word} has the column {name!r}, which has no bounds, edges or levels")
         cut = {
@@ -121,12 +121,12 @@ class Kendall:
         if len(pairs) > 1:
             # In units of their sensitivities, one unit of privacy moves each by at most 1.
             certificate = joint_law(self.name, terms, Fraction(1), len(pairs))
-            units = [one.sensitivity for one in numbers]
+            units = [number.sensitivity for number in numbers]
         else:
             certificate, units = law_of_number(numbers[0], terms, self.name), [Fraction(1)]
 
         def exact(*tables: Cells) -> Exact:
-            return [[one(cells) / unit for one, cells, unit in zip(numbers, tables, units, strict=True)]]
+            return [[number(cells) / unit for number, cells, unit in zip(numbers, tables, units, strict=True)]]
 
         return make_draft(
             self,
@@ -135,14 +135,14 @@ class Kendall:
             certificate,
             [Request(pair) for pair in pairs],
             exact,
-            bounds=[(one.lower, one.upper) for one in numbers],
+            bounds=[(number.lower, number.upper) for number in numbers],
             columns=self._keys,
             units=units,
             axes=[[key.name for key in self._keys]] * 2,
         )
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(ranks.taus, release, level, kind, variance)
+        return intervals.interval_by(ranks.limit_taus, release, level, kind, variance)
 
 
 def _by_column(rules: Any, word: str) -> Mapping[str, Any]:
@@ -171,17 +171,17 @@ def _count_bins(bins: Any, columns: int, cells: list[int]) -> int | None:
         _require_room(_count_cells(cells))
         return None
     if bins is not None:
-        asked = _check.integer(bins, "bins", least=2)
-        _require_room(_count_cells([asked] * columns + cells))
-        return asked
-    sizes = {tried: _count_cells([tried] * columns + cells) for tried in _BINS}
+        count = _check.integer(bins, "bins", least=2)
+        _require_room(_count_cells([count] * columns + cells))
+        return count
+    sizes = {count: _count_cells([count] * columns + cells) for count in _BINS}
     _require_room(sizes[_BINS[-1]])
-    return next(tried for tried in _BINS if sizes[tried] <= MOST_CELLS)
+    return next(count for count in _BINS if sizes[count] <= MOST_CELLS)
 
 
 def _count_cells(cells: list[int]) -> int:
     """Count the cells of the two-way tables of all pairs."""
-    return (sum(cells) ** 2 - sum(one * one for one in cells)) // 2
+    return (sum(cells) ** 2 - sum(size * size for size in cells)) // 2
 
 
 def _require_room(cells: int) -> None:

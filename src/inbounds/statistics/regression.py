@@ -13,7 +13,7 @@ from inbounds.inference import intervals
 from inbounds.inference.coefficients import fit_moments, limit_coefficients
 from inbounds.inference.regression import Regression as Fit
 from inbounds.inference.result import Interval
-from inbounds.inference.spreads import Made
+from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.terms import Terms
 from inbounds.record.draft import Draft
 from inbounds.record.release import Release
@@ -59,41 +59,41 @@ class Regression:
         if self.other is not None and not isinstance(self.other, Mapping):
             raise TypeError("other must be a dictionary by column, as in other={'region': 'north'}")
         fills: Mapping[str, Any] = self.missing or {}
-        given: Mapping[str, Any] = self.levels or {}
+        levels: Mapping[str, Any] = self.levels or {}
         others = self.other or {}
         for name in others:
-            if name not in given:
+            if name not in levels:
                 raise ValueError(f"other has the column {name!r}, which has no levels")
-        numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in given}, self.integer)
+        numbers = several(self.bounds, {name: x for name, x in fills.items() if name not in levels}, self.integer)
         if not isinstance(self.column, str) or self.column not in self.bounds:
             raise ValueError(f"bounds has no column {_name(self.column)}, which is to be explained")
-        if both := [name for name in given if name in self.bounds]:
+        if both := [name for name in levels if name in self.bounds]:
             raise ValueError(f"column {both[0]!r} has bounds and levels; give one of them")
-        rules = [LevelsRule(name, levels, others.get(name), fills.get(name)) for name, levels in given.items()]
+        rules = [LevelsRule(name, texts, others.get(name), fills.get(name)) for name, texts in levels.items()]
         every: list[Any] = [*numbers, *rules]
         for word, kind in (("missing", "missing ones count"), ("other", "others count")):
-            for name, place in [(one.name, getattr(one, word, None)) for one in every]:
+            for name, place in [(column.name, getattr(column, word, None)) for column in every]:
                 if isinstance(place, Place):
                     raise ValueError(
                         f"{word} of {name!r} must be a value that {kind} as: a regression needs a public number of "
                         "records, so that none are left out"
                     )
-        made = [one for rule in rules for one in _indicators(rule)]
-        first = [one for one in numbers if one.name == self.column]
-        columns = (*first, *(one for one in numbers if one.name != self.column), *made)
-        names = [one.name for one in columns]
+        indicators = [column for rule in rules for column in _indicators(rule)]
+        first = [column for column in numbers if column.name == self.column]
+        columns = (*first, *(column for column in numbers if column.name != self.column), *indicators)
+        names = [column.name for column in columns]
         if len(columns) < 2:
             raise ValueError("a regression needs a regressor: another column with bounds or levels")
         if len(columns) > MOST_COLUMNS:
             raise ValueError(f"a regression has at most {MOST_COLUMNS} columns and levels, got {len(columns)}")
         if len(set(names)) < len(names):
             raise ValueError("two regressors have the same name; rename a column of the table")
-        own = fields_of_several(numbers)
+        fields = fields_of_several(numbers)
         places = {rule.name: rule.missing for rule in rules if rule.missing is not None}
-        own["missing"] = FrozenMap({**(own["missing"] or {}), **places}) or None
-        own["other"] = FrozenMap({rule.name: rule.other for rule in rules if rule.other is not None}) or None
-        own["levels"] = FrozenMap({rule.name: rule.levels for rule in rules}) or None
-        keep(self, **own, _columns=columns, _rules=(*columns[: len(numbers)], *rules))
+        fields["missing"] = FrozenMap({**(fields["missing"] or {}), **places}) or None
+        fields["other"] = FrozenMap({rule.name: rule.other for rule in rules if rule.other is not None}) or None
+        fields["levels"] = FrozenMap({rule.name: rule.levels for rule in rules}) or None
+        keep(self, **fields, _columns=columns, _rules=(*columns[: len(numbers)], *rules))
 
     @property
     def inputs(self) -> tuple[Column, ...]:
@@ -124,8 +124,8 @@ class Regression:
         return draft_moments(self, terms, way, columns, bounds, axes=axes, indicators=indicators)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        def limit(made: Release, alpha: float, population: bool) -> Made:
-            return limit_coefficients(made, self.moments(made), alpha, population)
+        def limit(fit: Release, alpha: float, population: bool) -> RawInterval:
+            return limit_coefficients(fit, self.moments(fit), alpha, population)
 
         return intervals.interval_by(limit, release, level, kind, variance)
 

@@ -26,7 +26,7 @@ class OfMoments:
 
     A statistic without products (a mean) is computed from these sums if the draw has them, and is a ``number``
     otherwise. ``root`` asks for finer steps, for a root of the sums. ``alone`` is the variance of the noise of a
-    release that is drawn alone, as a share of that of one from its moments alone.
+    release that is drawn alone, relative to that of a release from its moments alone.
     """
 
     columns: tuple[Numeric, ...]

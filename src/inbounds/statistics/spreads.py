@@ -42,11 +42,11 @@ from inbounds.tables.schema import Column, Levels, Numeric, Quantised
 # The variances of the noise of Σu² and Σu at ε = 1 in a joint draw: (d+1)(d+2) times the second moments of the unit
 # ball of their norm. Noise on the variance itself, in the same units, has the variance 2 · 4².
 _OF_SQUARES, _OF_SUMS, _OF_VARIANCE = 3.54, 11.97, 32.0
-# How much more noise than another method moments may have and still be preferred to the direct one.
+# How much more noise moments may have than the direct method and still be preferred.
 _TIE = 1.05
-# How much more noise a centred variance may have than one from moments where a plausible range is around the middle of
-# the bounds, and how far it may be off. There the variance may be the largest there is, and where one half of the noise
-# is clamped, the centred one keeps a tenth less.
+# How much more noise a centred variance may have than one from moments if a plausible range is around the middle of the
+# bounds, and how far it may be off. There the variance may be the largest possible, and where one half of the noise is
+# clamped, a tenth less is left of the noise of the centred one.
 _CLAMPED, _MIDDLE = 1.1, 0.03
 
 
@@ -109,8 +109,8 @@ class Variance:
         (number,) = coordinates.covariances([column], terms.unit, terms.rows)
         if method in ("centred", "robust"):
             fourth = method == "robust"
-            own = quantise_in_cells(self._column) if fourth else column
-            return draft_centred(self, terms, own, [(number.lower, number.upper)], fourth=fourth)
+            quantised = quantise_in_cells(self._column) if fourth else column
+            return draft_centred(self, terms, quantised, [(number.lower, number.upper)], fourth=fourth)
         if method == "moments":
             return draft_moments(self, terms, SpreadOfMoments(terms.rows), [column], [(number.lower, number.upper)])
         return draft_single(self, terms, number, Request((), (column,), True), [column])
@@ -180,48 +180,48 @@ class StandardDeviation:
             return 3 * count_groups(self._keys)
         if self.method == "robust":
             return count_numbers(self.method, terms)
-        return 1 if find_method(self.method, terms) == "direct" or self._own_is_better(terms) else 2
+        return 1 if find_method(self.method, terms) == "direct" or self._deviation_is_better(terms) else 2
 
     def draft(self, terms: Terms) -> Draft:
         column, method = self._quantise(terms), find_method(self.method, terms, grouped=bool(self._keys))
         if terms.rows is None or self._keys:
-            # Two numbers attain W/√2, a little less than which is 70/99 W.
+            # Two numbers attain W/√2; 70/99 W is slightly less.
             largest: Bound = (Fraction(0), self._column.width * Fraction(70, 99))
             return _draft_groups(self, terms, SpreadOfSums(root=True), column, largest)
         (variance,) = coordinates.covariances([column], terms.unit, terms.rows)
-        itself = coordinates.standard_deviation(variance)
-        own, root = law_of_number(itself, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
+        deviation = coordinates.standard_deviation(variance)
+        law, root = law_of_number(deviation, terms, "standard_deviation"), law_of_number(variance, terms, "variance")
         request = Request((), (column,), True)
-        if method != "robust" and self._own_is_better(terms):
-            return draft_single(self, terms, itself, request, [column], certificate=own)
+        if method != "robust" and self._deviation_is_better(terms):
+            return draft_single(self, terms, deviation, request, [column], certificate=law)
         if method in ("centred", "robust"):
             fourth = method == "robust"
-            stepped = quantise_in_cells(self._column) if fourth else column
-            return draft_centred(self, terms, stepped, [(itself.lower, itself.upper)], root=True, fourth=fourth)
+            quantised = quantise_in_cells(self._column) if fourth else column
+            return draft_centred(self, terms, quantised, [(deviation.lower, deviation.upper)], root=True, fourth=fourth)
         if method == "moments":
             way = SpreadOfMoments(terms.rows, root=True)
-            return draft_moments(self, terms, way, [column], [(itself.lower, itself.upper)])
+            return draft_moments(self, terms, way, [column], [(deviation.lower, deviation.upper)])
         return draft_single(self, terms, variance, request, [column], derivation=Direct(root=True), certificate=root)
 
     def _quantise(self, terms: Terms) -> Any:
         return quantise(self._column, terms, root=True)
 
-    def _own_is_better(self, terms: Terms) -> bool:
+    def _deviation_is_better(self, terms: Terms) -> bool:
         """Whether noise on a standard deviation has a smaller MSE than the root of a noisy variance, over the bounds.
 
         Figures are in units of the bounds, so that the answer does not depend on their width. Noise of moments is
-        treated as Laplace noise of the same variance, and that around a centre as that of moments.
+        treated as Laplace noise of the same variance, and noise around a centre as noise of moments.
         """
         assert terms.rows is not None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
-        own = law_of_number(coordinates.standard_deviation(variance), terms, "standard_deviation")
+        law = law_of_number(coordinates.standard_deviation(variance), terms, "standard_deviation")
         if find_method(self.method, terms) == "direct":
             root = _in_bounds(law_of_number(variance, terms, "variance"))
         else:
             assert variance.upper is not None
             area = terms.unit.contributions * self._column.width**2 / 4 / (terms.rows - 1) / terms.epsilon
             root = Laplace(float(f"{(_OF_SQUARES / 2) ** 0.5 * float(area / variance.upper):.9g}"))
-        return deviation_is_better(own.bounding, _in_bounds(own), root)
+        return deviation_is_better(law.bounding, _in_bounds(law), root)
 
     def share(self, terms: Terms) -> Share | None:
         """The part in a joint draw, with other statistics that are computed from moments."""
@@ -229,9 +229,9 @@ class StandardDeviation:
         if self._keys or not _may_share(self.method, terms):
             return None
         (variance,) = coordinates.covariances([self._quantise(terms)], terms.unit, terms.rows)
-        itself, way = coordinates.standard_deviation(variance), SpreadOfMoments(terms.rows, root=True)
+        deviation, way = coordinates.standard_deviation(variance), SpreadOfMoments(terms.rows, root=True)
         alone = _compare_alone(self.method, terms)
-        return OfMoments((self._column,), way, ((itself.lower, itself.upper),), root=True, alone=alone)
+        return OfMoments((self._column,), way, ((deviation.lower, deviation.upper),), root=True, alone=alone)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
         return bounded.interval_of_spread(release, level, kind, variance)
@@ -244,7 +244,7 @@ class StandardDeviation:
 def _draft_groups(
     statistic: Variance | StandardDeviation, terms: Terms, way: SpreadOfSums, column: Quantised, largest: Bound
 ) -> Draft:
-    """A spread of each group, or of all records where their number is secret: from noisy sums and counts."""
+    """A spread of each group, or of all records if their number is secret, from noisy sums and counts."""
     keys, moments = statistic._keys, MomentSums((column,), products=True)
     bounds = [largest] * count_groups(keys)
     return draft_of_sums(statistic, terms, way, moments, bounds, by=keys, axes=labels_of(keys))
@@ -254,13 +254,13 @@ def _in_bounds(part: Certificate) -> Laplace | Staircase:
     """The noise of a law in units of its upper bound, rounded to nine digits."""
     law = continuous(part)
     noise: Any = law.noise
-    shape = {one.name: getattr(noise, one.name) for one in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
-    made: Laplace | Staircase = replace(noise, **{name: float(f"{value:.9g}") for name, value in shape.items()})
-    return made
+    shape = {item.name: getattr(noise, item.name) for item in fields(noise)} | {"scale": noise.scale / law.bounds[1]}
+    scaled: Laplace | Staircase = replace(noise, **{name: float(f"{value:.9g}") for name, value in shape.items()})
+    return scaled
 
 
 def find_method(method: SpreadMethod | None, terms: Terms, *, grouped: bool = False) -> SpreadMethod:
-    """The method that was asked for, or the one with the smaller error as far as public numbers say."""
+    """The chosen method, or the one with the smaller error, as far as public numbers say."""
     if method in ("direct", "centred", "robust") and (terms.rows is None or grouped):
         raise ValueError(
             f"method={method!r} needs a public number of records; with neighbours='add-remove', groups and selections "
@@ -281,7 +281,7 @@ def _may_share(method: SpreadMethod | None, terms: Terms) -> bool:
 
 
 def _compare_alone(method: SpreadMethod | None, terms: Terms) -> Fraction:
-    """How much noise a spread has that is drawn alone, as a share of that of one from moments."""
+    """How much noise a spread has when it is drawn alone, relative to one from moments."""
     return Fraction(1) if method == "moments" else compare_alone(terms)
 
 
@@ -329,31 +329,31 @@ def choose_method(
         ends = ends if "mean" in plausible else [-most, most]
     far = max(map(abs, ends))
     near = 0.0 if ends[0] <= 0 <= ends[1] else min(map(abs, ends))
-    spent = _check.positive(float(epsilon), "epsilon")
-    direct = _OF_VARIANCE * least_variance(spent) * spent**2 / 2
+    budget = _check.positive(float(epsilon), "epsilon")
+    direct = _OF_VARIANCE * least_variance(budget) * budget**2 / 2
     noise: dict[SpreadMethod, list[float]] = {
         "moments": [_OF_SQUARES + 4 * _OF_SUMS * m * m for m in (near, far)],
         "direct": [direct] * 2,
     }
-    chosen = _lose_less(noise, "moments", "direct", _TIE)
+    method = _lose_less(noise, "moments", "direct", _TIE)
     if rows is not None and is_better(terms := Terms.of(epsilon, contributions=contributions, rows=rows)):
         noise["centred"] = [noise_at(m, terms) for m in (near, far)]
-        clamped = chosen == "moments" and abs(sum(ends)) <= 2 * _MIDDLE
-        chosen = _lose_less(noise, "centred", chosen, _CLAMPED if clamped else 1.0)
-    return chosen
+        near_middle = method == "moments" and abs(sum(ends)) <= 2 * _MIDDLE
+        method = _lose_less(noise, "centred", method, _CLAMPED if near_middle else 1.0)
+    return method
 
 
 def _lose_less(
-    noise: Mapping[SpreadMethod, list[float]], one: SpreadMethod, other: SpreadMethod, tie: float = 1.0
+    noise: Mapping[SpreadMethod, list[float]], first: SpreadMethod, other: SpreadMethod, tie: float = 1.0
 ) -> SpreadMethod:
-    """Which of two ways loses less to the other at its worst, the first with ``tie`` times the noise of the other."""
-    ratios = [a / b / tie for a, b in zip(noise[one], noise[other], strict=True)]
+    """Which of two methods loses less to the other at its worst; the first may have ``tie`` times the noise."""
+    ratios = [a / b / tie for a, b in zip(noise[first], noise[other], strict=True)]
     # Rounded, so that it is the same on all processors.
-    return one if float(f"{max(ratios) * min(ratios):.9g}") <= 1 else other
+    return first if float(f"{max(ratios) * min(ratios):.9g}") <= 1 else other
 
 
-def _ends(stated: Any, name: str) -> tuple[float, float]:
-    pair = stated if isinstance(stated, tuple | list) else (stated, stated)
+def _ends(plausible: Any, name: str) -> tuple[float, float]:
+    pair = plausible if isinstance(plausible, tuple | list) else (plausible, plausible)
     if len(pair) != 2:
         raise ValueError(f"plausible {name} must be a number or a pair (low, high)")
     low, high = (_check.finite(x, f"plausible {name}") for x in pair)

@@ -86,7 +86,7 @@ class Histogram:
         return _draft_table(self, terms, [self._key])
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+        return intervals.interval_by(intervals.limit_counts, release, level, kind, variance)
 
 
 @register
@@ -126,8 +126,8 @@ class Crosstab:
         _check_repair(self.repair, COUNT_REPAIRS)
         rules = {key.name: fields_of_key(key) for key in keys}
         for word in ("levels", "edges", "missing", "other"):
-            given = {name: one[word] for name, one in rules.items() if one[word] is not None}
-            keep(self, **{word: FrozenMap(given) if given else None})
+            values = {name: rule[word] for name, rule in rules.items() if rule[word] is not None}
+            keep(self, **{word: FrozenMap(values) if values else None})
         keep(self, _keys=keys)
 
     @property
@@ -145,7 +145,7 @@ class Crosstab:
         return _draft_table(self, terms, self._keys)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        return intervals.interval_by(intervals.counted, release, level, kind, variance)
+        return intervals.interval_by(intervals.limit_counts, release, level, kind, variance)
 
 
 @register
@@ -184,7 +184,7 @@ class Proportions:
         refuse_with(f"repair={self.repair or 'project'!r}", derived=others)
         tree, shares = _tree_of(self, key)
         if self.repair == "all-but-one":
-            derived = _known_level(derived, key)
+            derived = _find_derived_level(derived, key)
         keep(self, **fields_of_key(key), denominator=denominator, derived=derived, _key=key)
         keep(self, tree=tree, level_shares=shares)
 
@@ -224,13 +224,13 @@ class Proportions:
         return draft_counts(self, terms, Projected(), keys, over=over, top=top, keeps_sum=True)
 
     def interval(self, release: Release, level: float, kind: str, variance: Release | None) -> Interval:
-        maker = intervals.counted if release.size is not None else intervals.shares_of_sum
+        maker = intervals.limit_counts if release.size is not None else intervals.limit_shares
         return intervals.interval_by(maker, release, level, kind, variance)
 
 
-def _check_repair(repair: Any, known: tuple[str, ...]) -> None:
+def _check_repair(repair: Any, repairs: tuple[str, ...]) -> None:
     if repair is not None:
-        _check.choice(repair, "repair", known)
+        _check.choice(repair, "repair", repairs)
 
 
 def _tree_of(statistic: "Histogram | Proportions", key: Key) -> tuple[Groups | None, Shares | None]:
@@ -263,7 +263,7 @@ def _public_rows(repair: str, terms: Terms) -> int:
     return terms.rows
 
 
-def _known_level(derived: Any, key: Key) -> Any:
+def _find_derived_level(derived: Any, key: Key) -> Any:
     """The level that is derived from the others."""
     names = key.levels if isinstance(key, Levels) else key.labels
     if derived is None or derived not in names:

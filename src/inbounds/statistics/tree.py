@@ -1,4 +1,4 @@
-"""Tables with a tree: counts of nested groups and of their members, which are made to agree."""
+"""Tables with a tree: counts of nested groups and of their members, which are adjusted until they agree."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -31,10 +31,10 @@ def settle_tree(tree: Any, level_shares: Any, labels: Sequence[str]) -> tuple[Gr
     Without a tree there are two depths of about √K groups, with the shares that are best for sums over ranges.
     """
     groups = two_levels(labels) if tree is None else _as_text(tree)
-    grown = grow(groups, tuple(labels))
+    nested = grow(groups, tuple(labels))
     if level_shares is not None:
-        return groups, _check_shares(level_shares, grown.depth)
-    if tree is not None or grown.depth == 1:
+        return groups, _check_shares(level_shares, nested.depth)
+    if tree is not None or nested.depth == 1:
         return groups, None
     return groups, share_levels(len(groups), -(-len(labels) // len(groups)))
 
@@ -52,10 +52,10 @@ def _check_shares(level_shares: Any, depth: int) -> Shares:
         raise TypeError(f"level_shares must be a list of numbers, got {_check.shown(level_shares)}")
     if len(level_shares) != depth:
         raise ValueError(f"level_shares must have one number for each of the {depth} depths of the tree, from the top")
-    given = [_check.fraction(share, "level_shares") for share in level_shares]
-    if not all(share > 0 for share in given):
+    weights = [_check.fraction(share, "level_shares") for share in level_shares]
+    if not all(share > 0 for share in weights):
         raise ValueError("level_shares must be > 0: without a share of epsilon a depth of the tree cannot be drawn")
-    shares = tuple(share / sum(given) for share in given)
+    shares = tuple(share / sum(weights) for share in weights)
     if any(share.denominator >= 10**_MOST_DIGITS for share in shares):
         raise ValueError(f"level_shares must have at most {_MOST_DIGITS} digits, as in (43, 57)")
     return shares
@@ -71,14 +71,14 @@ def draft_tree(
     over: int = 1,
     top: Fraction,
 ) -> Draft:
-    """Draft counts, or shares ``over`` a public number, from noisy counts of groups that are made to agree.
+    """Draft counts, or shares ``over`` a public number, from noisy counts of groups that are adjusted until they agree.
 
     claim:tree-levels. A record is counted once at each depth of the tree, so the loss of a depth is that of a table of
     counts, and the losses of all depths add up.
     """
-    grown = grow(tree, key.labels)
-    nodes, name = len(grown.leaves), statistic.name
-    law: Certificate | Composition = counts_law(name, terms, grown.depth)
+    nested = grow(tree, key.labels)
+    nodes, name = len(nested.leaves), statistic.name
+    law: Certificate | Composition = counts_law(name, terms, nested.depth)
     variances: tuple[float, ...] = ()
     if shares is not None:
         law = compose([counts_law(name, terms, share=share) for share in shares], terms.epsilon)
@@ -87,12 +87,12 @@ def draft_tree(
 
     def exact(cells: Cells) -> Exact:
         sizes = counts_of(cells, (len(key.labels),))
-        return np.array([sizes[list(members)].sum() for members in grown.leaves])
+        return np.array([sizes[list(members)].sum() for members in nested.leaves])
 
     return make_draft(
         statistic,
         terms,
-        FromTree(grown, variances, whole=statistic.traits.whole),
+        FromTree(nested, variances, whole=statistic.traits.whole),
         law,
         Request((key,)),
         exact,

@@ -244,8 +244,8 @@ def parse(content: Mapping[str, Any], name: str = "study", *, undefined: str | N
 
     Examples
     --------
-    >>> made = parse({"kind": "proportions", "n": [50], "epsilon": [1], "scenario": [{"shares": [0.5, 0.5]}]})
-    >>> made.name, len(made.settings)
+    >>> study = parse({"kind": "proportions", "n": [50], "epsilon": [1], "scenario": [{"shares": [0.5, 0.5]}]})
+    >>> study.name, len(study.settings)
     ('study', 2)
     """
     if "kind" not in content:

@@ -1,6 +1,6 @@
-"""What comes back from an engine, read as exact integers: counts and sums of the cells of a table.
+"""The answers of engines, read as exact integers: counts and sums of the cells of a table.
 
-Engines return whole numbers as integers, doubles or decimals, and labels as numbers or text; here they become places in
+Engines return whole numbers as integers, doubles or decimals, and labels as numbers or text. Here they become places in
 a table, and what a rule refuses is refused, in words that hold no data.
 """
 
@@ -76,7 +76,7 @@ def records(cells: Cells) -> int:
 
 
 def make_refusal(column: Column | Steps, what: str) -> DataError:
-    """The error for a table that holds what a column's rule does not take."""
+    """The error for a table with values that a column's rule refuses."""
     other, missing = column.keywords if isinstance(column, Levels) else ("", "missing")
     if what == "missing":
         unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
@@ -98,7 +98,7 @@ def make_refusal(column: Column | Steps, what: str) -> DataError:
     )
 
 
-# Fewer numbers are taken one by one: PyArrow imports pandas to make an array, which takes longer than a small query.
+# Fewer numbers are read one by one: PyArrow imports pandas to make an array, which takes longer than a small query.
 _FEW = 10_000
 
 
@@ -117,12 +117,12 @@ def to_whole(column: Any) -> npt.NDArray[np.int64]:
 
 
 def _is_small(column: Any) -> bool:
-    """Whether whole numbers of more bits all have room in 64."""
+    """Whether whole numbers of more than 64 bits all fit into 64."""
     return len(column) > 0 and abs(int(column.min())) < 1 << 62 and abs(int(column.max())) < 1 << 62
 
 
 def places_of(key: AnyKey, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
-    """The cell of each group by the label that an engine gave it; refuses what is none where the rule says so."""
+    """The cell of each group by the label that an engine returned; refuses values that the rule has no cell for."""
     if isinstance(key, Condition):
         return to_whole(labels)
     if isinstance(key, Edges | Steps):
@@ -145,15 +145,15 @@ def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int
     size = len(key.levels)
     levels = np.fromiter(key.levels, dtype=np.int64, count=size)
     if np.all(levels[1:] - levels[:-1] == 1):
-        # A run in order: strays have the numbers right below it, as the engine counts them.
+        # Consecutive levels: strays have the numbers right below them, as the engine counts them.
         return _with_strays(key, labels - levels[0])
-    known, places = np.append(levels, key.stray_numbers), np.append(np.arange(size), _refusals(key))
-    order = np.argsort(known)
-    return places[order[np.searchsorted(known, labels, sorter=order)]]
+    labels_of_cells, places = np.append(levels, key.stray_numbers), np.append(np.arange(size), _refusals(key))
+    order = np.argsort(labels_of_cells)
+    return places[order[np.searchsorted(labels_of_cells, labels, sorter=order)]]
 
 
 def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Numbers of levels with other and missing values where the rule puts them."""
+    """The numbers of levels, with other and missing values where the rule puts them."""
     other, missing = numbers == OTHER, numbers == MISSING
     numbers[other], numbers[missing] = _refusals(key)
     return numbers
@@ -161,11 +161,11 @@ def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.
 
 def _by_text(key: Levels, labels: Any, write: Callable[[str], str]) -> npt.NDArray[np.int64]:
     places = zip((*key.texts, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True)
-    known = {write(label): place for label, place in places}
-    found = [known.get(str(label)) for label in labels]
-    if None in found:
+    place_of = {write(label): place for label, place in places}
+    numbers = [place_of.get(str(label)) for label in labels]
+    if None in numbers:
         raise DataError(f"the table's engine mixed up levels of {key.name!r}; use another engine")
-    return np.array(found, dtype=np.int64)
+    return np.array(numbers, dtype=np.int64)
 
 
 def _refusals(key: Levels) -> list[int]:
@@ -174,7 +174,7 @@ def _refusals(key: Levels) -> list[int]:
 
 
 def integer(value: Any) -> int:
-    """A sum as an engine returns it: None where there were no rows at all."""
+    """A sum as an engine returns it: None if there were no rows at all."""
     return 0 if value is None else int(value)
 
 

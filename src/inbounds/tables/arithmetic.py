@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def floor(value: "nw.Expr") -> "nw.Expr":
-    """The floor in double precision: some engines make it an integer, whose products are then other numbers."""
+    """The floor as a double: some engines return an integer, which gives other products."""
     import narwhals as nw
 
     return value.floor().cast(nw.Float64)

@@ -18,7 +18,7 @@ from inbounds.tables.untyped import source_name
 class Census:
     """Exact numbers of a table: as confidential as the table itself.
 
-    ``left_out`` has, for each number of rows of a person that may be kept, how many rows of persons are not.
+    ``left_out`` has, for each limit on the rows that are kept of a person, how many rows it leaves out.
     """
 
     persons: int
@@ -28,34 +28,34 @@ class Census:
 
 
 def count_persons(frame: Frame, persons: Persons) -> int:
-    """Number of persons: of different ids, and of rows without one where each is a person of its own."""
+    """The number of persons: different ids, and rows without an id if each of them counts as a person."""
     import narwhals as nw
 
     table = _ids(frame, persons)
-    owned = table.filter(~nw.col(ID).is_null()).unique().select(nw.len().alias("n"))
-    alone = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
-    found = collect(lambda: [owned, alone] if persons.missing == "own" else [owned])
-    return sum(int(one["n"][0]) for one in found)
+    with_id = table.filter(~nw.col(ID).is_null()).unique().select(nw.len().alias("n"))
+    without_id = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
+    answers = collect(lambda: [with_id, without_id] if persons.missing == "own" else [with_id])
+    return sum(int(answer["n"][0]) for answer in answers)
 
 
 def take_census(frame: Frame, persons: Persons, limits: Sequence[int]) -> Census:
-    """How many persons and rows there are, and how many rows are left out where a person keeps so many."""
+    """How many persons and rows there are, and how many rows each limit on the rows of a person leaves out."""
     import narwhals as nw
 
     table = _ids(frame, persons).with_columns(one=nw.lit(1.0))
     each = table.filter(~nw.col(ID).is_null()).group_by(ID).agg(nw.col("one").sum())
     above = {f"k{k}": (nw.col("one") - float(k)) * zero_one(nw.col("one") > float(k)) for k in limits}
-    made = each.with_columns(**above).select(
+    totals = each.with_columns(**above).select(
         nw.len().alias("persons"), nw.col("one").sum().alias("rows"), *(nw.col(name).sum() for name in above)
     )
-    alone = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
-    found, missing = collect(lambda: [made, alone])
+    without_id = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
+    answer, missing = collect(lambda: [totals, without_id])
 
     def read(column: Any) -> int:
         return int(column[0] or 0)
 
-    left = tuple((k, read(found[f"k{k}"])) for k in limits)
-    return Census(read(found["persons"]), read(found["rows"]), read(missing["n"]), left)
+    left = tuple((k, read(answer[f"k{k}"])) for k in limits)
+    return Census(read(answer["persons"]), read(answer["rows"]), read(missing["n"]), left)
 
 
 def _ids(frame: Frame, persons: Persons) -> Any:
@@ -68,6 +68,6 @@ def _ids(frame: Frame, persons: Persons) -> Any:
     name = source_name(column, types)
     text = [name] if types[name] in (nw.String, nw.Categorical, nw.Enum) else []
     prepared = prepare(frame, text, [])
-    made = write_ids(prepared, name) if text else prepared.frame
-    made = made.lazy() if made.implementation.is_polars() else made
-    return made.select(**{ID: Values(types).operand(column)})
+    table = write_ids(prepared, name) if text else prepared.frame
+    table = table.lazy() if table.implementation.is_polars() else table
+    return table.select(**{ID: Values(types).operand(column)})

@@ -31,12 +31,12 @@ class CentredSquares:
 
     @property
     def request(self) -> Request:
-        """What the engine counts for it."""
+        """What the engine counts for these numbers."""
         return Request((Steps(self.column),)) if self.fourth else Request((), (self.column,), True)
 
     @property
     def units(self) -> tuple[Fraction, ...]:
-        """What one of each number is worth."""
+        """The worth of one unit of each number."""
         return (Fraction(2), Fraction(2), Fraction(SQUARE_OF_MEAN)) if self.fourth else (Fraction(2), Fraction(1))
 
     @property
@@ -55,18 +55,18 @@ class CentredSquares:
         count, sums, _ = cells[()]
         return Fraction(sums[0], self.column.count) - Fraction(count, 2)
 
-    def second(self, cells: Cells, drawn: Fraction) -> list[Fraction]:
+    def second(self, cells: Cells, first: Fraction) -> list[Fraction]:
         """The numbers that are drawn after the first, given what was drawn for it."""
-        return self._powers(cells, drawn) if self.fourth else [self._squares(cells, drawn)]
+        return self._powers(cells, first) if self.fourth else [self._squares(cells, first)]
 
     def _steps(self, cells: Cells) -> list[tuple[int, int]]:
-        """The integers that records became, and how many became each."""
+        """The integers that records became, each with its number of records."""
         counts = counts_of(cells, (self.column.count + 1,))
         return [(int(k), int(counts[k])) for k in np.flatnonzero(counts)]
 
-    def _powers(self, cells: Cells, drawn: Fraction) -> list[Fraction]:
+    def _powers(self, cells: Cells, first: Fraction) -> list[Fraction]:
         # With whole numbers b and d, t is (2kd - b)²/e.
-        centre, steps = find_centre(drawn, self.rows), self.column.count
+        centre, steps = find_centre(first, self.rows), self.column.count
         d, b = centre.denominator, (centre.denominator + centre.numerator) * steps
         e = ((centre.denominator + abs(centre.numerator)) * steps) ** 2
         squares = [((2 * k * d - b) ** 2, n) for k, n in self._steps(cells)]
@@ -75,16 +75,16 @@ class CentredSquares:
         # Σ(2w² - 1) with w² = 4t² - 4t + 1.
         return [second - Fraction(count, 2), (8 * Fraction(fourth, e**2) - 8 * second + count) / SQUARE_OF_MEAN]
 
-    def _squares(self, cells: Cells, drawn: Fraction) -> Fraction:
+    def _squares(self, cells: Cells, first: Fraction) -> Fraction:
         count, sums, products = cells[()]
         (pair,), steps = self.request.pairs, self.column.count
-        centre = find_centre(drawn, self.rows)
+        centre = find_centre(first, self.rows)
         # Σ(2k/M - 1 - c)²
         squares = 4 * Fraction(products[0] * pair.unit, steps**2)
         squares -= 4 * (1 + centre) * Fraction(sums[0], steps)
         return (squares + count * (1 + centre) ** 2) / (1 + abs(centre)) ** 2
 
 
-def find_centre(drawn: Fraction, rows: int) -> Fraction:
+def find_centre(first: Fraction, rows: int) -> Fraction:
     """The public centre that follows from the first number of a centred variance, in half-widths from the middle."""
-    return max(Fraction(-1), min(Fraction(1), 2 * drawn / rows))
+    return max(Fraction(-1), min(Fraction(1), 2 * first / rows))

@@ -61,19 +61,19 @@ class Coordinate:
 def count(place: tuple[int, ...], unit: Unit, rows: int | None) -> Coordinate:
     """Number of records in a cell: 0..n, or without a limit where n is not public."""
     upper = None if rows is None else Fraction(rows)
-    moved = Fraction(unit.contributions)
-    return Coordinate("count", Fraction(0), upper, moved, lambda cells: _size(cells, place), step=Fraction(1))
+    move = Fraction(unit.contributions)
+    return Coordinate("count", Fraction(0), upper, move, lambda cells: _size(cells, place), step=Fraction(1))
 
 
 def share(place: tuple[int, ...], unit: Unit, denominator: int) -> Coordinate:
     """Records in a cell over a public number."""
-    moved = Fraction(unit.contributions, denominator)
+    move = Fraction(unit.contributions, denominator)
 
     return Coordinate(
         "proportion",
         Fraction(0),
         Fraction(1),
-        moved,
+        move,
         lambda cells: _size(cells, place) / denominator,
         step=Fraction(1, denominator),
     )
@@ -93,37 +93,37 @@ def mean(column: Quantised, unit: Unit, rows: int) -> Coordinate:
 def centred_mean(column: Quantised, unit: Unit, denominator: int) -> Coordinate:
     """claim:statistic-centred. c + Σ(x - c)/N with c the middle of the bounds and N a public number.
 
-    It is the mean of a table of N records. A record that comes or goes moves it by at most W/(2N), half of what it does
-    to a sum over N, and a table of another size is off by (n/N - 1)(mean - c).
+    It is the mean for a table of N records. A record that is added or removed moves it by at most W/(2N), half of what
+    it does to a sum over N, and a table of another size is off by (n/N - 1)(mean - c).
     """
     bounds, middle = column.column, (column.column.lower + column.column.upper) / 2
-    moved = bounds.width / (2 if unit.neighbours == "add-remove" else 1) / denominator
+    move = bounds.width / (2 if unit.neighbours == "add-remove" else 1) / denominator
 
     def formula(cells: Cells) -> Fraction:
         count, sums, _ = cells.get((), _empty(1))
         return middle + (count * (bounds.lower - middle) + column.step * sums[0]) / denominator
 
-    return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * moved, formula)
+    return Coordinate("mean", bounds.lower, bounds.upper, unit.contributions * move, formula)
 
 
 def total(column: Quantised, unit: Unit, rows: int | None) -> Coordinate:
-    """claim:statistic-sum. Sum: moves by W when a record is replaced, by max(|lower|, |upper|) when one comes or goes.
+    """claim:statistic-sum. Sum: moves by W if a record is replaced, by max(|lower|, |upper|) if one comes or goes.
 
-    In a selection of secret size it moves by the larger of both. Bounds are n times the column's where n is public;
-    otherwise a sum of numbers of one sign is bounded by zero.
+    In a selection of secret size it moves by the larger of the two. If n is public, its bounds are n times those of the
+    column; otherwise a sum of numbers of one sign is bounded by zero.
     """
     bounds = column.column
     lower = Fraction(0) if bounds.lower >= 0 else None
     upper = Fraction(0) if bounds.upper <= 0 else None
-    moved = max(abs(bounds.lower), abs(bounds.upper), bounds.width if unit.neighbours == "substitute" else Fraction(0))
+    move = max(abs(bounds.lower), abs(bounds.upper), bounds.width if unit.neighbours == "substitute" else Fraction(0))
     if rows is not None:
-        lower, upper, moved = rows * bounds.lower, rows * bounds.upper, bounds.width
+        lower, upper, move = rows * bounds.lower, rows * bounds.upper, bounds.width
 
     def formula(cells: Cells) -> Fraction:
         count, sums, _ = cells.get((), _empty(1))
         return count * bounds.lower + column.step * sums[0]
 
-    return Coordinate("sum", lower, upper, unit.contributions * moved, formula)
+    return Coordinate("sum", lower, upper, unit.contributions * move, formula)
 
 
 def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coordinate]:
@@ -144,12 +144,12 @@ def covariances(columns: Sequence[Quantised], unit: Unit, rows: int) -> list[Coo
             scatter = count * products[place] * pair.unit - sums[i] * sums[j]
             return steps[i] * steps[j] * Fraction(scatter, count * (count - 1))
 
-        moved = area / rows
+        move = area / rows
         if pair.slack:
-            moved += 2 * pair.slack * steps[i] * steps[j] / (rows - 1)
+            move += 2 * pair.slack * steps[i] * steps[j] / (rows - 1)
         bound = area * largest
         name = "variance" if i == j else "covariance"
-        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
+        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * move, formula)
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
@@ -182,7 +182,7 @@ def pooled(
     pairs = list(combinations_with_replacement(range(len(columns)), 2))
     free = rows - cells
     largest = Fraction(rows, 4) if sizes is None else sum((Fraction(m * m // 4, m) for m in sizes), start=Fraction(0))
-    kept = 1 if sizes is None else 1 - Fraction(1, max(sizes))
+    factor = 1 if sizes is None else 1 - Fraction(1, max(sizes))
     widths, steps = _widths_and_steps(columns)
 
     def element(place: int, i: int, j: int) -> Coordinate:
@@ -196,12 +196,12 @@ def pooled(
             )
             return unit_area * scatter / free
 
-        often = (1 if i == j else 2) if sizes is None else kept
-        # A record that leaves a pair takes the rounding of both products with it.
-        moved = (often * area + 4 * pair.slack * unit_area) / free
+        times = (1 if i == j else 2) if sizes is None else factor
+        # A record that leaves a pair takes the rounding of both products away.
+        move = (times * area + 4 * pair.slack * unit_area) / free
         bound = area * largest / free
         name = "pooled_variance" if i == j else "pooled_covariance"
-        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * moved, formula)
+        return Coordinate(name, Fraction(0) if i == j else -bound, bound, unit.contributions * move, formula)
 
     return [element(place, i, j) for place, (i, j) in enumerate(pairs)]
 
@@ -223,7 +223,7 @@ def kendall(shape: tuple[int, int], unit: Unit, rows: int) -> Coordinate:
 
 
 def excess_of_concordance(table: npt.NDArray[np.int64]) -> int:
-    """Concordant pairs of records less discordant ones, from the counts of a two-way table with its cells in order.
+    """Concordant minus discordant pairs of records, from the counts of a two-way table with its cells in order.
 
     Either number is at most n²/2, so that 64-bit integers hold them up to 2^31 records.
     """
@@ -231,7 +231,7 @@ def excess_of_concordance(table: npt.NDArray[np.int64]) -> int:
 
 
 def _pairs_above(table: npt.NDArray[np.int64]) -> int:
-    """Pairs of records of which one is in a later row and a later column."""
+    """Pairs of records in which one is in a later row and a later column than the other."""
     later = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]
     return int((table[:-1, :-1] * later[1:, 1:]).sum())
 
@@ -242,9 +242,9 @@ class MomentSums:
 
     claim:statistic-moments. With u = (x - middle)/(W/2) in [-1, 1]: the number of records, Σu of each column and, if
     asked for, of each pair Σ(2u² - 1) or Σ u_x u_y. Centring at the middle is what makes the moves that small, and no
-    size needs to be public. Where it is, and a record is substituted (not ``counted``), there is no count among them,
-    and the others are in halves. So are they where a record is substituted of which only some are ``selected``. Beside
-    a mean (``of_mean``) the square is in eighths, which leaves the noise of the sum as it is alone.
+    size needs to be public. If it is, and a record is substituted (not ``counted``), there is no count among them, and
+    the others are in halves. They also are if a record is substituted and only some are ``selected``. Beside a mean
+    (``of_mean``) the square is in eighths, so that the sum has no more noise than alone.
     """
 
     columns: tuple[Quantised, ...]
@@ -265,7 +265,7 @@ class MomentSums:
 
     @property
     def block(self) -> str:
-        """What bounds the move of all of them; see `inbounds.privacy.norms`."""
+        """The block of a norm that bounds their joint move; see `inbounds.privacy.norms`."""
         if self.selected:
             kind = "selected moments" if self.products else "selected sums"
         elif self.of_mean:
@@ -276,7 +276,7 @@ class MomentSums:
 
     @property
     def units(self) -> list[Fraction]:
-        """What one of each coordinate is worth."""
+        """The worth of one unit of each coordinate."""
         if self.of_mean:
             return [Fraction(2), Fraction(SQUARE_OF_MEAN)]
         whole = self.counted and not self.selected
@@ -317,8 +317,8 @@ def _size(cells: Cells, place: tuple[int, ...]) -> Fraction:
 
 
 def _widths_and_steps(columns: Sequence[Quantised]) -> tuple[list[Fraction], list[Fraction]]:
-    """Of each column: worked out once, since there are many more pairs than columns."""
-    return [one.column.width for one in columns], [one.step for one in columns]
+    """The widths and steps of columns: computed once, since there are many more pairs than columns."""
+    return [column.column.width for column in columns], [column.step for column in columns]
 
 
 def root_below(square: Fraction) -> Fraction:

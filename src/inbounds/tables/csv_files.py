@@ -1,4 +1,4 @@
-"""CSV files: what a record is, and one reader for all engines that turns one of them into one record of the count.
+"""CSV files: what a record is, and one reader for all engines, which counts each record of a file as one record.
 
 A file is a header and records as RFC 4180 has them. Fields are separated by commas and may be in double quotes; within
 those a quote is written twice, and commas and line breaks are part of the field. A record ends with a line feed, with
@@ -6,10 +6,10 @@ or without a carriage return before it. Every record has as many fields as the h
 at the start is skipped, and bytes that are no UTF-8 become U+FFFD, field by field. Other characters and encodings are
 declared (`inbounds.tables.formats`), and then take the place of these.
 
-Nothing of this is guessed from values. Whether a file is of this form is found out by one pass over its bytes before
-anything is charged (`inbounds.tables.csv_structure`): a record in another form could move the limits of those after it.
-So the domain of a release is the files of this form, and two of them are neighbours if one record differs, whatever its
-fields hold.
+Nothing of this is guessed from values. One pass over the bytes of a file checks that it has this form, before anything
+is charged (`inbounds.tables.csv_structure`): a record in another form could move the limits of those after it. So the
+domain of a release is the files of this form, and two of them are neighbours if one record differs, whatever its fields
+hold.
 """
 
 import csv
@@ -66,8 +66,8 @@ def scan(
             raise _changed()
     else:
         frame = _scan_blocks(files, names, rows)
-    typed = {typed_name(column): _read_as(column, written) for column in columns}
-    return frame.with_columns(**typed)
+    types = {typed_name(column): _read_as(column, written) for column in columns}
+    return frame.with_columns(**types)
 
 
 def list_files(text: str, written: Format, *, secret: bool) -> list[File]:
@@ -133,7 +133,7 @@ def _options(names: Sequence[str], written: Format) -> dict[str, Any]:
 
 
 def _scan_blocks(files: Sequence[File], names: Sequence[str], rows: Sequence[int]) -> "pl.LazyFrame":
-    """Files that Polars does not read by itself, handed over in blocks of whole records."""
+    """Files that Polars does not read by itself, which are passed to it in blocks of whole records."""
     import polars as pl
     from polars.io.plugins import register_io_source
 
@@ -143,17 +143,17 @@ def _scan_blocks(files: Sequence[File], names: Sequence[str], rows: Sequence[int
 
     def read(with_columns: Any, predicate: Any, n_rows: int | None, _: int | None) -> Iterator["pl.DataFrame"]:
         for file, expected in zip(files, rows, strict=True):
-            found = 0
+            total = 0
             for records, count in split_records(file):
                 frame = pl.read_csv(io.BytesIO(line + records), **options)
                 if frame.height != count:
                     raise _changed()
-                found += count
+                total += count
                 if n_rows is not None:
                     frame, n_rows = frame.head(n_rows), max(0, n_rows - frame.height)
                 frame = frame if predicate is None else frame.filter(predicate)
                 yield frame.select(with_columns) if with_columns else frame
-            if found != expected:
+            if total != expected:
                 raise _changed()
 
     return register_io_source(read, schema=options["schema"])
@@ -170,13 +170,13 @@ def _count(frame: "pl.LazyFrame") -> int:
 
 
 def _tell_apart(names: Sequence[str]) -> list[str]:
-    """Names of which no two are the same: columns that nobody asks for may share one."""
-    made: dict[str, None] = {}
-    seen = Counter[str]()
+    """The names without repeats: columns that nobody asks for may share a name."""
+    unique: dict[str, None] = {}
+    repeats = Counter[str]()
     for name in names:
-        own = name
-        while own in made:
-            own = f"{name}_duplicated_{seen[name]}"
-            seen[name] += 1
-        made[own] = None
-    return list(made)
+        new_name = name
+        while new_name in unique:
+            new_name = f"{name}_duplicated_{repeats[name]}"
+            repeats[name] += 1
+        unique[new_name] = None
+    return list(unique)

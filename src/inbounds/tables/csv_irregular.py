@@ -1,7 +1,7 @@
-"""Where a CSV file is not of its declared form: for its curator, who may see the file, and for nobody else.
+"""Where a CSV file breaks its declared form: for its curator, who may see the file, and for nobody else.
 
-A release refuses such a file in words that say nothing of a record. Here records are looked at one by one, more slowly,
-so that whoever has the file can correct it.
+A release refuses such a file in words that say nothing about a record. Here records are checked one by one, more
+slowly, so that whoever has the file can correct it.
 """
 
 import re
@@ -16,8 +16,8 @@ from inbounds.tables.text_files import File, read_blocks
 
 @dataclass(frozen=True, slots=True)
 class Irregular:
-    """Records that are not of the declared form: how many, the lines that the first of them begin in, and the rules
-    that they break. It is about single records, and only for those who may see the file."""
+    """Records that break the declared form: how many, the lines in which the first of them begin, and the rules that
+    they break. This is about single records, and only for those who may see the file."""
 
     records: int
     count: int
@@ -83,15 +83,15 @@ def _read_lines(file: File) -> Iterator[bytes]:
 
 def _judge(record: bytes, field: "re.Pattern[bytes]", fields: int, written: Format) -> str | None:
     """The rule that a record breaks, or None."""
-    separator, place, found = written.separator.encode(), 0, 1
+    separator, place, count = written.separator.encode(), 0, 1
     while True:
         match = field.match(record, place)
         place = match.end() if match else place
         if place == len(record):
-            return None if found == fields else RAGGED
+            return None if count == fields else RAGGED
         if record[place : place + 1] != separator:
             break
-        place, found = place + 1, found + 1
+        place, count = place + 1, count + 1
     quote = written.quote.encode()
     if record[place : place + 1] == b"\r":
         return ALONE

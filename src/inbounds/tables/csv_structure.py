@@ -25,7 +25,7 @@ RAGGED = "a row has more or fewer fields than the header (a blank line is a row,
 
 @dataclass(slots=True)
 class _State:
-    """Where a pass over a file stands between two blocks: public facts of its form, no byte of a field."""
+    """The state of a pass over a file between two blocks: public facts about its form, no byte of a field."""
 
     inside: bool = False
     separators: int = 0
@@ -90,8 +90,8 @@ def _pass_block(block: npt.NDArray[np.uint8], fields: int, state: _State, marks:
 
 def _outside(places: _Places, quotes: _Places, inside: bool) -> _Places:
     """Those of some places that are not within quotes: before them stands an even number of quotes."""
-    kept: _Places = places[(np.searchsorted(quotes, places) + inside) % 2 == 0]
-    return kept
+    outside: _Places = places[(np.searchsorted(quotes, places) + inside) % 2 == 0]
+    return outside
 
 
 def _require(holds: object, file: File, rule: str) -> None:

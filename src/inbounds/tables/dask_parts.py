@@ -1,8 +1,8 @@
-"""Counting in Dask part by part: each is a table in memory, which Polars counts, and only its sums are sent back.
+"""Counting in Dask part by part: each part is a table in memory, which Polars counts; only its sums are sent back.
 
-The same query, written for Dask itself, is some hundred tasks for every part, and takes seconds to plan. This way is
-one task. It needs this package where Dask's workers run; where that is not so, and for columns of Python objects,
-nothing is counted here, and the query is put to Dask as to any other engine.
+The same query, written for Dask itself, takes about a hundred tasks for every part, and seconds to plan. Here it is one
+task. It needs this package where Dask's workers run. Without it, and for columns of Python objects, nothing is counted
+here, and the query goes to Dask as to any other engine.
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ def count_parts(frame: "Frame", plans: Sequence["Plan"]) -> list[Any] | None:
 
     try:
         tasks = [delayed(_count, pure=False)(part, plans, kinds) for part in native.to_delayed()]
-        found = compute(*tasks)  # type: ignore[no-untyped-call]
+        answers = compute(*tasks)  # type: ignore[no-untyped-call]
     except (DataError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException:
-        # Its words might quote a value. The query that follows fails for reasons of its own, if it does.
+        # Its message might quote a value. If the query that follows fails, it does so for its own reasons.
         return None
-    if not found:
+    if not answers:
         return None
-    return [nw.from_native(pl.concat([one[i] for one in found])) for i in range(len(plans))]
+    return [nw.from_native(pl.concat([answer[i] for answer in answers])) for i in range(len(plans))]
 
 
 def _count(part: Any, plans: Sequence["Plan"], kinds: dict[str, Any]) -> list[Any]:

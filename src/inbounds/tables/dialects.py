@@ -4,11 +4,11 @@ Text. Databases compare text by a collation, which may ignore case or accents: t
 that hold different text, and one of them would decide what all are called. So text is compared by its bytes, written in
 hexadecimal digits, which no collation takes for one another.
 
-Numbers. PostgreSQL raises an error where a number overflows or underflows, and so would say that a record holds one. So
-numbers there are brought into ±1e100, and those below 1e-150 in size to 0, before anything else: bounds are below 1e60
-and steps above 1e-75, so that no record becomes another integer by it.
+Numbers. PostgreSQL raises an error if a number overflows or underflows, which would reveal that a record holds such a
+number. So numbers there are clipped to ±1e100, and those below 1e-150 in size become 0, before anything else: bounds
+are below 1e60 and steps above 1e-75, so no record becomes another integer by this.
 
-Times with a zone. Databases tell their hours by the session's clock, which may be any. So such columns become seconds
+Times with a zone. Databases read their hours by the session's clock, which may be any. So such columns become seconds
 in UTC, by a short formula: PostgreSQL writes it out wherever the column is named.
 """
 
@@ -47,65 +47,65 @@ def prepare(
 ) -> Prepared:
     """claim:collation. The frame with these columns of text, numbers and times with a zone made comparable.
 
-    Of columns of text those in ``grouped`` are only grouped by. In DuckDB they become bytes, which are written in
-    digits for the few groups (`write_groups`) rather than for every record.
+    Columns of text in ``grouped`` are only grouped by. In DuckDB they become bytes, which are written in digits for the
+    few groups (`write_groups`) and not for every record.
     """
-    made = frame.implementation
+    engine = frame.implementation
     frame = _to_utc(frame, instants) if instants else frame
-    if made.is_duckdb():
+    if engine.is_duckdb():
         return _duckdb(frame, text, numbers, grouped)
-    if made.is_pyspark() or made.is_pyspark_connect():
+    if engine.is_pyspark() or engine.is_pyspark_connect():
         return _spark(frame, text)
-    if made.is_ibis():
+    if engine.is_ibis():
         return _ibis(frame, text, numbers)
-    return Prepared(frame, "collated" if made.is_sqlframe() else "bytes")
+    return Prepared(frame, "collated" if engine.is_sqlframe() else "bytes")
 
 
-def write_ids(made: Prepared, name: str) -> "Frame":
+def write_ids(prepared: Prepared, name: str) -> "Frame":
     """claim:collation. The frame with ids of text that are compared by their bytes, whatever the engine calls equal."""
-    if made.text != "collated":
-        return made.frame
-    native = made.frame.to_native()
-    if not made.frame.implementation.is_sqlframe() or "duckdb" not in type(native).__module__:
+    if prepared.text != "collated":
+        return prepared.frame
+    native = prepared.frame.to_native()
+    if not prepared.frame.implementation.is_sqlframe() or "duckdb" not in type(native).__module__:
         raise DataError("ids of text cannot be told apart reliably on this database; use ids that are numbers")
     from sqlframe.duckdb import functions
 
-    quoted = name.replace("`", "``")
-    return _native(native.withColumn(name, functions.expr(f"hex(`{quoted}`)")))
+    column = name.replace("`", "``")
+    return _native(native.withColumn(name, functions.expr(f"hex(`{column}`)")))
 
 
 def _native(native: Any) -> "Frame":
     import narwhals as nw
 
-    made: Frame = nw.from_native(native)
-    return made
+    frame: Frame = nw.from_native(native)
+    return frame
 
 
 def tells_instants(frame: "Frame") -> bool:
     """Whether times with a zone can be brought to UTC there."""
-    made = frame.implementation
-    if made.is_ibis():
+    engine = frame.implementation
+    if engine.is_ibis():
         return frame.to_native().get_backend().name in ("duckdb", "postgres")
-    return not made.is_sqlframe()
+    return not engine.is_sqlframe()
 
 
 def _to_utc(frame: "Frame", names: Sequence[str]) -> "Frame":
     """claim:zones. The frame with seconds since 1970 in UTC in place of instants."""
     import narwhals as nw
 
-    made = frame.implementation
-    if made.is_duckdb():
+    engine = frame.implementation
+    if engine.is_duckdb():
         how = "CASE WHEN isfinite({0}) THEN floor(CAST(epoch_us({0}) AS DOUBLE) / 1000000) END"
         return _replace_duckdb(frame, [(name, how) for name in names])
-    if made.is_pyspark() or made.is_pyspark_connect():
+    if engine.is_pyspark() or engine.is_pyspark_connect():
         native = frame.to_native()
         return _native(native.withColumns({name: native[name].cast("long").cast("double") for name in names}))
-    if made.is_ibis():
+    if engine.is_ibis():
         native = frame.to_native()
         tell = _tell_postgres if native.get_backend().name == "postgres" else _tell_duckdb
         return _native(native.mutate(**{name: tell(native[name]).floor().cast("float64") for name in names}))
     clock = {name: nw.col(name).dt.convert_time_zone("UTC") for name in names}
-    return frame.with_columns(**{name: seconds_of(one) for name, one in clock.items()})
+    return frame.with_columns(**{name: seconds_of(value) for name, value in clock.items()})
 
 
 def _tell_postgres(value: Any) -> Any:
@@ -120,11 +120,11 @@ def _tell_duckdb(value: Any) -> Any:
     return ibis.ifelse(finite, micros.cast("float64") / 1_000_000.0, ibis.null("float64"))
 
 
-def _replace_duckdb(frame: "Frame", made: Sequence[tuple[str, str]]) -> "Frame":
+def _replace_duckdb(frame: "Frame", formulas: Sequence[tuple[str, str]]) -> "Frame":
     """The frame with some columns replaced by SQL, in which {0} is the column."""
-    quoted = [('"' + name.replace('"', '""') + '"', how) for name, how in made]
-    replaced = ", ".join(f"{how.format(name)} AS {name}" for name, how in quoted)
-    return _native(frame.to_native().project(f"* REPLACE ({replaced})"))
+    columns = [('"' + name.replace('"', '""') + '"', how) for name, how in formulas]
+    text = ", ".join(f"{how.format(name)} AS {name}" for name, how in columns)
+    return _native(frame.to_native().project(f"* REPLACE ({text})"))
 
 
 def write_groups(frame: "Frame", names: Sequence[str]) -> "Frame":
@@ -135,12 +135,12 @@ def write_groups(frame: "Frame", names: Sequence[str]) -> "Frame":
 def _duckdb(frame: "Frame", text: Sequence[str], numbers: Sequence[str], grouped: Sequence[str]) -> Prepared:
     native = frame.to_native()
     kinds = dict(zip(native.columns, map(str, native.types), strict=True))
-    made = [(name, f"{'encode' if name in grouped else 'hex'}(CAST({{0}} AS VARCHAR))") for name in text]
-    # The largest of these are no doubles to DuckDB; they are missing then.
-    made += [(name, "TRY_CAST({0} AS DOUBLE)") for name in numbers if kinds[name] == "UHUGEINT"]
-    if not made:
+    formulas = [(name, f"{'encode' if name in grouped else 'hex'}(CAST({{0}} AS VARCHAR))") for name in text]
+    # DuckDB cannot read the largest of these as doubles; then they are missing.
+    formulas += [(name, "TRY_CAST({0} AS DOUBLE)") for name in numbers if kinds[name] == "UHUGEINT"]
+    if not formulas:
         return Prepared(frame)
-    return Prepared(_replace_duckdb(frame, made), "hexadecimal" if text else "bytes")
+    return Prepared(_replace_duckdb(frame, formulas), "hexadecimal" if text else "bytes")
 
 
 def _spark(frame: "Frame", text: Sequence[str]) -> Prepared:
@@ -160,15 +160,15 @@ def _ibis(frame: "Frame", text: Sequence[str], numbers: Sequence[str]) -> Prepar
     native = frame.to_native()
     backend = native.get_backend().name
     if backend == "duckdb":
-        made = {name: call("hex", native[name].cast("string")) for name in text}
+        columns = {name: call("hex", native[name].cast("string")) for name in text}
     elif backend == "postgres":
         if text:
             _require_encoding(native.get_backend())
-        made = {name: write_hexadecimal(native[name]) for name in text}
-        made |= {name: _moderate(native[name]) for name in numbers}
+        columns = {name: write_hexadecimal(native[name]) for name in text}
+        columns |= {name: _moderate(native[name]) for name in numbers}
     else:
         return Prepared(frame, "collated")
-    return Prepared(_native(native.mutate(**made)) if made else frame, "hexadecimal")
+    return Prepared(_native(native.mutate(**columns)) if columns else frame, "hexadecimal")
 
 
 def _require_encoding(backend: Any) -> None:
@@ -178,12 +178,12 @@ def _require_encoding(backend: Any) -> None:
 
 
 def call(name: str, *arguments: Any, kinds: Sequence[Any] = (), result: str = "string") -> Any:
-    """A function of the database, which Ibis does not know; of text, unless ``kinds`` are given."""
+    """A function of the database that Ibis does not know. It takes text, unless ``kinds`` are given."""
     import ibis
     from ibis.expr import datatypes
 
-    taken = kinds or ["string"] * len(arguments)
-    signature = (tuple(map(datatypes.dtype, taken)), datatypes.dtype(result))
+    types = kinds or ["string"] * len(arguments)
+    signature = (tuple(map(datatypes.dtype, types)), datatypes.dtype(result))
     body = (lambda a: a) if len(arguments) == 1 else (lambda a, b: (a, b))
     return ibis.udf.scalar.builtin(body, name=name, signature=signature)(*arguments)
 
@@ -193,21 +193,21 @@ def write_hexadecimal(value: Any) -> Any:
     import ibis
 
     # Concatenated, a padded char(n) loses its padding.
-    written = call("encode", call("convert_to", call("format", "%s", value + ""), "UTF8"), "hex")
-    return ibis.ifelse(value.isnull(), ibis.null("string"), written.upper())
+    digits = call("encode", call("convert_to", call("format", "%s", value + ""), "UTF8"), "hex")
+    return ibis.ifelse(value.isnull(), ibis.null("string"), digits.upper())
 
 
 def _moderate(value: Any) -> Any:
-    """PostgreSQL: a number as a double that nothing overflows with; NaN is missing."""
+    """PostgreSQL: a number as a double that cannot overflow; NaN is missing."""
     import ibis
     from ibis.expr import datatypes
 
     kind = value.type()
     if kind.is_integer() or kind.is_boolean():
         return value
-    own = datatypes.Decimal() if kind.is_decimal() else datatypes.float64
+    dtype = datatypes.Decimal() if kind.is_decimal() else datatypes.float64
     value = value if kind.is_decimal() else value.cast("float64")
-    huge, tiny = (ibis.literal(Decimal(x) if kind.is_decimal() else float(x), type=own) for x in (_HUGE, _TINY))
+    huge, tiny = (ibis.literal(Decimal(x) if kind.is_decimal() else float(x), type=dtype) for x in (_HUGE, _TINY))
     return ibis.cases(
         (value.cast("string") == "NaN", ibis.null("float64")),
         (value > huge, ibis.literal(float(_HUGE))),

@@ -1,7 +1,7 @@
 """The bytes of a text as numbers, the same on every engine: for hashes of ids, which decide between rows of a person.
 
-Of the first 48 bytes in UTF-8, with zeros after a shorter text, eight numbers of six bytes each. Texts that differ only
-after these get the same numbers.
+The first 48 bytes in UTF-8, padded with zeros, become eight numbers of six bytes each. Texts that only differ after
+these bytes get the same numbers.
 """
 
 from typing import Any
@@ -15,22 +15,22 @@ BITS = 48
 
 
 def add_digits(frame: Any, name: str, prefix: str, *, written: bool, parts: int = PARTS) -> Any:
-    """The frame with the numbers of a column of text. ``written``: it has its bytes in hexadecimal digits already.
+    """The frame with the numbers of a column of text. ``written``: its bytes are already hexadecimal digits.
 
-    Polars may be asked for the first ``parts`` of them alone, where the others are known to be 0.
+    Polars may be asked for only the first ``parts`` of them, if the others are known to be 0.
     """
     import narwhals as nw
 
-    made = frame.implementation
-    if made.is_polars():
+    engine = frame.implementation
+    if engine.is_polars():
         new = _polars(frame.to_native(), name, prefix, parts, written=written)
-    elif made.is_duckdb():
+    elif engine.is_duckdb():
         new = _duckdb(frame.to_native(), name, prefix, written=written)
-    elif made.is_pyspark() or made.is_pyspark_connect():
+    elif engine.is_pyspark() or engine.is_pyspark_connect():
         new = _spark(frame.to_native(), name, prefix, written=written)
-    elif made.is_ibis():
+    elif engine.is_ibis():
         new = _ibis(frame.to_native(), name, prefix, written=written)
-    elif made.is_sqlframe():
+    elif engine.is_sqlframe():
         new = _sqlframe(frame.to_native(), name, prefix, written=written)
     else:
         raise DataError("ids of text cannot be read as numbers on this engine; use ids that are numbers")
@@ -38,7 +38,7 @@ def add_digits(frame: Any, name: str, prefix: str, *, written: bool, parts: int 
 
 
 def count_parts(longest: int, *, written: bool) -> int:
-    """How many of the numbers may be other than 0, of texts with at most so many bytes."""
+    """How many of the numbers may differ from 0, for texts of at most ``longest`` bytes."""
     return min(PARTS, -(-longest // (_DIGITS if written else _DIGITS // 2)))
 
 
@@ -50,19 +50,19 @@ def _polars(table: Any, name: str, prefix: str, count: int, *, written: bool) ->
     parts = [
         text.str.slice(_DIGITS * i, _DIGITS).str.to_integer(base=16, dtype=pl.Int64, strict=False) for i in range(count)
     ]
-    return table.with_columns(**{f"{prefix}{i}": one.fill_null(0).cast(pl.Float64) for i, one in enumerate(parts)})
+    return table.with_columns(**{f"{prefix}{i}": part.fill_null(0).cast(pl.Float64) for i, part in enumerate(parts)})
 
 
 def _sql(name: str, *, written: bool) -> list[str]:
     """The numbers in the SQL of DuckDB."""
     text = f"rpad({name if written else f'hex({name})'}, {PARTS * _DIGITS}, '0')"
     parts = [f"substr({text}, {1 + _DIGITS * i}, {_DIGITS})" for i in range(PARTS)]
-    return [f"CAST(coalesce(TRY_CAST('0x' || {one} AS BIGINT), 0) AS DOUBLE)" for one in parts]
+    return [f"CAST(coalesce(TRY_CAST('0x' || {part} AS BIGINT), 0) AS DOUBLE)" for part in parts]
 
 
 def _duckdb(table: Any, name: str, prefix: str, *, written: bool) -> Any:
     parts = _sql(f'"{name}"', written=written)
-    return table.project(", ".join(["*", *(f'{one} AS "{prefix}{i}"' for i, one in enumerate(parts))]))
+    return table.project(", ".join(["*", *(f'{part} AS "{prefix}{i}"' for i, part in enumerate(parts))]))
 
 
 def _spark(table: Any, name: str, prefix: str, *, written: bool) -> Any:
@@ -71,15 +71,15 @@ def _spark(table: Any, name: str, prefix: str, *, written: bool) -> Any:
     text = table[name] if written else functions.hex(table[name])
     text = functions.rpad(text, PARTS * _DIGITS, "0")
     parts = [functions.conv(functions.substring(text, 1 + _DIGITS * i, _DIGITS), 16, 10) for i in range(PARTS)]
-    numbers = [functions.coalesce(one.cast("double"), functions.lit(0.0)) for one in parts]
-    return table.select("*", *(one.alias(f"{prefix}{i}") for i, one in enumerate(numbers)))
+    numbers = [functions.coalesce(part.cast("double"), functions.lit(0.0)) for part in parts]
+    return table.select("*", *(part.alias(f"{prefix}{i}") for i, part in enumerate(numbers)))
 
 
 def _sqlframe(table: Any, name: str, prefix: str, *, written: bool) -> Any:
     from sqlframe.duckdb import functions
 
-    for i, one in enumerate(_sql(f"`{name}`", written=written)):
-        table = table.withColumn(f"{prefix}{i}", functions.expr(one))
+    for i, part in enumerate(_sql(f"`{name}`", written=written)):
+        table = table.withColumn(f"{prefix}{i}", functions.expr(part))
     return table
 
 
@@ -104,7 +104,7 @@ def _ibis(table: Any, name: str, prefix: str, *, written: bool) -> Any:
         ]
     else:
         raise DataError("ids of text cannot be read as numbers on this database; use ids that are numbers")
-    return table.mutate(**{f"{prefix}{i}": one.fill_null(0).cast("float64") for i, one in enumerate(parts)})
+    return table.mutate(**{f"{prefix}{i}": part.fill_null(0).cast("float64") for i, part in enumerate(parts)})
 
 
 def _decode(text: Any) -> Any:
@@ -117,7 +117,7 @@ def _decode(text: Any) -> Any:
 
 
 def _byte(octets: Any, place: int) -> Any:
-    """PostgreSQL: one of them."""
+    """PostgreSQL: one byte, as a number."""
     import ibis
     from ibis.expr import datatypes
 

@@ -44,8 +44,8 @@ class Edges:
         object.__setattr__(self, "spacing", spacing)
         texts = [short(edge) if self.clock is None else write_time(edge, self.clock) for edge in self.edges]
         last = f"[{texts[-2]}, {texts[-1]}]"
-        own = ("missing",) if self.missing is OWN else ()
-        object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last, *own))
+        extra = ("missing",) if self.missing is OWN else ()
+        object.__setattr__(self, "labels", (*(f"[{a}, {b})" for a, b in pairwise(texts[:-1])), last, *extra))
 
     @classmethod
     def of(cls, name: str, edges: Any, missing: Any = None) -> "Edges":
@@ -60,13 +60,13 @@ class Edges:
         fill = find_fill(name, missing, own=True, clock=clock)
         if isinstance(fill, Fraction) and not exact[0] <= fill <= exact[-1]:
             raise ValueError(f"missing of {name!r} must lie between the edges, got {_check.shown(missing)}")
-        made = cls(name, exact, fill, clock=clock)
-        if len(exact) > MOST_UNEQUAL and made.spacing is None:
+        column = cls(name, exact, fill, clock=clock)
+        if len(exact) > MOST_UNEQUAL and column.spacing is None:
             raise ValueError(
                 f"edges of {name!r} must be equally spaced where there are more than {MOST_UNEQUAL}, as by "
                 "numpy.linspace"
             )
-        return made
+        return column
 
     @classmethod
     def even(cls, name: str, bounds: Any, bins: int, missing: Any = None) -> "Edges":
@@ -115,7 +115,7 @@ _FEW_EDGES, MOST_UNEQUAL = 32, 10_000
 def even_spacing(ends: _check.Array, width: Fraction) -> float | None:
     """The distance of edges that are equally spaced over ``width``; None for others. ``ends`` are their doubles."""
     each = float(width / (len(ends) - 1))
-    made = ends[0] + np.arange(len(ends)) * each
-    # So near to zero, in widths, that division finds the number of an interval to one.
+    even_ends = ends[0] + np.arange(len(ends)) * each
+    # So near to zero, in widths, that division finds the number of an interval to within one.
     near = abs(ends[0]) / each + len(ends) < 1 << 40
-    return each if near and np.array_equal(made[1:-1], ends[1:-1]) else None
+    return each if near and np.array_equal(even_ends[1:-1], ends[1:-1]) else None

@@ -73,12 +73,12 @@ def tally(
         if polars and isinstance(frame, nw.DataFrame)
         else merge(requests, MOST_DASK_KEYS if frame.implementation.is_dask() else MOST_KEYS)
     )
-    made = frame.implementation
-    integers = polars or made.is_duckdb() or made.is_pyspark() or made.is_pyspark_connect()
+    engine = frame.implementation
+    integers = polars or engine.is_duckdb() or engine.is_pyspark() or engine.is_pyspark_connect()
     plans = [Plan(query, at_most, integers=integers) for query in queries]
     table = frame.lazy() if polars else frame
     if keeping is None:
-        answers = made.is_dask() and guard(lambda: count_parts(frame, plans))
+        answers = engine.is_dask() and guard(lambda: count_parts(frame, plans))
         answers = answers or collect(lambda: [plan.query(table) for plan in plans])
     else:
         whole = Plan(union(requests), at_most)
@@ -141,7 +141,7 @@ class Plan:
         return self.count(*self.records(frame))
 
     def records(self, frame: Frame, others: Sequence[Operand] = ()) -> tuple[Frame, list[tuple[str, Levels, Any]], str]:
-        """Each record as its own integers, but for levels, which are still to be told; and how text is compared.
+        """Each record as its integers, except for levels, which are found later; and how text is compared.
 
         ``others`` are the columns of the rule for persons, which are not counted.
         """
@@ -153,24 +153,29 @@ class Plan:
         frame, types, text = self._prepare(frame, others)
         values = rules.Values(types, to_hexadecimal if text == "hexadecimal" else str)
         frame, values = self._read_operands(frame, values)
-        # DuckDB takes most of its time for what others do at no cost: a way of its own to the same integers.
+        # DuckDB spends most of its time on what is free elsewhere, so it gets the same integers in another way.
         duckdb = frame.implementation.is_duckdb()
         frame = frame.select(
-            **{f"c{i}": values.rounded(one) if duckdb else values.numbers(one.column) for i, one in sums},
+            **{
+                f"c{i}": values.rounded(quantised) if duckdb else values.numbers(quantised.column)
+                for i, quantised in sums
+            },
             **{
                 f"g{i}": values.rounded(key.quantised) if duckdb and isinstance(key, Steps) else values.keys(key)
                 for i, key in keys
                 if not is_presence(key)
             },
-            **{name: values.operand(one) for name, one in zip((persons.ID, persons.AT), others, strict=False)},
+            **{name: values.operand(column) for name, column in zip((persons.ID, persons.AT), others, strict=False)},
         )
         levels = [(f"g{i}", key, values.type_of(key)) for i, key in keys if isinstance(key, Levels)]
-        numbers = {one.column: f"c{i}" for i, one in sums}
+        numbers = {quantised.column: f"c{i}" for i, quantised in sums}
         frame = self._settle(frame) if duckdb else frame
-        made = {
+        columns = {
             **{
-                f"k{i}": clip_settled(nw.col(f"k{i}"), one) if duckdb else integers(nw.col(f"c{i}"), one, flat=flat)
-                for i, one in sums
+                f"k{i}": clip_settled(nw.col(f"k{i}"), quantised)
+                if duckdb
+                else integers(nw.col(f"c{i}"), quantised, flat=flat)
+                for i, quantised in sums
             },
             **{
                 f"g{i}": rules.interval_numbers(key, nw.col(f"g{i}"), duckdb=duckdb)
@@ -189,30 +194,32 @@ class Plan:
             },
         }
         if duckdb:
-            # What is missing where that is refused is null.
-            made |= {f"c{i}": nw.col(f"k{i}") for i in self.refusing}
+            # A missing value that is refused is null.
+            columns |= {f"c{i}": nw.col(f"k{i}") for i in self.refusing}
         if text == "collated":
-            told = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
-            made |= told
-            levels = [one for one in levels if one[0] not in told]
-        return frame.with_columns(**made) if made else frame, levels, text
+            numbered = {name: rules.level_numbers(key, nw.col(name)) for name, key, dtype in levels if _is_text(dtype)}
+            columns |= numbered
+            levels = [level for level in levels if level[0] not in numbered]
+        return frame.with_columns(**columns) if columns else frame, levels, text
 
     def _settle(self, frame: Frame) -> Frame:
         """DuckDB: the frame with columns that `clip_settled` takes."""
         import narwhals as nw
 
         sums = enumerate(self.request.sums)
-        made = {f"k{i}": settle(nw.col(f"c{i}"), one, null=one.column.missing is None) for i, one in sums}
+        columns = {
+            f"k{i}": settle(nw.col(f"c{i}"), quantised, null=quantised.column.missing is None) for i, quantised in sums
+        }
         steps = [(f"g{i}", key) for i, key in enumerate(self.request.by) if isinstance(key, Steps)]
-        made |= {
+        columns |= {
             name: settle(nw.col(name), key.quantised, null=not isinstance(key.missing, Fraction)) for name, key in steps
         }
-        return frame.with_columns(**made) if made else frame
+        return frame.with_columns(**columns) if columns else frame
 
     def _read_operands(self, frame: Frame, values: rules.Values) -> tuple[Frame, rules.Values]:
-        """The frame with what expressions read, and with conditions: each is prepared once, as it is read many times.
+        """The frame with the operands of expressions, and with conditions: each is prepared once and read many times.
 
-        Their names begin as no column of the table does.
+        Their names begin like no column of the table.
         """
         import narwhals as nw
 
@@ -224,17 +231,17 @@ class Plan:
         frame = frame.with_columns(**{name: values.operand(column) for column, name in operands.items()})
         values = replace(values, operands=operands)
         if frame.implementation.is_duckdb():
-            # What is not read is left out by the database.
+            # The database leaves out what is not read.
             numbers = [column for column in columns if column.kind == "number"]
-            tamed = {column: f"{start}t{i}" for i, column in enumerate(numbers)}
-            if doubles := {name: values.operand_or_nan(column) for column, name in tamed.items()}:
+            tamed_names = {column: f"{start}t{i}" for i, column in enumerate(numbers)}
+            if doubles := {name: values.operand_or_nan(column) for column, name in tamed_names.items()}:
                 frame = frame.with_columns(**doubles)
                 frame = frame.with_columns(**{name: tame_column(nw.col(name)) for name in doubles})
-            values = replace(values, tamed=tamed)
+            values = replace(values, tamed=tamed_names)
         wheres = dict.fromkeys(key.where for key in self.request.by if isinstance(key, Condition) and key.where)
         conditions = {where: f"{start}w{i}" for i, where in enumerate(wheres)}
-        made = {name: values.select(where) for where, name in conditions.items()}
-        return frame.with_columns(**made) if made else frame, replace(values, conditions=conditions)
+        selections = {name: values.select(where) for where, name in conditions.items()}
+        return frame.with_columns(**selections) if selections else frame, replace(values, conditions=conditions)
 
     def count(self, frame: Frame, levels: Sequence[tuple[str, Levels, Any]], text: str) -> Frame:
         """Records reduced to one row for each cell."""
@@ -264,14 +271,14 @@ class Plan:
                 frame = rules.place_levels(frame, name, key, write, octets=dtype == nw.Binary)
                 continue
             hexadecimal = text == "hexadecimal" and (_is_text(dtype) or name in octets) and key.formula is None
-            named = name.replace("g", "h") if hexadecimal else name
-            frame = frame.with_columns(**{named: rules.label(key, nw.col(name), dtype, hexadecimal=hexadecimal)})
-            groups[groups.index(name)] = named
+            new_name = name.replace("g", "h") if hexadecimal else name
+            frame = frame.with_columns(**{new_name: rules.label(key, nw.col(name), dtype, hexadecimal=hexadecimal)})
+            groups[groups.index(name)] = new_name
         totals = ["one", *(f"m{i}" for i in self.refusing), *terms]
         return frame.group_by(*groups).agg(*(nw.col(name).sum() for name in totals))
 
     def _prepare(self, frame: Frame, others: Sequence[Operand] = ()) -> tuple[Frame, Any, str]:
-        """The frame with columns that can be compared and added up, the types it had, and how text is compared."""
+        """The frame with columns that can be compared and added up, its former types, and how text is compared."""
         import narwhals as nw
 
         types = frame.collect_schema()
@@ -281,23 +288,24 @@ class Plan:
         text = [name for column, name in columns if _holds_text(column) and _is_text(types[name])]
         instants = dict.fromkeys(name for column, name in columns if is_told(column, types[name]))
         numbers = [name for name in dict.fromkeys(numbers) if name in types]
-        read = {name for column, name in columns if not isinstance(column, Levels)}
-        # Rules for persons tell levels record by record.
-        grouped = [name for name in text if name not in read] if frame.implementation.is_duckdb() and not others else []
-        made = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants), grouped)
+        read_names = {name for column, name in columns if not isinstance(column, Levels)}
+        # With rules for persons, levels are found record by record.
+        groups_only = frame.implementation.is_duckdb() and not others
+        grouped = [name for name in text if name not in read_names] if groups_only else []
+        prepared = prepare(frame, list(dict.fromkeys(text)), numbers, list(instants), grouped)
         types = nw.Schema({**types, **dict.fromkeys(grouped, nw.Binary())})
         ids = [name for column, name in columns if kind_of(column) == "id" and _is_text(types[name])]
-        if ids and made.text == "collated" and text.count(ids[0]) > 1:
+        if ids and prepared.text == "collated" and text.count(ids[0]) > 1:
             raise DataError("ids of text cannot be counted as levels as well on this engine; use another one")
-        return write_ids(made, ids[0]) if ids else made.frame, types, made.text
+        return write_ids(prepared, ids[0]) if ids else prepared.frame, types, prepared.text
 
     def _with_shares(self, frame: Frame) -> Frame:
         """Columns k/M, for products that are rounded."""
         import narwhals as nw
 
         coarser = {_coarser_first(pair)[0] for pair in self.request.pairs if pair.unit > 1}
-        places = [(i, one) for i, one in enumerate(self.request.sums) if one in coarser]
-        shares = {f"u{i}": nw.col(f"k{i}") * (1 / one.count) for i, one in places}
+        places = [(i, quantised) for i, quantised in enumerate(self.request.sums) if quantised in coarser]
+        shares = {f"u{i}": nw.col(f"k{i}") * (1 / quantised.count) for i, quantised in places}
         return frame.with_columns(**shares) if shares else frame
 
     def _terms(self, frame: Frame) -> tuple[Frame, dict[str, Any]]:
@@ -329,10 +337,10 @@ class Plan:
             if np.any(to_whole(answer[f"m{i}"]) != counts):
                 raise make_refusal(request.sums[i].column, "missing")
         names = set(answer.columns)
-        written = [f"h{i}" in names for i in range(len(request.by))]
+        in_hexadecimal = [f"h{i}" in names for i in range(len(request.by))]
         places = [
             places_of(key, answer[f"{'h' if hexadecimal else 'g'}{i}"], hexadecimal=hexadecimal)
-            for i, (key, hexadecimal) in enumerate(zip(request.by, written, strict=True))
+            for i, (key, hexadecimal) in enumerate(zip(request.by, in_hexadecimal, strict=True))
         ]
         if places and not request.sums:
             table = np.zeros([key.cells for key in request.by], dtype=np.int64)
@@ -364,14 +372,16 @@ def _holds_text(column: Column) -> bool:
 def _divide(
     frame: Frame, terms: Mapping[str, Any], base: float, level: int
 ) -> tuple[Frame, dict[str, Any], dict[str, Any]]:
-    """Whole numbers as what is left over by the base, and how often the base goes into them."""
+    """Whole numbers divided by the base: the remainders, and the quotients."""
     import narwhals as nw
 
     if not terms:
         return frame, {}, {}
     frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
     whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
-    frame = frame.with_columns(**{f"{name}_above_{level}": floor(one * (1 / base)) for name, one in whole.items()})
+    frame = frame.with_columns(
+        **{f"{name}_above_{level}": floor(column * (1 / base)) for name, column in whole.items()}
+    )
     above = {name: nw.col(f"{name}_above_{level}") for name in terms}
     return frame, {name: whole[name] - above[name] * base for name in terms}, above
 
@@ -390,9 +400,9 @@ def collect(make: Callable[[], Sequence[Any]]) -> list[Any]:
         if all(isinstance(query, nw.LazyFrame) and query.implementation.is_polars() for query in queries):
             import polars as pl
 
-            # In memory no larger than a few blocks, whatever the size of the files.
-            found = pl.collect_all([query.to_native() for query in queries], engine="streaming")
-            return [nw.from_native(one) for one in found]
+            # It takes the memory of a few blocks, whatever the size of the files.
+            answers = pl.collect_all([query.to_native() for query in queries], engine="streaming")
+            return [nw.from_native(answer) for answer in answers]
         return [query.collect() if isinstance(query, nw.LazyFrame) else query for query in queries]
 
     return guard(run)

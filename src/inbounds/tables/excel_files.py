@@ -1,9 +1,9 @@
 """Excel files: one sheet, read cell by cell, so that no type is made from values.
 
-The first row has the names of the columns. A record is a row below it in which some cell is not empty: a row of empty
-cells is none, wherever it stands, so that each row says by itself whether it is one. What a cell holds is a number, a
-text, a truth or a date, and becomes what the rule of its column says, as any value of an untyped column does
-(`inbounds.tables.untyped`). Empty cells and errors such as ``#N/A`` are missing; formulas are what they last came to.
+The first row has the names of the columns. A record is a row below it in which some cell is not empty. A row of empty
+cells is none, wherever it stands, so each row shows by itself whether it is a record. A cell holds a number, a text, a
+truth value or a date, and becomes what the rule of its column says, like any value of an untyped column
+(`inbounds.tables.untyped`). Empty cells and errors such as ``#N/A`` are missing; formulas count as their last results.
 """
 
 from collections.abc import Sequence
@@ -48,9 +48,9 @@ def scan(
         cells = (row[place[column.name]] for row in records)
         return from_objects([None if isinstance(cell, str) and cell in missing else cell for cell in cells], column)
 
-    typed = [read(column) for column in dict.fromkeys(columns)]
-    seen = [pl.repeat(None, len(records), dtype=pl.String, eager=True).alias(name) for name in place]
-    return pl.DataFrame([*seen, *{one.name: one for one in typed}.values()])
+    series = [read(column) for column in dict.fromkeys(columns)]
+    placeholders = [pl.repeat(None, len(records), dtype=pl.String, eager=True).alias(name) for name in place]
+    return pl.DataFrame([*placeholders, *{values.name: values for values in series}.values()])
 
 
 def _read_rows(path: Path, title: str, sheet: str | None) -> list[list[Any]]:
@@ -62,15 +62,15 @@ def _read_rows(path: Path, title: str, sheet: str | None) -> list[list[Any]]:
     try:
         book = CalamineWorkbook.from_path(str(path))
     except Exception:
-        # What the reader says may quote a cell.
+        # The message of the reader may quote a cell.
         raise DataError(f"{title} cannot be read: it is no Excel file (.xlsx), is damaged or has a password") from None
     names = ", ".join(map(repr, book.sheet_names))
     if sheet is None and len(book.sheet_names) != 1:
         raise DataError(f"{title} has several sheets; name one under [data], as in sheet = ...: {names}")
     if sheet is not None and sheet not in book.sheet_names:
         raise DataError(f"{title} has no sheet {sheet!r}; it has {names}")
-    wanted = book.sheet_names[0] if sheet is None else sheet
-    rows: list[list[Any]] = guard(lambda: book.get_sheet_by_name(wanted).to_python(skip_empty_area=False))
+    name = book.sheet_names[0] if sheet is None else sheet
+    rows: list[list[Any]] = guard(lambda: book.get_sheet_by_name(name).to_python(skip_empty_area=False))
     return rows
 
 

@@ -7,18 +7,19 @@ from inbounds.tables.schema import DataError
 
 
 def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
-    """The files at a place of this machine, in order, each of them once, whatever ways there are to it.
+    """The files at a place of this machine, in order, each of them once, however many paths lead to it.
 
-    A name that exists is that file, also where it has brackets. In a folder names that begin with a dot or an
-    underscore are left out: they are what systems leave there.
+    A name that exists is that file, even if it has brackets. In a folder, names that begin with a dot or an underscore
+    are left out, because systems create such files.
     """
     where = Path(text)
     if where.is_dir():
-        found = [one for one in where.iterdir() if one.name.endswith(suffixes) and not one.name.startswith((".", "_"))]
+        children = [path for path in where.iterdir() if path.name.endswith(suffixes)]
+        paths = [path for path in children if not path.name.startswith((".", "_"))]
     elif has_magic(text) and not where.exists():
-        found = [Path(one) for one in glob(text, recursive=True)]  # noqa: PTH207
+        paths = [Path(path) for path in glob(text, recursive=True)]  # noqa: PTH207
     else:
-        found = [where]
-    if not found:
+        paths = [where]
+    if not paths:
         raise DataError("no file matches the source's pattern")
-    return list({one.resolve(): one for one in sorted(found, reverse=True)}.values())[::-1]
+    return list({path.resolve(): path for path in sorted(paths, reverse=True)}.values())[::-1]

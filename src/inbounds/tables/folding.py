@@ -5,9 +5,9 @@ sums are of whole numbers. For a sum or a mean a row's number is first rounded t
 2^-36 of the largest bound of its column (2^-10 where it has none), and brought within ±2^40 g, about 16 times that
 bound; then a sum is exact up to 2^53 g, and rounded once beyond. Bounds and levels of columns apply to what comes out.
 
-Missing values are left out, and what has none but missing ones is missing. Text is folded by the places of its levels.
-The first and last values are those of the rows that come first or last by the column of the order; of several such
-rows, the smallest value.
+Missing values are left out; if all values are missing, so is the result. Text is folded by the places of its levels.
+The first and last values are those of the rows that come first or last by the column of the order; if there are several
+such rows, the smallest value counts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ _ARMS = 60
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """How a column is folded: terms of each row, how each is combined over a person's rows, and what that makes."""
+    """How a column is folded: the terms of each row, how they are combined over a person's rows, and the result."""
 
     terms: Mapping[str, "nw.Expr"]
     ways: Mapping[str, str]
@@ -52,10 +52,12 @@ class Folded:
 def fold_records(frame: Frame, requests: Sequence[Request], persons: Persons) -> Frame:
     """claim:folded. One record for each person, with the columns that requests read.
 
-    What a person's record is follows from that person's rows alone.
+    The record of a person follows from the rows of that person alone.
     """
     columns = list(dict.fromkeys(column for request in requests for column in request.columns))
-    check_types(frame, [*(column for column in columns if column.name not in persons.made), *list_columns(persons)])
+    check_types(
+        frame, [*(column for column in columns if column.name not in persons.new_columns), *list_columns(persons)]
+    )
     return guard(lambda: _fold(frame, columns, persons))
 
 
@@ -64,32 +66,32 @@ def _fold(frame: Frame, columns: Sequence[Column], persons: Persons) -> Frame:
 
     assert persons.fold is not None
     types = frame.collect_schema()
-    own, *order = list_columns(persons)
+    id_column, *order = list_columns(persons)
     rules: dict[str, list[Column]] = {}
     for column in columns:
-        if column.name not in persons.made:
+        if column.name not in persons.new_columns:
             rules.setdefault(source_name(column, types), []).append(column)
-    text = [name for name in dict.fromkeys([*rules, source_name(own, types)]) if _is_text(types[name])]
+    text = [name for name in dict.fromkeys([*rules, source_name(id_column, types)]) if _is_text(types[name])]
     numbers = [name for name in rules if types[name].is_numeric()]
     prepared = prepare(frame, text, numbers)
-    if _is_text(types[source_name(own, types)]):
-        prepared = replace(prepared, frame=write_ids(prepared, source_name(own, types)))
+    if _is_text(types[source_name(id_column, types)]):
+        prepared = replace(prepared, frame=write_ids(prepared, source_name(id_column, types)))
     values = Values(types, to_hexadecimal if prepared.text == "hexadecimal" else str)
-    read = {f"v{i}": _read(name, types[name]) for i, name in enumerate(rules)}
-    lead = {ID: values.operand(own), _ROWS: nw.lit(1.0)}
+    operands = {f"v{i}": _read(name, types[name]) for i, name in enumerate(rules)}
+    lead = {ID: values.operand(id_column), _ROWS: nw.lit(1.0)}
     sign = -1.0 if "last" in persons.fold.values() else 1.0
     if order:
         lead[_AT] = (values.operand(order[0]) * sign).fill_null(_LATE)
     table: Any = prepared.frame.lazy() if prepared.frame.implementation.is_polars() else prepared.frame
-    table = table.select(**lead, **read)
+    table = table.select(**lead, **operands)
     folded = {
-        name: _fold_column(f"v{i}", persons.fold[found[0].name], found, types[name], values.write)
-        for i, (name, found) in enumerate(rules.items())
+        name: _fold_column(f"v{i}", persons.fold[members[0].name], members, types[name], values.write)
+        for i, (name, members) in enumerate(rules.items())
     }
-    made = {name: one.made for name, one in folded.items()}
-    made |= {column.name: nw.col(_ROWS) for column in columns if column.name in persons.made}
-    terms = {name: term for one in folded.values() for name, term in one.terms.items()}
-    ways = {_ROWS: "sum"} | {name: way for one in folded.values() for name, way in one.ways.items()}
+    results = {name: folding.made for name, folding in folded.items()}
+    results |= {column.name: nw.col(_ROWS) for column in columns if column.name in persons.new_columns}
+    terms = {name: term for folding in folded.values() for name, term in folding.terms.items()}
+    ways = {_ROWS: "sum"} | {name: way for folding in folded.values() for name, way in folding.ways.items()}
 
     def fold(rows: Any, *, alone: bool) -> Any:
         if order:
@@ -97,7 +99,7 @@ def _fold(frame: Frame, columns: Sequence[Column], persons: Persons) -> Frame:
         rows = rows.with_columns(**terms) if terms else rows
         if not alone:
             rows = rows.group_by(ID).agg(*(getattr(nw.col(name), way)() for name, way in ways.items()))
-        return rows.select(**{_ROWS: nw.col(_ROWS), **made})
+        return rows.select(**{_ROWS: nw.col(_ROWS), **results})
 
     def fold_all(rows: Any) -> Any:
         missing = nw.col(ID).is_null()
@@ -117,8 +119,8 @@ def _fold_parts(table: Any, fold: Callable[[Any], Any]) -> Any:
     import polars as pl
 
     def fold_part(part: Any) -> Any:
-        made = fold(nw.from_native(pl.from_pandas(part)))
-        return made.to_native().to_pandas(use_pyarrow_extension_array=True)
+        folded = fold(nw.from_native(pl.from_pandas(part)))
+        return folded.to_native().to_pandas(use_pyarrow_extension_array=True)
 
     native = table.to_native()
     return nw.from_native(native.shuffle(on=ID).map_partitions(fold_part, meta=fold_part(native._meta)))
@@ -165,16 +167,16 @@ def _add_up(v: str, how: str, rules: Sequence[Column]) -> Folded:
     import narwhals as nw
 
     step, value = find_step(rules), nw.col(v)
-    high, low, there = f"{v}_high", f"{v}_low", f"{v}_there"
+    high, low, present = f"{v}_high", f"{v}_low", f"{v}_there"
     most = float(1 << _ROOM)
     whole = floor((value.fill_null(0.0) * (1 / step) + 0.5).clip(-most, most))
     above = floor(whole * 2.0**-_LIMB)
-    terms = {high: above, low: whole - above * 2.0**_LIMB, there: zero_one(~value.is_null())}
+    terms = {high: above, low: whole - above * 2.0**_LIMB, present: zero_one(~value.is_null())}
     total = nw.col(high) * 2.0**_LIMB + nw.col(low)
     if how == "mean":
-        total = total / nw.col(there).clip(1.0, 2.0**53)
-    made = nw.when(nw.col(there) > 0.0).then(total * step)
-    return Folded(terms, dict.fromkeys(terms, "sum"), made)
+        total = total / nw.col(present).clip(1.0, 2.0**53)
+    result = nw.when(nw.col(present) > 0.0).then(total * step)
+    return Folded(terms, dict.fromkeys(terms, "sum"), result)
 
 
 def find_step(rules: Iterable[Column]) -> float:
@@ -193,9 +195,9 @@ def find_step(rules: Iterable[Column]) -> float:
 
 def _list_texts(rules: Sequence[Column]) -> list[str]:
     """The texts of all levels of a column; false before true."""
-    found = dict.fromkeys(text for rule in rules if isinstance(rule, Levels) for text in rule.texts)
+    texts = dict.fromkeys(text for rule in rules if isinstance(rule, Levels) for text in rule.texts)
     words = [word for word in ("false", "true") if any(kind_of(rule) == "boolean" for rule in rules)]
-    return words or list(found)
+    return words or list(texts)
 
 
 def _number_texts(texts: Sequence[str], value: "nw.Expr", write: Any) -> "nw.Expr":
@@ -203,8 +205,8 @@ def _number_texts(texts: Sequence[str], value: "nw.Expr", write: Any) -> "nw.Exp
     import narwhals as nw
 
     places = number_levels(Levels("text", tuple(texts)), value, write) if len(texts) else value
-    placed = nw.when(places < 0.0).then(nw.lit(float(len(texts)))).otherwise(places)
-    return nw.when(value.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(placed)
+    numbers = nw.when(places < 0.0).then(nw.lit(float(len(texts)))).otherwise(places)
+    return nw.when(value.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(numbers)
 
 
 def _write_texts(texts: Sequence[str], place: "nw.Expr") -> "nw.Expr":

@@ -82,15 +82,15 @@ class Format:
     def _require_different(self) -> None:
         """Refuse one character with two meanings."""
         pairs = ("quote", "separator"), ("decimal", "separator"), ("thousands", "separator"), ("thousands", "decimal")
-        for one, other in (*pairs, ("decimal", "quote"), ("thousands", "quote")):
-            mark = getattr(self, one)
+        for character, other in (*pairs, ("decimal", "quote"), ("thousands", "quote")):
+            mark = getattr(self, character)
             if mark == getattr(self, other):
                 remedy = (
                     '; say how fields are separated, as in separator = ";"'
                     if (mark, other) == (",", "separator")
                     else ""
                 )
-                raise ValueError(f"{one} must be another character than {other}, got {mark!r} for both{remedy}")
+                raise ValueError(f"{character} must be another character than {other}, got {mark!r} for both{remedy}")
 
     @property
     def is_plain(self) -> bool:
@@ -122,12 +122,12 @@ def _name_encoding(encoding: Any) -> str:
     try:
         return _NAMES[codecs.lookup(encoding).name]
     except (LookupError, TypeError, ValueError):
-        shown = _check.shown(encoding)
-    raise ValueError(f"encoding must be one of {words}; got {shown}")
+        text = _check.shown(encoding)
+    raise ValueError(f"encoding must be one of {words}; got {text}")
 
 
 def _list_texts(texts: Any) -> tuple[str, ...]:
-    if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(one, str) for one in texts):
+    if isinstance(texts, str) or not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise TypeError('null_values must be a list of texts, as in null_values = ["NA", "-"]')
     return tuple(dict.fromkeys(texts))
 

@@ -1,7 +1,7 @@
-"""Sums of columns and of their products where some columns have levels, each of which but the first counts as 0 or 1.
+"""Sums of columns and of their products, where each level of a column except the first counts as a column of 0 and 1.
 
-Levels stay keys of a table, so that the rule of a column says what becomes of a value that is none of them, as it does
-for every other statistic. Sums over 0 and 1 are then numbers of records in its cells.
+Levels stay keys of a table, so that the rule of a column says what becomes of values that are no level, as for every
+other statistic. Sums over 0 and 1 are then numbers of records in the cells of the table.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ class Indicators:
     @property
     def blocks(self) -> list[tuple[Levels, ...]]:
         """The keys in blocks of few cells."""
-        made: list[tuple[Levels, ...]] = []
+        blocks: list[tuple[Levels, ...]] = []
         for key in self.keys:
-            if made and prod(one.cells for one in (*made[-1], key)) <= _MOST_CELLS:
-                made[-1] = (*made[-1], key)
+            if blocks and prod(member.cells for member in (*blocks[-1], key)) <= _MOST_CELLS:
+                blocks[-1] = (*blocks[-1], key)
             else:
-                made.append((key,))
-        return made
+                blocks.append((key,))
+        return blocks
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -41,9 +41,9 @@ class Indicators:
         first, *others = self.blocks or [()]
         if not others:
             return (Request(first, self.numbers, True),)
-        made = [Request((*first, *block), self.numbers, place == 0) for place, block in enumerate(others)]
-        made += [Request((*one, *two)) for i, one in enumerate(others) for two in others[i + 1 :]]
-        return tuple(made)
+        requests = [Request((*first, *block), self.numbers, place == 0) for place, block in enumerate(others)]
+        requests += [Request((*left, *right)) for i, left in enumerate(others) for right in others[i + 1 :]]
+        return tuple(requests)
 
     @property
     def _starts(self) -> dict[AnyKey, int]:
@@ -59,13 +59,14 @@ class Indicators:
         size, starts = len(self.numbers), self._starts
         width = size + sum(len(key.levels) - 1 for key in self.keys)
         sums, products = [0] * width, dict.fromkeys(combinations_with_replacement(range(width), 2), 0)
-        known: set[tuple[int, int]] = set()
+        counted: set[tuple[int, int]] = set()
         for request, cells in zip(self.requests, tables, strict=True):
-            own = [starts[key] for key in request.by]
-            pairs = [pair for pair in combinations_with_replacement(range(len(own)), 2) if _at(own, pair) not in known]
+            key_starts = [starts[key] for key in request.by]
+            every = combinations_with_replacement(range(len(key_starts)), 2)
+            pairs = [pair for pair in every if _at(key_starts, pair) not in counted]
             for place, (records, totals, _) in cells.items():
                 # The column of the level that the records of a cell have; none for the first level.
-                ones = [start + level - 1 if level else None for start, level in zip(own, place, strict=True)]
+                ones = [start + level - 1 if level else None for start, level in zip(key_starts, place, strict=True)]
                 for first, second in pairs:
                     i, j = ones[first], ones[second]
                     if i is None or j is None:
@@ -75,7 +76,7 @@ class Indicators:
                         sums[i] += records
                         for number, total in enumerate(totals):
                             products[number, i] += total
-            known.update(_at(own, pair) for pair in pairs)
+            counted.update(_at(key_starts, pair) for pair in pairs)
         count = sum(records for records, _, _ in tables[0].values())
         for _, totals, multiplied in tables[0].values():
             for number, total in enumerate(totals):

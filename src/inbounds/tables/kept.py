@@ -35,13 +35,13 @@ def query_kept(whole: "Plan", frame: "Frame", keeping: persons.Keeping, plans: S
         number = rules.label(key, nw.col(name), dtype) if dtype.is_numeric() else None
         number = persons.number_levels(key, nw.col(name), write) if number is None else number
         frame = frame.with_columns(**{name: number.cast(nw.Float64)})
-    # A value that is missing, where that is refused, is counted as well.
+    # A missing value that will be refused is counted as well.
     gone = {f"z{i}": zero_one(nw.col(f"c{i}").is_null()) for i in whole.refusing}
     # DuckDB has null for these and for missing keys.
     gone |= {f"k{i}": nw.col(f"k{i}").fill_null(0.0) for i in whole.refusing}
     frame = frame.with_columns(**gone) if gone else frame
     frame = number_groups(frame, whole.request.by) if frame.implementation.is_duckdb() else frame
-    integers = [persons.Integer(f"k{i}", 0, one.count) for i, one in enumerate(whole.request.sums)]
+    integers = [persons.Integer(f"k{i}", 0, quantised.count) for i, quantised in enumerate(whole.request.sums)]
     integers += [persons.Integer(f"z{i}", 0, 1) for i in whole.refusing]
     cells = {key: persons.range_of(key, f"g{i}") for i, key in enumerate(whole.request.by)}
     integers += cells.values()
@@ -59,33 +59,33 @@ def _rank_parts(
 
     parts = count_parts(frame)
     for part in range(parts):
-        kept = keep_ranked(collect_rows(frame, keeping, integers, part, parts), keeping, integers)
-        made: Any = nw.from_native(kept.lazy())
-        # Whether a number was there is what is left of it.
-        there = {
-            one.name.replace("z", "c"): nw.when(nw.col(one.name) == 0.0).then(nw.lit(0.0))
-            for one in integers
-            if one.name.startswith("z")
+        rows = keep_ranked(collect_rows(frame, keeping, integers, part, parts), keeping, integers)
+        table: Any = nw.from_native(rows.lazy())
+        # Only whether a number was there is left of it.
+        presence = {
+            integer.name.replace("z", "c"): nw.when(nw.col(integer.name) == 0.0).then(nw.lit(0.0))
+            for integer in integers
+            if integer.name.startswith("z")
         }
-        yield made.with_columns(**there) if there else made
+        yield table.with_columns(**presence) if presence else table
 
 
-def _count(whole: "Plan", kept: "Frame", plans: Sequence["Plan"]) -> "list[Frame]":
+def _count(whole: "Plan", rows: "Frame", plans: Sequence["Plan"]) -> "list[Frame]":
     """The tables of parts of a request, of these rows."""
     import narwhals as nw
 
     sums, keys = whole.request.sums, whole.request.by
-    found: list[Frame] = []
+    tables: list[Frame] = []
     for plan in plans:
         request = plan.request
         if not request.columns:
-            found.append(kept.select(nw.len().alias("one")))
+            tables.append(rows.select(nw.len().alias("one")))
             continue
-        own = {f"k{i}": f"k{sums.index(one)}" for i, one in enumerate(request.sums)}
-        own |= {f"c{i}": f"c{sums.index(request.sums[i])}" for i in plan.refusing}
-        own |= {f"g{i}": f"g{keys.index(key)}" for i, key in enumerate(request.by)}
-        found.append(plan.count(kept.select(**{name: nw.col(source) for name, source in own.items()}), [], ""))
-    return found
+        sources = {f"k{i}": f"k{sums.index(quantised)}" for i, quantised in enumerate(request.sums)}
+        sources |= {f"c{i}": f"c{sums.index(request.sums[i])}" for i in plan.refusing}
+        sources |= {f"g{i}": f"g{keys.index(key)}" for i, key in enumerate(request.by)}
+        tables.append(plan.count(rows.select(**{name: nw.col(source) for name, source in sources.items()}), [], ""))
+    return tables
 
 
 def _run(queries: "Sequence[Any]") -> list[Any]:
@@ -93,11 +93,12 @@ def _run(queries: "Sequence[Any]") -> list[Any]:
     import narwhals as nw
     import polars as pl
 
-    return [nw.from_native(one) for one in pl.collect_all([query.to_native() for query in queries], engine="streaming")]
+    answers = pl.collect_all([query.to_native() for query in queries], engine="streaming")
+    return [nw.from_native(answer) for answer in answers]
 
 
 def _capped(keeping: persons.Keeping, cells: Mapping[Any, persons.Integer]) -> persons.Integer | None:
-    """The column of which a person is in a few groups only."""
+    """The column that limits a person to a few groups."""
     if keeping.persons.groups is None:
         return None
     name = keeping.persons.groups[0]

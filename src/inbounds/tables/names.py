@@ -1,7 +1,7 @@
-"""Names of columns that a table does not have, and what somebody may have meant.
+"""Names of columns that a table does not have, and what the user may have meant.
 
-The first line of a file may be a record, where somebody forgot the header. So of what is there no message shows more
-than a name that is the same but for case and spaces.
+The first line of a file may be a record, if somebody forgot the header. So the only names that messages show from a
+file are those that differ from the wanted name in case and spaces alone.
 """
 
 import difflib
@@ -41,8 +41,8 @@ def require_names(
             f"{_in_toml(declared)} under [data]"
         )
     if public:
-        wanted = next(column for column in columns if column.name == missing[0])
-        raise unknown_column(missing[0], names, written=is_written(wanted))
+        first = next(column for column in columns if column.name == missing[0])
+        raise unknown_column(missing[0], names, written=is_written(first))
     what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     written = all(is_written(column) for column in columns if column.name in missing)
     raise DataError(f"the table has no {what}{_hint(missing, names, written=written)}")
@@ -50,12 +50,12 @@ def require_names(
 
 def find_separator(names: Sequence[str], separator: str) -> str:
     """The character that seems to separate the names of a header that was read as one name; empty if none does."""
-    found = [mark for mark in _SEPARATORS if len(names) == 1 and mark in names[0] and mark != separator]
-    return max(found, key=names[0].count, default="")
+    marks = [mark for mark in _SEPARATORS if len(names) == 1 and mark in names[0] and mark != separator]
+    return max(marks, key=names[0].count, default="")
 
 
 def find_prefix(names: Iterable[str]) -> str:
-    """A beginning that no name of a table has, in whatever case: for columns that are put beside its own."""
+    """A prefix that no name of a table has, in any case: for columns that are added to it."""
     start = "inbounds_"
     while any(name.lower().startswith(start) for name in names):
         start += "_"
@@ -64,9 +64,9 @@ def find_prefix(names: Iterable[str]) -> str:
 
 def _hint(missing: Sequence[str], names: Collection[str], *, written: bool) -> str:
     alike = {name.strip().casefold(): name for name in names}
-    meant = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
-    if meant:
-        return f"; it has {', '.join(map(repr, meant))}: names differ by case and spaces"
+    candidates = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
+    if candidates:
+        return f"; it has {', '.join(map(repr, candidates))}: names differ by case and spaces"
     if any(difflib.get_close_matches(name, names, n=1, cutoff=0.6) for name in missing):
         return "; one of its names is nearly the same: look for a slip of the pen"
     return IN_QUOTES if written else "; the first line of a CSV file must be its header"

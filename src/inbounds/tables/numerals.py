@@ -17,9 +17,9 @@ def to_point(text: "pl.Expr", written: Format) -> "pl.Expr":
     """claim:numerals. Numbers with a point for their decimals, made from numbers as ``written`` has them.
 
     ``1.234,5`` is 1234.5 with ``decimal=","`` and ``thousands="."``. Groups have three digits, the first of them one to
-    three, and end before the decimals: ``1.23,4`` and ``1,5.000`` are no numbers. Neither is a number with a point
-    where the decimal mark is another: ``1.5`` with ``decimal=","``. What is no number stays none. Each text is looked
-    at by itself.
+    three, and end before the decimals: ``1.23,4`` and ``1,5.000`` are no numbers. Neither is a text with a point if the
+    decimal mark is another: ``1.5`` with ``decimal=","``. A text that is no number does not become one. Each text is
+    read by itself.
     """
     import polars as pl
 

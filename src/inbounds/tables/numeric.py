@@ -24,8 +24,8 @@ _LARGEST = 10**60
 class Place(StrEnum):
     """Where a record goes that belongs to no level.
 
-    To a cell that no level names, as when one level is counted; out of the statistic; to a level of its own; or to a
-    cell that must be empty of the records that count, where others may be in it.
+    It goes to a cell that no level names, as when one level is counted; out of the statistic; to its own level; or to a
+    cell in which no record that counts may be, while others may.
     """
 
     ELSEWHERE = "elsewhere"
@@ -51,11 +51,11 @@ class Numeric:
     upper: Fraction
     missing: Fraction | Place | None = None
     integer: bool = False
-    # How it follows from other columns of the record, for one that the table does not have.
+    # How it is computed from other columns of the record, if the table does not have it.
     formula: "Expression | None" = None
-    # What its numbers are, of a column of dates (in days) or times (in seconds).
+    # What its numbers stand for, if it is a column of dates (in days) or times (in seconds).
     clock: Clock | None = None
-    # The zone by whose clock instants are told; None where its values have no zone.
+    # The zone whose clock is used for instants; None if its values have no zone.
     zone: str | None = None
 
     @classmethod
@@ -177,24 +177,24 @@ class Steps:
 def quantise_column(column: Numeric, *, resolution: int) -> Quantised:
     """A column in at least ``resolution`` steps, or in steps of one where whole numbers were declared.
 
-    With whole bounds the step is 1 over a power of two, so that whole numbers are exact. The type of the column has no
-    part in it: where types are made from values, one record can change the type, and so would move all others. For the
-    same reason integers beyond 2^53 are rounded to doubles whatever their type, and bounds between which that would be
-    felt are refused.
+    With whole bounds the step is 1 over a power of two, so that whole numbers are exact. The type of the column does
+    not matter: where types are made from values, one record can change the type, and would so move all others. For the
+    same reason integers beyond 2^53 are rounded to doubles whatever their type, and bounds between which that would
+    matter are refused.
     """
     if column.integer:
-        made = Quantised(column, int(column.width))
+        quantised = Quantised(column, int(column.width))
     elif column.whole and column.width <= LARGEST_COUNT:
-        made = Quantised(column, int(column.width) << (math.ceil(resolution / column.width) - 1).bit_length())
+        quantised = Quantised(column, int(column.width) << (math.ceil(resolution / column.width) - 1).bit_length())
     else:
-        made = Quantised(column, 1 << (resolution - 1).bit_length())
+        quantised = Quantised(column, 1 << (resolution - 1).bit_length())
     far = max(abs(column.lower), abs(column.upper))
-    if far > 1 << 53 and Fraction(math.ulp(float(far))) > made.step:
+    if far > 1 << 53 and Fraction(math.ulp(float(far))) > quantised.step:
         raise ValueError(
             f"bounds of {column.name!r} are so far from 0 that floats are only exact to {math.ulp(float(far)):g}; "
             "subtract a constant from the column and from its bounds"
         )
-    return made
+    return quantised
 
 
 def resolution(rows: int, epsilon: Fraction, *, root: bool = False) -> int:
@@ -209,8 +209,8 @@ def resolution(rows: int, epsilon: Fraction, *, root: bool = False) -> int:
 
     More than 2^47 steps are not made: double-precision records have hardly more digits.
     """
-    wanted = 2000 * rows * max(epsilon, epsilon**2) if root else 52 * rows * epsilon
-    return min(max(1 << 12, math.ceil(wanted)), LARGEST_COUNT)
+    steps = 2000 * rows * max(epsilon, epsilon**2) if root else 52 * rows * epsilon
+    return min(max(1 << 12, math.ceil(steps)), LARGEST_COUNT)
 
 
 def read_end(end: Any, clock: Clock | None, name: str) -> Fraction:
@@ -249,7 +249,7 @@ def short(number: Fraction) -> str:
 
 
 def check_name(name: Any) -> None:
-    """Refuse what is no name: engines know columns by text, and Polars takes some of it for a pattern."""
+    """Refuse names that cannot be used: engines know columns by text, and Polars reads some texts as patterns."""
     if not isinstance(name, str):
         raise TypeError(f"the name of a column must be text, got {type(name).__name__}; rename the column")
     if name == "*" or (name.startswith("^") and name.endswith("$")):

@@ -31,9 +31,9 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     """claim:parquet-types. The files at a place in groups that can be read at once; one if all types agree.
 
     Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
-    text in another. Where no file has a type, the rule of the column gives it. Which files there are is decided here,
-    once: no engine is handed a pattern or a folder, in which it might see others. A place that is not on this machine
-    is one group, and left to its engine.
+    text in another. If no file has a type, the rule of the column gives it. Which files there are is decided here,
+    once: no engine gets a pattern or a folder, in which it might see other files. A place that is not on this machine
+    is one group, which is left to its engine.
     """
     if "://" in text:
         return [Group((text,))]
@@ -42,15 +42,17 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     rules = {column.name: column for column in columns}
     shared = [name for name in rules if schemas and all(name in schema for schema in schemas.values())]
     kinds = {name: {schema[name] for schema in schemas.values()} for name in shared}
-    if all(len(found) == 1 and found != {"Null"} for found in kinds.values()):
+    if all(len(dtypes) == 1 and dtypes != {"Null"} for dtypes in kinds.values()):
         return [Group(tuple(map(str, files)))]
-    casts = tuple((name, _common(rules[name], found)) for name, found in kinds.items())
+    casts = tuple((name, _common(rules[name], dtypes)) for name, dtypes in kinds.items())
     groups: dict[tuple[str, ...], list[str]] = {}
     for file, schema in schemas.items():
         groups.setdefault(tuple(schema[name] for name in shared), []).append(file)
     return [
-        Group(tuple(own), casts, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null"))
-        for types, own in groups.items()
+        Group(
+            tuple(paths), casts, frozenset(name for name, dtype in zip(shared, types, strict=True) if dtype == "Null")
+        )
+        for types, paths in groups.items()
     ]
 
 
@@ -68,18 +70,18 @@ _LONG = ("Int64", "UInt64", "Int128", "UInt128", "Decimal")
 
 def _common(column: Column, types: set[str]) -> str | None:
     """The type to cast a column to; that of its rule where no file has a value."""
-    found = types - {"Null"}
-    if len(types) == 1 and found:
+    dtypes = types - {"Null"}
+    if len(types) == 1 and dtypes:
         return None
-    if not found:
+    if not dtypes:
         kind = kind_of(column)
         return {"integer": "number", "order": "number", "id": "text"}.get(kind, kind)
-    if found == {"Boolean"}:
+    if dtypes == {"Boolean"}:
         return "boolean"
-    # Numbers of several types become doubles, by which two long ids may become one.
-    merging = kind_of(column) == "id" and any(one.startswith(_LONG) for one in found)
+    # Numbers of several types become doubles, which may turn two long ids into one.
+    merging = kind_of(column) == "id" and any(dtype.startswith(_LONG) for dtype in dtypes)
     for kind, starts in (("number", _NUMBERS), ("text", _TEXTS)):
-        if all(one.startswith(starts) for one in found) and not merging:
+        if all(dtype.startswith(starts) for dtype in dtypes) and not merging:
             return kind
     raise DataError(
         f"column {column.name!r} has different types in different Parquet files; write the files again with one type"

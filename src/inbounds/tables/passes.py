@@ -18,12 +18,12 @@ def merge(requests: Sequence[Request], most_keys: int = MOST_KEYS) -> list[Reque
     """Requests that hold all of them, one where that has not too many cells: each is a pass over the table."""
     passes: list[list[Request]] = []
     for request in requests:
-        room = next((one for one in passes if _fit([*one, request], most_keys)), None)
+        room = next((place for place in passes if _fit([*place, request], most_keys)), None)
         if room is None:
             passes.append([request])
         else:
             room.append(request)
-    return [union(one) for one in passes]
+    return [union(place) for place in passes]
 
 
 def _fit(requests: Sequence[Request], most_keys: int) -> bool:

@@ -56,7 +56,7 @@ class Keeping:
     persons: Persons
     contributions: int
     key: bytes
-    # Whether ids are text, which is in hexadecimal digits by now.
+    # Whether ids are text that was already written in hexadecimal digits.
     written: bool = False
 
     @property
@@ -91,10 +91,10 @@ def list_columns(persons: Persons) -> tuple[Operand, ...]:
 
 
 def add_columns(columns: Sequence[Column], persons: Persons | None) -> tuple[Column, ...]:
-    """All columns of a table that are read: those of statistics, but for what folding makes, and those of the rule."""
+    """All columns of a table that are read: those of statistics, except what folding makes, and those of the rule."""
     if persons is None:
         return tuple(columns)
-    return *(column for column in columns if column.name not in persons.made), *list_columns(persons)
+    return *(column for column in columns if column.name not in persons.new_columns), *list_columns(persons)
 
 
 def range_of(key: Levels | Edges | Steps | Condition, name: str) -> Integer:
@@ -129,8 +129,8 @@ def number_levels(key: Levels, value: "nw.Expr", write: Any) -> "nw.Expr":
         for text, number in pairs[start : start + _ARMS]:
             part = nw.when(value == nw.lit(write(text))).then(nw.lit(number - other)).otherwise(part)
         parts.append(part.cast(nw.Float64))
-    found = _add(parts) + float(other)
-    return nw.when(value.is_null()).then(nw.lit(float(missing))).otherwise(found)
+    level_number = _add(parts) + float(other)
+    return nw.when(value.is_null()).then(nw.lit(float(missing))).otherwise(level_number)
 
 
 def keep(frame: "Frame", keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> "Frame":
@@ -145,16 +145,16 @@ def keep(frame: "Frame", keeping: Keeping, integers: Sequence[Integer], group: I
     if keeping.persons.missing == "skip":
         frame = frame.filter(~missing)
     if not frame.implementation.is_dask():
-        made: Frame = rank(frame, keeping, integers, group)
-        return made
+        rows: Frame = rank(frame, keeping, integers, group)
+        return rows
     # All rows of a person in one partition, which is then a table of its own.
-    owned = frame.filter(~missing).to_native()
-    kept = owned.shuffle(on=ID).map_partitions(_rank_part, keeping, integers, group, meta=owned._meta)
+    with_id = frame.filter(~missing).to_native()
+    rows_of_persons = with_id.shuffle(on=ID).map_partitions(_rank_part, keeping, integers, group, meta=with_id._meta)
     if keeping.persons.missing == "skip":
-        return nw.from_native(kept)  # type: ignore[no-any-return]
+        return nw.from_native(rows_of_persons)  # type: ignore[no-any-return]
     from dask.dataframe import concat
 
-    both: Any = concat([kept, frame.filter(missing).to_native()])  # type: ignore[no-untyped-call]
+    both: Any = concat([rows_of_persons, frame.filter(missing).to_native()])  # type: ignore[no-untyped-call]
     return nw.from_native(both)  # type: ignore[no-any-return]
 
 
@@ -167,45 +167,45 @@ def _rank_part(part: Any, keeping: Keeping, integers: Sequence[Integer], group: 
     if not len(part):
         return part
     numbered = pl.from_pandas(part).with_row_index(_PLACE)
-    kept = rank(nw.from_native(numbered), keeping, integers, group)
-    return part.iloc[kept[_PLACE].to_numpy()]
+    ranked = rank(nw.from_native(numbered), keeping, integers, group)
+    return part.iloc[ranked[_PLACE].to_numpy()]
 
 
 def rank(frame: Any, keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> Any:
     import narwhals as nw
 
     persons, columns = keeping.persons, frame.collect_schema().names()
-    key, names = Key(keeping.key), [one.name for one in integers]
-    own = nw.col(ID).is_null()
+    key, names = Key(keeping.key), [integer.name for integer in integers]
+    without_id = nw.col(ID).is_null()
     frame, digits = read_ids(frame, keeping)
     if group is not None:
         frame = _permute_groups(frame, key, [*digits, group])
         most = persons.groups[1] if persons.groups is not None else 0
         frame = frame.with_columns(**{_RANK: nw.col(_GROUP).rank("dense").over(ID)})
-        frame = frame.filter((nw.col(_RANK) <= most) | own)
+        frame = frame.filter((nw.col(_RANK) <= most) | without_id)
     first = []
     if persons.keep != "random":
         at = nw.col(AT).fill_null(0.0) * (1.0 if persons.keep == "first" else -1.0)
         # Rows without a value come last.
         frame = frame.with_columns(**{AT: at, f"{AT}_missing": zero_one(nw.col(AT).is_null())})
         first = [f"{AT}_missing", AT]
-    # Equal in all that decides, too: another number is another hash.
+    # Rows that are equal in all that decides get different numbers, and so different hashes.
     frame = _add_numbers(frame, [*first, *names])
     frame = _hash(frame, key, [*digits, *integers, Integer(NUMBER, 0, (1 << NUMBERED) - 1)])
     order = [*first, HASH, *names, NUMBER]
     within = [ID] if group is None else [ID, group.name]
     frame = frame.with_columns(**{_RANK: nw.col(HASH).cum_count().over(*within, order_by=order)})
-    return frame.filter((nw.col(_RANK) <= keeping.rows) | own).select(*columns)
+    return frame.filter((nw.col(_RANK) <= keeping.rows) | without_id).select(*columns)
 
 
-# Ids beyond are hashed as these; they are still told apart.
+# Larger ids have the same hash as this one, but are still distinguished.
 _LARGEST_ID = 62
 
 
 def read_ids(frame: Any, keeping: Keeping, parts: int = PARTS) -> tuple[Any, list[Integer]]:
-    """The ids as whole numbers, for hashes alone: no two of them are taken for one by it.
+    """The ids as whole numbers, for hashes only: no two ids are merged by this.
 
-    Of text that is no longer than so many parts in Polars the others are left out of the frame: they are 0.
+    If all texts fit into ``parts`` numbers, in Polars, the other numbers are left out of the frame: they are 0.
     """
     import narwhals as nw
 
@@ -222,12 +222,12 @@ def read_ids(frame: Any, keeping: Keeping, parts: int = PARTS) -> tuple[Any, lis
 
 
 def _add_numbers(frame: Any, names: Sequence[str]) -> Any:
-    """Rows of a person that are equal in all of these, numbered from 0."""
+    """Number the rows of a person that are equal in all of these, from 0."""
     import narwhals as nw
 
     frame = frame.with_columns(**{NUMBER: nw.lit(1.0)})
-    counted = nw.col(NUMBER).cum_count().over(ID, *names, order_by=NUMBER).cast(nw.Float64)
-    return frame.with_columns(**{NUMBER: counted - 1.0})
+    count = nw.col(NUMBER).cum_count().over(ID, *names, order_by=NUMBER).cast(nw.Float64)
+    return frame.with_columns(**{NUMBER: count - 1.0})
 
 
 class Key:
@@ -245,13 +245,13 @@ class Key:
 
 def _hash(frame: Any, key: Key, integers: Sequence[Integer]) -> Any:
     """The frame with the hash of some integers of each row."""
-    factors = Factors.draw(key, sum(one.limbs for one in integers))
+    factors = Factors.draw(key, sum(integer.limbs for integer in integers))
     return cube(mix(frame, factors, integers), HASH, factors.added)
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What a hash multiplies the limbs with, what it starts from, and what is added before the cube."""
+    """The factors of the limbs in a hash, its start, and what is added before the cube."""
 
     limbs: tuple[float, ...]
     start: float
@@ -271,7 +271,7 @@ def mix(frame: Any, factors: Factors, integers: Sequence[Integer], zeros: frozen
     """The frame with Σ a_i x_i + c modulo p of each row; integers in ``zeros`` are known to be 0."""
     import narwhals as nw
 
-    limbs = [limb for one in integers for limb in ([None] * one.limbs if one.name in zeros else _limbs(one))]
+    limbs = [limb for each in integers for limb in ([None] * each.limbs if each.name in zeros else _limbs(each))]
     for start in range(0, len(limbs), _MOST_TERMS):
         pairs = list(zip(limbs, factors.limbs, strict=True))[start : start + _MOST_TERMS]
         terms = [limb * factor for limb, factor in pairs if limb is not None]
@@ -280,22 +280,22 @@ def mix(frame: Any, factors: Factors, integers: Sequence[Integer], zeros: frozen
     return frame
 
 
-def _limbs(one: Integer) -> "Iterator[nw.Expr]":
+def _limbs(integer: Integer) -> "Iterator[nw.Expr]":
     """The digits of 24 bits of an integer, lowest first."""
     import narwhals as nw
 
-    value = nw.col(one.name) - float(one.low) if one.low else nw.col(one.name)
-    for place in range(one.limbs):
+    value = nw.col(integer.name) - float(integer.low) if integer.low else nw.col(integer.name)
+    for place in range(integer.limbs):
         above = value if place == 0 else floor(value * 2.0 ** (-LIMB * place))
-        last = place == one.limbs - 1
+        last = place == integer.limbs - 1
         yield above if last else above - floor(value * 2.0 ** (-LIMB * (place + 1))) * 2.0**LIMB
 
 
 def _permute_groups(frame: Any, key: Key, integers: Sequence[Integer]) -> Any:
     """The frame with the groups of each person in a random order: another number for each of them, below p.
 
-    The cube of (group + hash of the id) modulo p is one to one for the groups of a person, so that no two have one
-    number.
+    The cube of (group + hash of the id) modulo p is one to one for the groups of a person, so no two groups have the
+    same number.
     """
     import narwhals as nw
 
@@ -315,14 +315,14 @@ def _reduce(frame: Any, name: str = HASH) -> Any:
     return frame.with_columns(**{name: value - floor(value * (1 / PRIME)) * float(PRIME)})
 
 
-def cube(frame: Any, name: str, added: float) -> Any:
+def cube(frame: Any, name: str, shift: float) -> Any:
     """A column below p, as (x + added)^3 modulo p: step by step, since each step reads the one before it twice."""
     import narwhals as nw
 
-    moved, square = nw.col(name) + added, nw.col(f"{name}_square")
-    frame = frame.with_columns(**{f"{name}_square": moved * moved})
+    base, square = nw.col(name) + shift, nw.col(f"{name}_square")
+    frame = frame.with_columns(**{f"{name}_square": base * base})
     reduced = square - floor(square * (1 / PRIME)) * float(PRIME)
-    return _reduce(frame.with_columns(**{name: reduced * moved}), name)
+    return _reduce(frame.with_columns(**{name: reduced * base}), name)
 
 
 def _add(terms: Sequence[Any]) -> Any:

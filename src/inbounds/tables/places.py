@@ -1,7 +1,7 @@
 """Where a table lives: files, a DuckDB file, a PostgreSQL server, opened by the engine that reads them.
 
-Nothing is read here but names and types of columns, and whether a CSV file is one. A CSV file has no types of its own,
-and types made from its values could be flipped by one record: they are taken from the columns' public rules instead.
+Only names and types of columns are read here, and whether a CSV file has the right form. A CSV file has no types, and
+types made from its values could be flipped by one record: they are taken from the columns' public rules instead.
 
 ========================== ====================================================================================
 ``data.csv``                 also .tsv and .txt, globs, folders, and compressed ones (gz, zst); by one reader for all,
@@ -48,7 +48,7 @@ def open_place(
 ) -> Any:
     """claim:located. The table at a place, as a lazy frame of the engine that reads it.
 
-    None for the columns asks for their names and types alone; no record of a CSV file is read then.
+    With None for the columns, only their names and types are read, and no record of a CSV file.
     Errors name the file or the variable, never what a URL holds.
     """
     if not isinstance(source, str | Path) or not str(source):
@@ -89,23 +89,23 @@ def open_place(
 
 
 def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irregular]]:
-    """Where CSV files are not of their declared form, file by file; none for other places. For their curator alone."""
+    """Where CSV files break their declared form, file by file; empty for other places. For their curator alone."""
     text = _from_environment(str(source)).removeprefix("file://")
     if "://" in text or text.endswith(_DUCKDB) or _kind(text, str(source)) != "csv":
         return []
     files = csv_files.list_files(text, written, secret=False)
-    found = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
-    return [(title, one) for title, one in found if one.count]
+    records = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
+    return [(title, irregular) for title, irregular in records if irregular.count]
 
 
 def _from_environment(text: str) -> str:
     if not text.startswith("env:"):
         return text
     name = text.removeprefix("env:")
-    found = os.environ.get(name)
-    if not found:
+    value = os.environ.get(name)
+    if not value:
         raise ValueError(f"source is the environment variable {name!r}, which is not set")
-    return found
+    return value
 
 
 def _only(engine: str | None, engines: Sequence[str], what: str) -> None:
@@ -128,37 +128,37 @@ def _require_takes(written: Format, keys: Sequence[str], what: str) -> None:
 
 
 def _check_table_name(table: Any, what: str, list_tables: Callable[[], Sequence[str]]) -> str:
-    """The name of the table to read; without one, an error with the names that there are, which are public."""
+    """The name of the table to read; without one, an error with the names of all tables, which are public."""
     if isinstance(table, str) and table:
         return table
     try:
         names = list(list_tables())
     except Exception:
-        # A server that cannot be reached: what it says may quote its address.
+        # A server that cannot be reached: its message may quote its address.
         names = []
-    there = f"; it has {', '.join(map(repr, names[:_FEW]))}{', ...' * (len(names) > _FEW)}" if names else ""
-    raise ValueError(f"{what} needs table=, the name of the table or view to read, under [data] of a plan{there}")
+    hint = f"; it has {', '.join(map(repr, names[:_FEW]))}{', ...' * (len(names) > _FEW)}" if names else ""
+    raise ValueError(f"{what} needs table=, the name of the table or view to read, under [data] of a plan{hint}")
 
 
 # Names of tables in a message.
 _FEW = 20
 
 
-def _kind(text: str, shown: str) -> str:
+def _kind(text: str, source: str) -> str:
     """Whether files are CSV, Parquet or Excel: by their names, or by those in a folder.
 
-    Messages show the source as it was given: what a variable holds may be secret. So may something like an address.
+    Messages show the source as it was given, because the content of a variable may be secret. An address is not shown.
     """
-    shown = "that the source names" if any(mark in shown for mark in ("@", "://", "?", ";")) else repr(shown)
+    source = "that the source names" if any(mark in source for mark in ("@", "://", "?", ";")) else repr(source)
     path = Path(text)
     names = [text]
     if path.is_dir():
-        names = sorted(one.name for one in path.iterdir() if not one.name.startswith((".", "_")))
+        names = sorted(child.name for child in path.iterdir() if not child.name.startswith((".", "_")))
     elif not has_magic(text) and "://" not in text and not path.exists():
-        raise DataError(f"there is no file {shown}")
+        raise DataError(f"there is no file {source}")
     kinds = {_suffix(name) for name in names}
     if kinds not in ({"csv"}, {"parquet"}, {"excel"}) or (kinds == {"excel"} and not path.is_file()):
-        raise ValueError(f"source must be Parquet or CSV files of one kind, or one Excel file (.xlsx), got {shown}")
+        raise ValueError(f"source must be Parquet or CSV files of one kind, or one Excel file (.xlsx), got {source}")
     return kinds.pop()
 
 
@@ -179,7 +179,7 @@ def _import_engine(module: str, extra: str, what: str) -> Any:
 
 
 def _plain(files: Sequence[str]) -> list[str]:
-    """Files whose names no engine takes for patterns."""
+    """The files, after checking that no engine would read their names as patterns."""
     if any(has_magic(file) and "://" not in file for file in files):
         raise DataError("a file or folder has *, ? or [ in its name, which this engine reads as a pattern; rename it")
     return list(files)
@@ -192,9 +192,9 @@ def _polars(text: str, columns: Sequence[Column]) -> Any:
 
     def read(group: Group) -> Any:
         frame = pl.scan_parquet(list(group.files), glob="://" in text)
-        typed = [pl.lit(None).alias(n) if n in group.empty else pl.col(n) for n, _ in group.columns]
+        values = [pl.lit(None).alias(n) if n in group.empty else pl.col(n) for n, _ in group.columns]
         casts: dict[Any, Any] = {name: types[kind] for name, kind in group.columns if kind is not None}
-        return frame.select(typed).cast(casts) if group.columns else frame
+        return frame.select(values).cast(casts) if group.columns else frame
 
     return guard(lambda: pl.concat([read(group) for group in group_files(text, columns)]))
 
@@ -208,9 +208,9 @@ def _duckdb(text: str, columns: Sequence[Column]) -> Any:
         frame = connection.read_parquet(_plain(group.files))
         casts = []
         for name, kind in group.columns:
-            quoted = '"' + name.replace('"', '""') + '"'
-            value = "NULL" if name in group.empty else quoted
-            casts.append(f"{value if kind is None else f'CAST({value} AS {types[kind]})'} AS {quoted}")
+            column = '"' + name.replace('"', '""') + '"'
+            value = "NULL" if name in group.empty else column
+            casts.append(f"{value if kind is None else f'CAST({value} AS {types[kind]})'} AS {column}")
         return frame.project(", ".join(casts)) if casts else frame
 
     return guard(lambda: reduce(lambda a, b: a.union(b), map(read, group_files(text, columns))))
@@ -218,7 +218,7 @@ def _duckdb(text: str, columns: Sequence[Column]) -> Any:
 
 def _dask(text: str, columns: Sequence[Column]) -> Any:
     frames = _import_engine("dask.dataframe", "dask", "engine='dask'")
-    # Not Arrow's doubles, to which it casts no integer beyond 2^53.
+    # Not Arrow's doubles, since it refuses to cast integers beyond 2^53 to them.
     types = {"number": "float64", "text": "string[pyarrow]", "boolean": "bool[pyarrow]"}
 
     def read(group: Group) -> Any:
@@ -234,7 +234,7 @@ def _combine(frames: Sequence[Any], concat: Callable[[Sequence[Any]], Any]) -> A
 
 
 def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> Any:
-    """The caller's own session where there is one; otherwise one on the master that was named, or a local one."""
+    """The caller's session if there is one; otherwise a session on the named master, or a local one."""
     sql = _import_engine("pyspark.sql", "spark", "engine='spark'")
     types = {"number": "double", "text": "string", "boolean": "boolean"}
 
@@ -247,10 +247,10 @@ def _spark(text: str, columns: Sequence[Column], master: str | None = None) -> A
     session = guard(start)
 
     def read(group: Group) -> Any:
-        frame, known = session.read.parquet(*_plain(group.files)), sql.functions
+        frame, functions = session.read.parquet(*_plain(group.files)), sql.functions
         for name, kind in group.columns:
             if kind is not None:
-                value = known.lit(None) if name in group.empty else frame[name]
+                value = functions.lit(None) if name in group.empty else frame[name]
                 frame = frame.withColumn(name, value.cast(types[kind]))
         return frame.select(*(name for name, _ in group.columns)) if group.columns else frame
 
@@ -265,25 +265,25 @@ _READERS: dict[str, Callable[[str, Sequence[Column]], Any]] = {
 }
 
 
-def _duckdb_file(text: str, table: str | None, shown: str) -> Any:
-    """A table or view of the file by its name: DuckDB itself would also take the name of another file for one."""
+def _duckdb_file(text: str, table: str | None, source: str) -> Any:
+    """A table or view of the file by its name: DuckDB itself would also accept the name of another file."""
     duckdb = _import_engine("duckdb", "duckdb", "a DuckDB file")
     if not Path(text).exists():
-        raise DataError(f"there is no file {shown!r}")
+        raise DataError(f"there is no file {source!r}")
     connection = guard(lambda: duckdb.connect(text, read_only=True))
-    listed = "SELECT table_schema, table_name, current_schema() FROM information_schema.tables"
-    known = guard(lambda: connection.execute(f"{listed} WHERE table_catalog = current_database()").fetchall())
-    names = {f"{schema}.{name}": (schema, name) for schema, name, _ in known}
-    names |= {name: (schema, name) for schema, name, current in known if schema == current}
+    query = "SELECT table_schema, table_name, current_schema() FROM information_schema.tables"
+    tables = guard(lambda: connection.execute(f"{query} WHERE table_catalog = current_database()").fetchall())
+    names = {f"{schema}.{name}": (schema, name) for schema, name, _ in tables}
+    names |= {name: (schema, name) for schema, name, current in tables if schema == current}
     table = _check_table_name(table, "a DuckDB file", lambda: _shortest(names))
     if table not in names:
         raise DataError(f"the DuckDB file has no table or view {table!r}")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
-    return guard(lambda: connection.sql(f"SELECT * FROM {quoted}"))
+    address = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
+    return guard(lambda: connection.sql(f"SELECT * FROM {address}"))
 
 
 def _shortest(names: dict[str, tuple[str, str]]) -> list[str]:
-    """One name for each table: that without its schema, where there is one."""
+    """One name for each table: without its schema, if that is enough."""
     short = {place: name for name, place in sorted(names.items(), key=lambda item: -len(item[0]))}
     return sorted(short.values())
 
@@ -291,7 +291,7 @@ def _shortest(names: dict[str, tuple[str, str]]) -> list[str]:
 def _postgres(url: str, table: str | None) -> Any:
     """Through Ibis, which lets the server add up; psycopg carries it. No part of the URL is ever shown.
 
-    The address is read by libpq itself, so that what psql understands is understood, and what it refuses is refused.
+    The address is read by libpq itself, which accepts and refuses the same addresses as psql.
     """
     ibis = _import_engine("ibis", "postgres", "a PostgreSQL server")
     conninfo = _import_engine("psycopg.conninfo", "postgres", "a PostgreSQL server")
@@ -299,7 +299,7 @@ def _postgres(url: str, table: str | None) -> Any:
 
     def enter() -> Any:
         connection = ibis.postgres.connect(**parameters)
-        # The server is left when nobody has the table any more.
+        # The connection is closed when nobody holds the table any more.
         finalize(connection, connection.con.close)
         return connection
 

@@ -5,13 +5,14 @@ each becomes few machine words: its id, its integers, packed, and its hash as th
 and hash the rows of a person stand in a run, equal ones next to each other, so that
 
 - a person with no more rows than may be kept keeps all of them;
-- of one without equal rows the first of the run are kept;
-- of others equal rows are numbered and hashed again, and the run is sorted once more.
+- of a person without equal rows, the first rows of the run are kept;
+- for all others, equal rows are numbered and hashed again, and the run is sorted once more.
 
 What a sort by few bits cannot decide is left to the rule itself, as other engines run it: persons whose ids share a
-code, different rows with one hash, and hashes of which p divides what is cubed. That is about one person in 2^25/rows.
+code, different rows with the same hash, and hashes where p divides what is cubed. That is about one person in
+2^25/rows.
 
-A table of more rows than fit is read several times, some persons at a time.
+A table of more rows than fit in memory is read several times, some persons at a time.
 """
 
 from collections.abc import Sequence
@@ -55,32 +56,32 @@ _OCCURRENCE = Integer(NUMBER, 0, (1 << NUMBERED) - 1)
 
 
 def can_rank(frame: "Frame", keeping: Keeping) -> bool:
-    """Whether rows can be sorted here, with ids that are the same in Polars as where they come from."""
+    """Whether rows can be sorted here, with ids that are the same in Polars as in their engine."""
     import narwhals as nw
 
-    made, rule = frame.implementation, keeping.persons
-    if not (made.is_polars() or made.is_duckdb()) or rule.keep != "random" or rule.groups is not None:
+    engine, rule = frame.implementation, keeping.persons
+    if not (engine.is_polars() or engine.is_duckdb()) or rule.keep != "random" or rule.groups is not None:
         return False
-    if made.is_polars():
+    if engine.is_polars():
         return True
     kinds = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32, nw.UInt64)
     return frame.collect_schema()[ID] in (*kinds, nw.Float64, nw.String, nw.Boolean)
 
 
 def count_parts(frame: "Frame") -> int:
-    """How many times a table is read, so that what is sorted at once fits in memory."""
+    """How many times a table is read, so that the rows sorted at once fit in memory."""
     import narwhals as nw
 
-    counted: Any = frame.select(nw.len().alias("rows"))
-    counted = counted.collect() if isinstance(counted, nw.LazyFrame) else counted
-    return max(1, -(-int(counted["rows"][0]) // MOST_AT_ONCE))
+    rows: Any = frame.select(nw.len().alias("rows"))
+    rows = rows.collect() if isinstance(rows, nw.LazyFrame) else rows
+    return max(1, -(-int(rows["rows"][0]) // MOST_AT_ONCE))
 
 
 def collect_rows(frame: Any, keeping: Keeping, integers: Sequence[Integer], part: int, parts: int) -> "pl.LazyFrame":
     """The ids and integers of the rows of a part of the persons, for Polars."""
     import polars as pl
 
-    names = [ID, *(one.name for one in integers)]
+    names = [ID, *(integer.name for integer in integers)]
     table = frame.to_native()
     if frame.implementation.is_polars():
         table = table.lazy().select(names)
@@ -91,8 +92,8 @@ def collect_rows(frame: Any, keeping: Keeping, integers: Sequence[Integer], part
         if parts > 1:
             table = table.filter(f'hash("{ID}") % {parts} = {part}')
         table = pl.DataFrame(pl.from_arrow(table.to_arrow_table())).lazy()
-    made: pl.LazyFrame = table
-    return made.filter(pl.col(ID).is_not_null()) if keeping.persons.missing == "skip" else made
+    rows: pl.LazyFrame = table
+    return rows.filter(pl.col(ID).is_not_null()) if keeping.persons.missing == "skip" else rows
 
 
 def keep_ranked(table: "pl.LazyFrame", keeping: Keeping, integers: Sequence[Integer]) -> "pl.DataFrame":
@@ -109,12 +110,12 @@ def keep_ranked(table: "pl.LazyFrame", keeping: Keeping, integers: Sequence[Inte
         alone = rows.filter(pl.col(ID).is_null())
         rows = rows.filter(pl.col(ID).is_not_null())
     sure, doubtful = _rank(rows, keeping, packed, factors)
-    kept = [packed.unpack(rows.filter(pl.Series(sure)))]
+    parts = [packed.unpack(rows.filter(pl.Series(sure)))]
     if doubtful.any():
-        kept.append(_rank_slowly(rows.filter(pl.Series(doubtful)), keeping, packed))
+        parts.append(_rank_slowly(rows.filter(pl.Series(doubtful)), keeping, packed))
     if alone is not None:
-        kept.append(packed.unpack(alone))
-    return pl.concat(kept)
+        parts.append(packed.unpack(alone))
+    return pl.concat(parts)
 
 
 class Packed:
@@ -122,24 +123,24 @@ class Packed:
 
     def __init__(self, integers: Sequence[Integer]) -> None:
         self.integers = integers
-        # Of each integer its word, the place of its lowest bit and its bits.
+        # For each integer: its word, the place of its lowest bit, and its number of bits.
         self.places: list[tuple[int, int, int]] = []
-        word, used = 0, 0
-        for one in integers:
-            bits = max(1, (one.high - one.low).bit_length())
-            word, used = (word, used) if used + bits <= _WORD else (word + 1, 0)
-            self.places.append((word, used, bits))
-            used += bits
+        word, place = 0, 0
+        for integer in integers:
+            bits = max(1, (integer.high - integer.low).bit_length())
+            word, place = (word, place) if place + bits <= _WORD else (word + 1, 0)
+            self.places.append((word, place, bits))
+            place += bits
         self.words = word + 1
 
     def pack(self) -> "dict[str, pl.Expr]":
         """The words, of columns of whole numbers."""
         import polars as pl
 
-        made: dict[str, pl.Expr] = {f"w{i}": pl.lit(0, dtype=pl.Int64) for i in range(self.words)}
-        for one, (word, place, _) in zip(self.integers, self.places, strict=True):
-            made[f"w{word}"] = made[f"w{word}"] + (pl.col(one.name).cast(pl.Int64) - one.low) * (1 << place)
-        return made
+        words: dict[str, pl.Expr] = {f"w{i}": pl.lit(0, dtype=pl.Int64) for i in range(self.words)}
+        for integer, (word, place, _) in zip(self.integers, self.places, strict=True):
+            words[f"w{word}"] = words[f"w{word}"] + (pl.col(integer.name).cast(pl.Int64) - integer.low) * (1 << place)
+        return words
 
     def unpack(self, rows: "pl.DataFrame") -> "pl.DataFrame":
         """The integers again, as doubles."""
@@ -148,15 +149,15 @@ class Packed:
         words = [rows[f"w{i}"].to_numpy() for i in range(self.words)]
         return pl.DataFrame(
             {
-                one.name: (((words[word] >> place) & ((1 << bits) - 1)) + one.low).astype(np.float64)
-                for one, (word, place, bits) in zip(self.integers, self.places, strict=True)
+                integer.name: (((words[word] >> place) & ((1 << bits) - 1)) + integer.low).astype(np.float64)
+                for integer, (word, place, bits) in zip(self.integers, self.places, strict=True)
             }
             or {"row": words[0]}
         )
 
 
 def _add_hashes(table: "pl.LazyFrame", keeping: Keeping, integers: Sequence[Integer]) -> "tuple[pl.LazyFrame, Factors]":
-    """The frame with the hash of every row as the first among equal ones, and the sum that it is the cube of."""
+    """The frame with the hash of every row as the first among equal rows, and the sum whose cube it is."""
     import narwhals as nw
     import polars as pl
 
@@ -165,27 +166,27 @@ def _add_hashes(table: "pl.LazyFrame", keeping: Keeping, integers: Sequence[Inte
     if table.collect_schema()[ID] == pl.String:
         longest = table.select(pl.col(ID).str.len_bytes().max()).collect(engine="streaming").item()
         parts = max(1, digits.count_parts(longest or 0, written=keeping.written))
-    frame, own = read_ids(frame, keeping, parts)
-    there = set(frame.collect_schema().names())
-    zeros = frozenset(one.name for one in own if one.name not in there) | {NUMBER}
-    factors = _draw(keeping, own, integers)
-    frame = mix(frame, factors, [*own, *integers, _OCCURRENCE], zeros).with_columns(**{_SUM: nw.col(HASH)})
-    made: pl.LazyFrame = cube(frame, HASH, factors.added).to_native()
-    return made, factors
+    frame, id_integers = read_ids(frame, keeping, parts)
+    names = set(frame.collect_schema().names())
+    zeros = frozenset(integer.name for integer in id_integers if integer.name not in names) | {NUMBER}
+    factors = _draw(keeping, id_integers, integers)
+    frame = mix(frame, factors, [*id_integers, *integers, _OCCURRENCE], zeros).with_columns(**{_SUM: nw.col(HASH)})
+    hashes: pl.LazyFrame = cube(frame, HASH, factors.added).to_native()
+    return hashes, factors
 
 
-def _draw(keeping: Keeping, own: Sequence[Integer], integers: Sequence[Integer]) -> Factors:
+def _draw(keeping: Keeping, id_integers: Sequence[Integer], integers: Sequence[Integer]) -> Factors:
     """The factors of this release; those of the number of a row among equal ones come last."""
-    return Factors.draw(Key(keeping.key), sum(one.limbs for one in (*own, *integers, _OCCURRENCE)))
+    return Factors.draw(Key(keeping.key), sum(integer.limbs for integer in (*id_integers, *integers, _OCCURRENCE)))
 
 
 def _rank(rows: "pl.DataFrame", keeping: Keeping, packed: Packed, factors: Factors) -> tuple[_Mask, _Mask]:
-    """Which rows are kept, and which are of persons of whom a sort cannot tell, in the order of the table."""
+    """Which rows are kept, and which belong to persons that a sort cannot decide, in the order of the table."""
     import polars as pl
 
-    kept, doubtful = np.zeros(rows.height, dtype=bool), np.zeros(rows.height, dtype=bool)
+    mask, doubtful = np.zeros(rows.height, dtype=bool), np.zeros(rows.height, dtype=bool)
     if not rows.height:
-        return kept, doubtful
+        return mask, doubtful
     keys, sure = _code_persons(rows[ID])
     keys <<= _HASHED
     keys |= rows[HASH].to_numpy()
@@ -202,15 +203,15 @@ def _rank(rows: "pl.DataFrame", keeping: Keeping, packed: Packed, factors: Facto
     again = np.logical_or.reduceat(equal, starts) & (sizes > keeping.rows)
     if again.any():
         places = np.flatnonzero(np.repeat(again, sizes))
-        chosen, unclear = _rank_equal(
+        mask_of_equal, unclear = _rank_equal(
             rows, order[places], equal[places], sizes[again], keeping.rows, packed.words, factors
         )
-        first[places] = chosen
+        first[places] = mask_of_equal
         doubt[again] |= unclear
     unsure = np.repeat(doubt, sizes)
     doubtful[order[unsure]] = True
-    kept[order[first & ~unsure]] = True
-    return kept, doubtful
+    mask[order[first & ~unsure]] = True
+    return mask, doubtful
 
 
 def _number(starts: _Places, sizes: _Places) -> _Places:
@@ -219,7 +220,7 @@ def _number(starts: _Places, sizes: _Places) -> _Places:
 
 
 def _code_persons(ids: "pl.Series") -> tuple[_Words, bool]:
-    """A number below 2^38 for each id, and whether different ids surely have different ones."""
+    """A number below 2^38 for each id, and whether different ids surely have different numbers."""
     import polars as pl
 
     if ids.dtype.is_integer() and ids.dtype not in (pl.Int128, pl.UInt64):
@@ -231,8 +232,8 @@ def _code_persons(ids: "pl.Series") -> tuple[_Words, bool]:
 
 def _find_mixed(ids: "pl.Series", order: _Places, starts: _Places) -> _Mask:
     """Which runs have rows of more than one id."""
-    ordered = ids.gather(order)
-    other = np.append(False, (ordered[1:] != ordered[:-1]).to_numpy())
+    sorted_ids = ids.gather(order)
+    other = np.append(False, (sorted_ids[1:] != sorted_ids[:-1]).to_numpy())
     other[starts] = False
     return np.logical_or.reduceat(other, starts)
 
@@ -246,7 +247,7 @@ def _rank_equal(
     words: int,
     factors: Factors,
 ) -> tuple[_Mask, _Mask]:
-    """Which rows are kept of persons with equal ones, who stand in runs; and of which persons a sort cannot tell."""
+    """Which rows are kept of persons with equal rows, in runs; and which persons a sort cannot decide."""
     import polars as pl
 
     starts = np.cumsum(sizes) - sizes
@@ -267,17 +268,17 @@ def _rank_equal(
     again = pl.Series(keys).arg_sort().to_numpy()
     keys = keys[again]
     unclear[person[again[1:][keys[1:] == keys[:-1]]]] = True
-    chosen = np.zeros(order.size, dtype=bool)
-    chosen[again[_number(starts, sizes) < most]] = True
-    return chosen, unclear
+    mask = np.zeros(order.size, dtype=bool)
+    mask[again[_number(starts, sizes) < most]] = True
+    return mask, unclear
 
 
-def _cube(sums: _Words, added: float) -> _Words:
+def _cube(sums: _Words, shift: float) -> _Words:
     """The hash of a sum, by the same doubles as in `inbounds.tables.persons.cube`."""
-    moved = sums + np.float64(added)
-    square = moved * moved
-    made = (square - np.floor(square * (1 / PRIME)) * PRIME) * moved
-    hashed: _Words = (made - np.floor(made * (1 / PRIME)) * PRIME).astype(np.int64)
+    base = sums + np.float64(shift)
+    square = base * base
+    product = (square - np.floor(square * (1 / PRIME)) * PRIME) * base
+    hashed: _Words = (product - np.floor(product * (1 / PRIME)) * PRIME).astype(np.int64)
     return hashed
 
 
@@ -286,5 +287,5 @@ def _rank_slowly(rows: "pl.DataFrame", keeping: Keeping, packed: Packed) -> "pl.
     import narwhals as nw
 
     whole = packed.unpack(rows).with_columns(rows[ID])
-    kept: pl.DataFrame = rank(nw.from_native(whole), keeping, packed.integers, None).to_native()
-    return kept.drop(ID)
+    rows_kept: pl.DataFrame = rank(nw.from_native(whole), keeping, packed.integers, None).to_native()
+    return rows_kept.drop(ID)

@@ -41,8 +41,8 @@ class Request:
     """What to count in every cell of a table: records, sums of columns and, if asked for, of their products.
 
     ``by`` are the columns that make the cells, in order; without any there is one cell, ``()``. A condition among them
-    is a key of two cells, and a column of numbers, as `Steps`, has a cell for each step. ``some`` asks for these
-    products alone.
+    is a key of two cells, and a column of numbers, as `Steps`, has a cell for each step. ``some`` asks for only these
+    products.
     """
 
     by: tuple[AnyKey, ...] = ()

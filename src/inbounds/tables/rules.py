@@ -65,16 +65,16 @@ def key_values(key: Key, name: str, dtype: "nw.dtypes.DType") -> "nw.Expr":
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Columns of a frame as their rules read them, by the types that they have. ``write`` is how text is written there.
+    """Columns of a frame as their rules read them, by their types. ``write`` is how text is written in the frame.
 
-    A column with a formula is made of others, which were prepared before.
+    A column with a formula is computed from others, which were prepared before.
     """
 
     types: Mapping[str, Any]
     write: Callable[[str], str] = str
-    # Columns that were prepared for expressions, and what they are called.
+    # Columns that were prepared for expressions, and their names.
     operands: Mapping[Operand, str] = field(default_factory=dict)
-    # Conditions that were decided for every record, and where.
+    # Conditions that were decided for every record, and the names of their columns.
     conditions: Mapping[Expression, str] = field(default_factory=dict)
     # Columns of numbers once more, within ±1e100, with NaN for what is missing: in DuckDB.
     tamed: Mapping[Operand, str] | None = None
@@ -106,7 +106,7 @@ class Values:
         return round_scaled(self.numbers(column) if value is None else value, quantised)
 
     def keys(self, key: AnyKey) -> "nw.Expr":
-        """The values that records are grouped by; of a condition 0 where it holds and 1 elsewhere."""
+        """The values that records are grouped by; for a condition 0 where it holds and 1 elsewhere."""
         import narwhals as nw
 
         if isinstance(key, Condition):
@@ -146,13 +146,13 @@ class Values:
         return nw.when(self._compile(is_true, condition)).then(nw.lit(true, dtype=kind)).otherwise(rest)
 
     def _compile(self, how: "Callable[..., nw.Expr]", formula: Expression) -> "nw.Expr":
-        """An expression of the columns that were prepared for it."""
+        """An expression in the columns that were prepared for it."""
         import narwhals as nw
 
-        given = {column.name: nw.col(self.operands[column]) for column in list_operands(formula)}
+        columns = {column.name: nw.col(self.operands[column]) for column in list_operands(formula)}
         if self.tamed is None:
-            return how(formula, given, self.write)
-        return how(formula, given, self.write, tamed=self._name_tamed(formula))
+            return how(formula, columns, self.write)
+        return how(formula, columns, self.write, tamed=self._name_tamed(formula))
 
     def _name_tamed(self, formula: Expression) -> "dict[str, nw.Expr]":
         import narwhals as nw
@@ -183,21 +183,21 @@ class Values:
             return _as_seconds(name, dtype, None) if isinstance(dtype, nw.Date | nw.Datetime) else number(name, dtype)
         if column.kind == "id":
             if dtype.is_float():
-                # -0 is 0 to some engines alone.
+                # Only some engines treat -0 as 0.
                 return value.cast(nw.Float64).fill_nan(None) + 0.0
             plain = dtype.is_numeric() or dtype == nw.Boolean or isinstance(dtype, nw.Date | nw.Datetime)
             return value if plain else value.cast(nw.String)
         if dtype == nw.Boolean:
             return value
         # Booleans that came as words.
-        known = nw.when(value == "false").then(nw.lit(False)).otherwise(nw.lit(None, dtype=nw.Boolean))
-        return nw.when(value == "true").then(nw.lit(True)).otherwise(known)
+        false_or_null = nw.when(value == "false").then(nw.lit(False)).otherwise(nw.lit(None, dtype=nw.Boolean))
+        return nw.when(value == "true").then(nw.lit(True)).otherwise(false_or_null)
 
 
 def _as_seconds(name: str, dtype: "nw.dtypes.DType", zone: str | None) -> "nw.Expr":
-    """A column of dates or times as seconds; those that had no type of their own are numbers already.
+    """A column of dates or times as seconds; untyped columns already are numbers.
 
-    Instants are seconds in UTC by now (`inbounds.tables.dialects`), and become those of the clock of their zone.
+    Instants are already seconds in UTC (`inbounds.tables.dialects`), and become seconds of the clock of their zone.
     """
     import narwhals as nw
 
@@ -207,26 +207,26 @@ def _as_seconds(name: str, dtype: "nw.dtypes.DType", zone: str | None) -> "nw.Ex
 
 
 def tell_time(utc: "nw.Expr", zone: str) -> "nw.Expr":
-    """claim:zones. The time of a zone's clock at an instant of the years 1 to 9999, in seconds; others are null."""
+    """claim:zones. The time of a zone's clock at an instant of the years 1 to 9999, in seconds; null for others."""
     import narwhals as nw
 
-    known = (utc >= FIRST_SECOND).fill_null(False) & (utc < END_SECOND).fill_null(False)
+    is_in_range = (utc >= FIRST_SECOND).fill_null(False) & (utc < END_SECOND).fill_null(False)
     offset = find_offsets(zone).choose(
         lambda offset: nw.lit(offset), lambda change, before, after: nw.when(utc < change).then(before).otherwise(after)
     )
-    return nw.when(known).then(utc + offset).otherwise(nw.lit(None, dtype=nw.Float64))
+    return nw.when(is_in_range).then(utc + offset).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
 def step_numbers(key: Steps, value: "nw.Expr", *, flat: bool, duckdb: bool = False) -> "nw.Expr":
-    """The number of the step of a value, -1 for a missing one that counts as no number; in DuckDB that is null yet."""
+    """The number of the step of a value, -1 for a missing one that counts as no number; in DuckDB it is still null."""
     import narwhals as nw
 
     if duckdb:
         return clip_settled(value, key.quantised)
-    made = integers(value, key.quantised, flat=flat)
+    numbers = integers(value, key.quantised, flat=flat)
     if isinstance(key.missing, Fraction):
-        return made
-    return nw.when(value.is_null()).then(nw.lit(float(MISSING))).otherwise(made)
+        return numbers
+    return nw.when(value.is_null()).then(nw.lit(float(MISSING))).otherwise(numbers)
 
 
 def interval_numbers(key: Edges, value: "nw.Expr", *, duckdb: bool = False) -> "nw.Expr":
@@ -236,15 +236,15 @@ def interval_numbers(key: Edges, value: "nw.Expr", *, duckdb: bool = False) -> "
     """
     import narwhals as nw
 
-    filled = value.fill_null(float(key.missing)) if isinstance(key.missing, Fraction) else value
+    values = value.fill_null(float(key.missing)) if isinstance(key.missing, Fraction) else value
     if key.spacing is not None:
-        number = _find_interval(filled.fill_null(float(key.edges[0])), key, key.spacing)
-        return nw.when(filled.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
+        number = _find_interval(values.fill_null(float(key.edges[0])), key, key.spacing)
+        return nw.when(values.is_null()).then(nw.lit(float(MISSING))).otherwise(number)
     if duckdb and len(key.edges) > 2:
-        return _add([(filled >= float(edge)).cast(nw.Float64) for edge in key.edges[1:-1]])
-    reached = [nw.when(filled >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
-    # What is missing reaches no edge.
-    return _add([*reached, nw.when(filled.is_null()).then(MISSING).otherwise(0)])
+        return _add([(values >= float(edge)).cast(nw.Float64) for edge in key.edges[1:-1]])
+    steps = [nw.when(values >= float(edge)).then(1).otherwise(0) for edge in key.edges[1:-1]]
+    # A missing value reaches no edge.
+    return _add([*steps, nw.when(values.is_null()).then(MISSING).otherwise(0)])
 
 
 def _find_interval(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
@@ -259,7 +259,7 @@ def _find_interval(value: "nw.Expr", key: Edges, width: float) -> "nw.Expr":
 def _add(terms: "list[nw.Expr]") -> "nw.Expr":
     """A sum, by halves: a chain of hundreds would be too deep for some engines.
 
-    Not `sum_horizontal`, which on Dask sets rows of one partition beside those of another.
+    It does not use `sum_horizontal`, which mixes rows of different partitions on Dask.
     """
     if len(terms) == 1:
         return terms[0]
@@ -278,16 +278,16 @@ def label(key: Levels, value: "nw.Expr", dtype: "nw.dtypes.DType", *, hexadecima
         kind, strays = float if dtype.is_float() else int, key.stray_numbers
         first = kind(key.levels[0])
         value, absent = value.fill_null(first), value.is_null()
-        known = _is_level(value, key.levels, kind)
+        is_known = _is_level(value, key.levels, kind)
         # Only levels are cast to integers.
-        named = nw.when(known).then(value).otherwise(nw.lit(first)).cast(nw.Int64)
+        level = nw.when(is_known).then(value).otherwise(nw.lit(first)).cast(nw.Int64)
     else:
-        known, named, absent = value.is_in([write(text) for text in key.texts]), value, value.is_null()
+        is_known, level, absent = value.is_in([write(text) for text in key.texts]), value, value.is_null()
     other, missing = (nw.lit(stray) for stray in strays)
-    return nw.when(absent).then(missing).otherwise(nw.when(known).then(named).otherwise(other))
+    return nw.when(absent).then(missing).otherwise(nw.when(is_known).then(level).otherwise(other))
 
 
-# As many conditions as a database takes in one expression without complaint.
+# As many conditions as a database accepts in one expression.
 _MOST_COLLATED = 500
 
 
@@ -301,13 +301,13 @@ def level_numbers(key: Levels, value: "nw.Expr") -> "nw.Expr":
             f"column {key.name!r} has more than {_MOST_COLLATED} levels, the limit for text in this database; use "
             "another engine"
         )
-    made = nw.lit(OTHER)
+    number = nw.lit(OTHER)
     for place, text in reversed(list(enumerate(key.texts))):
-        made = nw.when(value == nw.lit(text)).then(nw.lit(place)).otherwise(made)
-    return nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(made)
+        number = nw.when(value == nw.lit(text)).then(nw.lit(place)).otherwise(number)
+    return nw.when(value.is_null()).then(nw.lit(MISSING)).otherwise(number)
 
 
-# More levels than this are joined, where a table can be joined to what lives in this process.
+# More levels than this are joined, if the engine can join a table of this process.
 MANY_TEXTS = 1000
 
 
@@ -333,8 +333,8 @@ def place_levels(frame: Any, name: str, key: Levels, write: Callable[[str], str]
         frame = _join_duckdb(frame, name, levels.to_arrow())
     else:
         frame = frame.join(nw.from_native(levels.lazy()), on=name, how="left")
-    found = nw.col(number).fill_null(OTHER)
-    return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(found)})
+    places = nw.col(number).fill_null(OTHER)
+    return frame.with_columns(**{name: nw.when(nw.col(name).is_null()).then(nw.lit(MISSING)).otherwise(places)})
 
 
 def _join_duckdb(frame: Any, name: str, inbounds_levels_by_text: Any) -> Any:
@@ -344,13 +344,13 @@ def _join_duckdb(frame: Any, name: str, inbounds_levels_by_text: Any) -> Any:
     """
     import narwhals as nw
 
-    found = frame.to_native().query(
+    places = frame.to_native().query(
         "inbounds_groups_by_text",
         f"SELECT * FROM inbounds_groups_by_text LEFT JOIN inbounds_levels_by_text USING ({name})",
     )
     # The relation reads the table when it is run.
     assert inbounds_levels_by_text is not None
-    return nw.from_native(found)
+    return nw.from_native(places)
 
 
 # Runs of integers are compared with their ends rather than with each of them.

@@ -78,11 +78,11 @@ class Levels:
                 raise ValueError(
                     f"{keyword} of {self.name!r} must be one of its levels, {places}, got {_check.shown(level)}"
                 )
-        own = (_unlike("missing", self.texts),) if self.missing is OWN else ()
-        object.__setattr__(self, "labels", (*self.texts, *own))
+        extra = (_unlike("missing", self.texts),) if self.missing is OWN else ()
+        object.__setattr__(self, "labels", (*self.texts, *extra))
 
     def _find_place(self, level: Any, rule: str) -> Any:
-        """A place by its name, where no level has that."""
+        """A place by its name, if no level has that name."""
         if not isinstance(level, str) or isinstance(level, Place) or level in self.levels:
             return level
         places = {"skip": SKIP} | ({"level": OWN} if rule == "missing" else {})
@@ -146,8 +146,8 @@ def _plain(value: Any) -> Any:
 
 
 def _levels(name: str, levels: Any) -> tuple[Level, ...]:
-    ordered = hasattr(levels, "__len__") and hasattr(levels, "__getitem__")
-    if not ordered or isinstance(levels, str | Mapping):
+    is_ordered = hasattr(levels, "__len__") and hasattr(levels, "__getitem__")
+    if not is_ordered or isinstance(levels, str | Mapping):
         raise TypeError(
             f"column {name!r} needs levels=[...], a list of its possible values, known without looking at the data"
         )
@@ -175,7 +175,7 @@ class Operand:
 
     name: str
     kind: 'Kind | Literal["id", "order"]'
-    # Of times: the zone by whose clock instants are told.
+    # For times: the zone whose clock is used for instants.
     zone: str | None = None
 
 
@@ -212,16 +212,16 @@ def is_written(column: Column) -> bool:
 
 
 def list_read(rules: Iterable[Ruled | Condition | Steps | Operand]) -> tuple[Column, ...]:
-    """The columns of a table that some rules read, each once: a formula reads its operands."""
-    found: dict[Column, None] = {}
-    for one in rules:
-        rule = one.column if isinstance(one, Steps) else one
+    """The columns of a table that some rules read, each once. A formula reads its operands."""
+    columns: dict[Column, None] = {}
+    for entry in rules:
+        rule = entry.column if isinstance(entry, Steps) else entry
         formula = rule.where if isinstance(rule, Condition) else getattr(rule, "formula", None)
         if formula is not None:
-            found |= dict.fromkeys(list_operands(formula))
+            columns |= dict.fromkeys(list_operands(formula))
         elif not isinstance(rule, Condition):
-            found[rule] = None
-    return tuple(found)
+            columns[rule] = None
+    return tuple(columns)
 
 
 def list_operands(formula: "Expression") -> list[Operand]:
@@ -229,7 +229,7 @@ def list_operands(formula: "Expression") -> list[Operand]:
     return [Operand(name, kind, formula.zone if kind == "time" else None) for name, kind in formula.columns.items()]
 
 
-# What somebody may have meant who names a column that there is not, in an expression.
+# A hint for an expression that names a column which does not exist.
 IN_QUOTES = "; if it is meant as text, write it in single quotes"
 
 
@@ -239,9 +239,9 @@ def unknown_column(name: str, names: Iterable[Any], *, written: bool = False) ->
     ``written`` says that it is one of an expression, where text may have been meant.
     """
     names = list(names)
-    known = [one for one in names if isinstance(one, str) and "\0" not in one]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    texts = [each for each in names if isinstance(each, str) and "\0" not in each]
+    near = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else IN_QUOTES * written
-    if not all(isinstance(one, str) for one in names):
+    if not all(isinstance(each, str) for each in names):
         hint = "; its columns have names that are not text: name them first, as in df.columns = ['age', 'sex']"
     return DataError(f"the table has no column {name!r}{hint}")

@@ -1,4 +1,4 @@
-"""Cells of conditions: which records count, as engines are asked for it."""
+"""Cells of conditions: which records count, as expressions for engines."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 def is_presence(key: AnyKey) -> bool:
-    """Whether a key only asks for numbers that are there."""
+    """Whether a key only asks that numbers are there."""
     return isinstance(key, Condition) and key.where is None
 
 
 def decide(key: Condition, name: str, numbers: Mapping[Numeric, str], duckdb: bool, *, kept: bool) -> "nw.Expr":
-    """The cell of each record under a condition, given whether that of its expression holds: 0 where it counts.
+    """The cell of each record under a condition, given whether its expression holds: 0 if the record counts.
 
-    In DuckDB, which groups by truth values for less, it is whether it counts, or null; but not where rows are ``kept``
-    by it. ``numbers`` says what columns of numbers are called; in DuckDB missing ones are NaN or null there.
+    In DuckDB, where grouping by truth values costs less, it is whether the record counts, or null; but not if rows are
+    ``kept`` by it. ``numbers`` has the names of columns of numbers; in DuckDB missing numbers are NaN or null there.
     """
     import narwhals as nw
 
-    held = [] if is_presence(key) else [nw.col(name)]
+    conditions = [] if is_presence(key) else [nw.col(name)]
     for column in key.present:
         number = nw.col(numbers[column])
-        held.append(~(number.is_nan() if duckdb else number.is_null()))
-    counts = reduce(and_, held) if held else nw.lit(True)
+        conditions.append(~(number.is_nan() if duckdb else number.is_null()))
+    counts = reduce(and_, conditions) if conditions else nw.lit(True)
     return counts if duckdb and not kept else _number(counts)
 
 

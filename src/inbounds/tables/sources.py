@@ -1,7 +1,7 @@
-"""Any table as a Narwhals frame of just the columns wanted.
+"""Any table as a Narwhals frame with only the columns that are needed.
 
-Lists, arrays, Series, dictionaries of them, pandas and Arrow tables are handed to Polars, without a copy where the
-memory allows it: it runs the same query faster than they do. Lazy, distributed and database frames stay what they are.
+Lists, arrays, Series, dictionaries of them, pandas and Arrow tables are passed to Polars, without a copy if their
+memory allows it: Polars runs the same query faster. Lazy, distributed and database frames stay what they are.
 
 Frames whose columns have declared types (Polars, PyArrow, databases) are refused where a type does not fit its rule:
 types are public there. Where types are made from values (lists, NumPy, pandas, CSV files) nothing depends on them: each
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 def guard(action: Callable[[], _Result]) -> _Result:
-    """What an engine returns. Whatever it complains about, its words stay here: they might quote a value."""
+    """The result of an engine. The messages of its errors are not shown, because they might quote a value."""
     try:
         return action()
     except DataError:
@@ -37,7 +37,7 @@ def guard(action: Callable[[], _Result]) -> _Result:
         raise
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
-    # Raised out here, it carries no context.
+    # Raised outside of the handler, it carries no context.
     raise DataError(f"the table's engine failed with {failure}; its message is not shown, since it might quote data")
 
 
@@ -68,14 +68,14 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
             raise unknown_column(column.name, names, written=is_written(column))
     if not columns:
         return frame
-    chosen = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
-    if chosen.implementation.is_polars():
-        return guard(lambda: _all_typed(chosen, columns))
-    if not isinstance(chosen, nw.DataFrame):
-        return chosen
-    if chosen.implementation.is_pandas():
-        return guard(lambda: _from_pandas(chosen, columns))
-    return guard(lambda: _from_arrow(chosen, columns))
+    selection = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
+    if selection.implementation.is_polars():
+        return guard(lambda: _all_typed(selection, columns))
+    if not isinstance(selection, nw.DataFrame):
+        return selection
+    if selection.implementation.is_pandas():
+        return guard(lambda: _from_pandas(selection, columns))
+    return guard(lambda: _from_arrow(selection, columns))
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -103,12 +103,12 @@ def _repeated(names: Sequence[Any]) -> DataError:
 
 
 def _rows_only(values: Sequence[Any]) -> Frame:
-    """A table with as many rows, where nothing but their number is asked for."""
+    """A table with as many rows, if only their number is needed."""
     import narwhals as nw
     import polars as pl
 
-    sizes = {len(one) for one in values if is_column(one)}
-    if not all(is_column(one) for one in values):
+    sizes = {len(column) for column in values if is_column(column)}
+    if not all(is_column(column) for column in values):
         raise TypeError("the columns of a dictionary must be lists, arrays or Series")
     if len(sizes) > 1:
         raise DataError("the columns of the table differ in length")
@@ -120,7 +120,7 @@ def _kind(data: Any) -> str:
 
 
 def _remedy(data: Any) -> str:
-    """What to hand over instead."""
+    """What to pass instead."""
     if "groupby" in type(data).__name__.lower():
         return "; hand over the table itself, and name the column of groups with by="
     return "" if data is None else "; use list(...) to make a column"
@@ -153,9 +153,9 @@ def _from_parts(parts: Mapping[str, Any], columns: Sequence[Column]) -> Frame:
     import polars as pl
 
     series = [_series(parts[column.name], column) for column in dict.fromkeys(columns)]
-    if len({one.len() for one in series}) > 1:
+    if len({each.len() for each in series}) > 1:
         raise DataError("the columns of the table differ in length")
-    return nw.from_native(pl.DataFrame({one.name: one for one in series}))
+    return nw.from_native(pl.DataFrame({each.name: each for each in series}))
 
 
 def _series(values: Any, column: Column) -> "pl.Series":
@@ -191,10 +191,10 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
     kind = values.dtype.kind
     if kind == "S":
-        # NumPy makes bytes of all numbers next to one of them.
+        # NumPy turns numbers in a list with bytes into bytes.
         return from_objects([value.decode("latin-1") for value in values.tolist()], column)
     if kind not in "biuf":
-        # Not `tolist` of times, which would make integers of them.
+        # Not `tolist` for times, which would turn them into integers.
         return from_objects(list(values) if kind in "mM" else values.tolist(), column)
     if kind == "f" and values.dtype.itemsize not in (4, 8):
         with np.errstate(over="ignore"):
@@ -208,7 +208,7 @@ def _from_pandas(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> "nw.D
 
     native = frame.to_native()
     series = [_from_pandas_series(native[column.name], column) for column in dict.fromkeys(columns)]
-    return nw.from_native(pl.DataFrame({one.name: one for one in series}))
+    return nw.from_native(pl.DataFrame({each.name: each for each in series}))
 
 
 def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
@@ -217,7 +217,7 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
     categories = getattr(values.dtype, "categories", ())
-    if _KEPT.fullmatch(type(values.dtype).__name__) and all(isinstance(one, str) for one in categories):
+    if _KEPT.fullmatch(type(values.dtype).__name__) and all(isinstance(category, str) for category in categories):
         try:
             return fit(pl.Series(pl.from_pandas(values)), column)
         except Exception:
@@ -231,23 +231,23 @@ _KEPT = re.compile(r"(U?Int|Float)(8|16|32|64)Dtype|BooleanDtype|StringDtype|Arr
 
 
 def _to_polars_type(values: Any) -> Any:
-    """An Arrow array in a type that Polars has: at decimals of 256 bits it does not even fail in an orderly way."""
+    """An Arrow array in a type that Polars has: decimals of 256 bits do not even raise an ordinary error there."""
     import pyarrow as pa
 
     return values.cast(pa.float64()) if pa.types.is_decimal256(values.type) else values
 
 
 def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
-    """A PyArrow table in Polars; as it is where Polars lacks one of its types."""
+    """A PyArrow table in Polars, or as it is if Polars lacks one of its types."""
     import narwhals as nw
     import polars as pl
 
     native = frame.to_native()
     try:
-        made = pl.DataFrame([pl.Series(name, _to_polars_type(native[name])) for name in frame.columns])
+        table = pl.DataFrame([pl.Series(name, _to_polars_type(native[name])) for name in frame.columns])
     except Exception:
         return frame
-    return _all_typed(nw.from_native(made), columns)
+    return _all_typed(nw.from_native(table), columns)
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -258,16 +258,16 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
     native = frame.to_native()
     untyped = [name for name, dtype in native.collect_schema().items() if dtype in (pl.Null, pl.Object)]
     if isinstance(native, pl.DataFrame):
-        made = [_apply_type(native[column.name], column) for column in columns if column.name in untyped]
-        return nw.from_native(native.with_columns(made))
-    typed = {typed_name(one): pl.col(one.name).cast(polars_type(one)) for one in columns if one.name in untyped}
-    found: Frame = nw.from_native(native.with_columns(**typed))
-    return found
+        series = [_apply_type(native[column.name], column) for column in columns if column.name in untyped]
+        return nw.from_native(native.with_columns(series))
+    casts = {typed_name(rule): pl.col(rule.name).cast(polars_type(rule)) for rule in columns if rule.name in untyped}
+    result: Frame = nw.from_native(native.with_columns(**casts))
+    return result
 
 
 def _apply_type(series: "pl.Series", column: Column) -> "pl.Series":
-    """Columns that have a type are what they are; those without one, because every record is missing or an object, are
-    taken value by value."""
+    """A column with a type stays as it is. One without a type, because every record is missing or an object, is read
+    value by value."""
     import polars as pl
 
     return fit(series, column) if series.dtype in (pl.Null, pl.Object) else series
@@ -301,12 +301,12 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
 
 
 def is_told(column: Column, dtype: Any) -> bool:
-    """Whether a column holds instants of which the clock is asked for."""
+    """Whether a column holds instants that are read by a clock."""
     return kind_of(column) == "time" and is_instant(dtype)
 
 
 def _require_zone(frame: Frame, column: Any) -> None:
-    """Refuse instants whose clock is not declared, or on an engine that cannot tell them by it."""
+    """Refuse instants whose clock is not declared, or on an engine that cannot convert them."""
     if column.zone is None:
         raise DataError(
             f"column {column.name!r} holds times with a zone: declare whose clock counts, as in "

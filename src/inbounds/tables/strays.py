@@ -1,7 +1,7 @@
-"""How many records of a column its rule does not take as they are: exact and confidential, for the curator alone.
+"""How many records of a column its rule refuses or changes: exact and confidential, for the curator alone.
 
-They are counted by the same road as a release (`inbounds.tables.engine.tally`), with rules that send what is looked for
-to a cell of its own. So they are the numbers that a release would meet, on every engine.
+They are counted in the same way as for a release (`inbounds.tables.engine.tally`), with rules that send what is looked
+for to a separate cell. So they are the numbers that a release would meet, on every engine.
 """
 
 import math
@@ -42,7 +42,7 @@ class Strays:
 
 
 def probes(columns: Sequence[Ruled]) -> list[Levels]:
-    """Columns to read beside those of numbers, which tell fields that are no numbers from empty ones."""
+    """Columns to read beside those of numbers, to distinguish fields that are no numbers from empty fields."""
     return [_as_text(column) for column in columns if not isinstance(column, Levels) and column.formula is None]
 
 
@@ -53,24 +53,24 @@ def _as_text(column: Ruled) -> Levels:
 def count_strays(frame: Frame, columns: Sequence[Rule]) -> list[Strays]:
     """claim:strays. What the rules of some columns do with the records of a table, column by column.
 
-    A rule that comes with a condition meets the records alone for which that is true. ``frame`` holds the columns, and
-    `probes` of them where it has no types of its own.
+    A rule with a condition only meets the records for which the condition is true. ``frame`` holds the columns, and
+    their `probes` if it has no types.
     """
-    asked = [one if isinstance(one, tuple) else (one, None) for one in columns]
-    known = guard(lambda: frame.collect_schema().names())
-    keys = [(key, where) for column, where in asked for key in _list_keys(column, known)]
-    found = iter(_tally_each(frame, keys))
-    made = []
-    for column, where in asked:
-        first, second = next(found), next(found)
+    rules = [rule if isinstance(rule, tuple) else (rule, None) for rule in columns]
+    names = guard(lambda: frame.collect_schema().names())
+    keys = [(key, where) for column, where in rules for key in _list_keys(column, names)]
+    tables = iter(_tally_each(frame, keys))
+    strays = []
+    for column, where in rules:
+        first, second = next(tables), next(tables)
         if isinstance(column, Levels):
             counts = {"missing": _at(second, len(column.levels)), "other": _at(first, len(column.levels))}
         else:
             below, missing = _at(first, 0), _at(second, 0) - _at(first, 0)
-            unreadable = missing - _at(next(found), 1) if _has_probe(column, known) else 0
+            unreadable = missing - _at(next(tables), 1) if _has_probe(column, names) else 0
             counts = {"missing": missing, "unreadable": unreadable, "below": below, "above": _at(first, 2)}
-        made.append(Strays(column, **counts, where=where, met=sum(cell[0] for cell in first.values())))
-    return made
+        strays.append(Strays(column, **counts, where=where, met=sum(cell[0] for cell in first.values())))
+    return strays
 
 
 # Keys of one pass: Dask does not group by ten.
@@ -78,27 +78,27 @@ _MOST_KEYS = 6
 
 
 def _tally_each(frame: Frame, keys: Sequence[tuple[Key, Expression | None]]) -> list[Cells]:
-    """The records in the cells of each key, of those that its condition selects; Polars reads the table once for all of
-    them."""
+    """The records in the cells of each key, among those that its condition selects. Polars reads the table once for all
+    keys."""
     size = max(len(keys), 1) if frame.implementation.is_polars() else _MOST_KEYS
     batches = [keys[start : start + size] for start in range(0, len(keys), size)]
-    found: list[Cells] = []
+    tables: list[Cells] = []
     for batch in batches:
         requests = [Request((key,) if where is None else (Condition(where), key)) for key, where in batch]
         for (_, where), cells in zip(batch, tally(frame, requests), strict=True):
             inside = {place[1:]: cell for place, cell in cells.items() if place[0] == 0} if where is not None else cells
-            found.append(inside)
-    return found
+            tables.append(inside)
+    return tables
 
 
-def _list_keys(column: Ruled, known: Sequence[str]) -> list[Key]:
-    """What is counted for a column: its two keys, and its empty fields where those can be told from others."""
-    empty = [replace(_as_text(column), other="1")] if _has_probe(column, known) else []
+def _list_keys(column: Ruled, names: Sequence[str]) -> list[Key]:
+    """What is counted for a column: its two keys, and its empty fields if they can be distinguished from others."""
+    empty = [replace(_as_text(column), other="1")] if _has_probe(column, names) else []
     return [*_two_keys(column), *empty]
 
 
-def _has_probe(column: Ruled, known: Sequence[str]) -> bool:
-    return any(typed_name(one) in known for one in probes([column]))
+def _has_probe(column: Ruled, names: Sequence[str]) -> bool:
+    return any(typed_name(probe) in names for probe in probes([column]))
 
 
 def _two_keys(column: Ruled) -> tuple[Key, Key]:
@@ -111,8 +111,8 @@ def _two_keys(column: Ruled) -> tuple[Key, Key]:
     low, high = float(lower), math.nextafter(float(upper), math.inf)
     ends = math.nextafter(low, -math.inf), low, high, math.nextafter(high, math.inf)
     edges = tuple(map(Fraction, ends))
-    made = [Edges(column.name, edges, fill, column.formula, column.clock, column.zone) for fill in (edges[1], edges[0])]
-    return made[0], made[1]
+    keys = [Edges(column.name, edges, fill, column.formula, column.clock, column.zone) for fill in (edges[1], edges[0])]
+    return keys[0], keys[1]
 
 
 def _at(cells: Cells, place: int) -> int:

@@ -69,7 +69,7 @@ def _decompress(raw: BinaryIO) -> Any:
 
 def _to_utf_8(stream: Any, file: File) -> Iterator[bytes]:
     block, encoding = bytes(stream.read(BLOCK)), file.format.encoding
-    # More than a mark, also where blocks are of one byte, as in tests.
+    # Longer than a mark, even if blocks have one byte, as in tests.
     block += bytes(stream.read(4)) if len(block) < 4 else b""
     marked = block[:2] in _UTF_16_MARKS
     if encoding not in UTF_8:
@@ -95,7 +95,7 @@ def _transcode(block: bytes, stream: Any, file: File, *, marked: bool) -> Iterat
     while block:
         size += len(block)
         if text := decoder.decode(block):
-            # Marks of the two that name their order; "utf-16" takes its own away.
+            # For the two encodings that name their byte order; "utf-16" removes its mark itself.
             text = text.removeprefix("\ufeff") if first else text
             first = False
             yield text.encode("utf-8")

@@ -36,11 +36,11 @@ def read_time(value: Any) -> datetime | date | None:
 
 
 def find_clock(values: list[Any]) -> Clock | None:
-    """Whether values are dates or times; None where one of them is neither."""
-    found = [read_time(value) for value in values]
-    if not found or any(one is None for one in found):
+    """Whether values are dates or times; None if one of them is neither."""
+    moments = [read_time(value) for value in values]
+    if not moments or any(moment is None for moment in moments):
         return None
-    return "datetime" if any(isinstance(one, datetime) for one in found) else "date"
+    return "datetime" if any(isinstance(moment, datetime) for moment in moments) else "date"
 
 
 def count_time(value: Any, clock: Clock) -> Fraction:
@@ -56,15 +56,15 @@ def count_time(value: Any, clock: Clock) -> Fraction:
 
 
 def is_instant(dtype: "nw.dtypes.DType") -> bool:
-    """Whether a type is that of times with a zone, which are instants: what a clock shows then is for a zone to say."""
+    """Whether a type is that of times with a zone. These are instants: a zone says what a clock shows at them."""
     return getattr(dtype, "time_zone", None) is not None
 
 
 def make_time(number: float, clock: Clock) -> date | datetime:
     """The date or the time of a number, to the nearest day or second."""
     seconds = round(number) * (_DAY if clock == "date" else 1)
-    made = _START + timedelta(seconds=seconds)
-    return made.date() if clock == "date" else made
+    moment = _START + timedelta(seconds=seconds)
+    return moment.date() if clock == "date" else moment
 
 
 def write_time(number: Fraction | float, clock: Clock) -> str:

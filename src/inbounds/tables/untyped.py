@@ -15,12 +15,12 @@ text                the number or boolean   the number or boolean it    the numb
 anything else       missing                 no level                    no level              no level
 ==================  ======================  ==========================  ====================  =======================
 
-Where a date or a time is asked for, dates and times are themselves, text is the one that it is in the form of ISO 8601
-(``2013-06-01``, ``2013-06-01 12:30:00``), and anything else is missing; `inbounds.tables.untyped_times` has the rules.
+If a date or a time is needed, dates and times are themselves, text is read in the form of ISO 8601 (``2013-06-01``,
+``2013-06-01 12:30:00``), and anything else is missing; `inbounds.tables.untyped_times` has the rules.
 
-Numbers are doubles: an integer beyond 2^53 is rounded to one, by whatever way it comes. Text is a number if it is one
-in decimal digits, with a point and an exponent if need be and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``; it
-is a boolean if it is ``true``, ``True``, ``TRUE`` or the like of ``false``. Where a number is asked for, text that is
+Numbers are doubles: an integer beyond 2^53 is rounded to a double, however it is stored. Text is a number if it has
+decimal digits, perhaps with a point, an exponent and spaces around it: ``12``, ``-1.5``, ``1e3``, ``inf``. It is a
+boolean if it is ``true``, ``True``, ``TRUE``, or ``false`` in one of these ways. If a number is needed, text that is
 blank or ``nan`` is missing.
 """
 
@@ -45,7 +45,7 @@ Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "time", "id", 
 # A number that is no level: those are whole.
 _NO_NUMBER = 0.5
 _TRUE, _FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
-# Where a number is asked for.
+# Texts that are missing if a number is needed.
 _NOTHING = ("", "nan", "+nan", "-nan")
 # Whole doubles up to here are written without an exponent or a point.
 _WHOLE = 1 << 53
@@ -54,7 +54,7 @@ _WHOLE = 1 << 53
 def kind_of(column: Column) -> Kind:
     """What a column holds by its rule alone."""
     if isinstance(column, Operand):
-        # Of one that is only asked whether it is there, text shows that.
+        # If only its presence matters, text is enough.
         return "text" if column.kind == "any" else column.kind
     if not isinstance(column, Levels):
         return "number" if column.clock is None else "time"
@@ -63,18 +63,18 @@ def kind_of(column: Column) -> Kind:
 
 
 def typed_name(column: Column) -> str:
-    """The name of a column in the type of its rule, beside which the same column may have another by another rule."""
+    """The name of a column in the type of its rule. By another rule, the same column may have another type and name."""
     return f"{column.name}\0{kind_of(column)}"
 
 
 def source_name(column: Column, names: Container[str]) -> str:
-    """What a column is called in a frame that `inbounds.tables.sources.read` made, by the names that are there."""
-    typed = typed_name(column)
-    return typed if typed in names else column.name
+    """The name of a column in a frame that `inbounds.tables.sources.read` returned, from the names in the frame."""
+    name = typed_name(column)
+    return name if name in names else column.name
 
 
 def polars_type(column: Column) -> Any:
-    """The type of a column that has none of its own. Booleans are words, so that there are others than two."""
+    """The type of an untyped column. Booleans are words, so that there can be values other than two."""
     import polars as pl
 
     return pl.Float64 if kind_of(column) in ("number", "integer", "time", "order") else pl.String
@@ -118,16 +118,16 @@ def fit(series: "pl.Series", column: Column) -> "pl.Series":
     if kind in ("id", "order"):
         return _fit_persons(series, column)
     if series.dtype == pl.String:
-        made = text_as(value, column, blank=False)
+        expression = text_as(value, column, blank=False)
     elif series.dtype == pl.Boolean:
-        made = _booleans_as(value, kind)
+        expression = _booleans_as(value, kind)
     elif series.dtype.is_numeric():
         if kind in ("number", "integer") and not series.dtype.is_decimal():
             return series
-        made = _numbers_as(value.cast(pl.Float64, strict=False).fill_nan(None), kind)
+        expression = _numbers_as(value.cast(pl.Float64, strict=False).fill_nan(None), kind)
     else:
         return from_objects(series.to_list(), column)
-    return series.to_frame().select(made.alias(series.name)).to_series()
+    return series.to_frame().select(expression.alias(series.name)).to_series()
 
 
 def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr":
@@ -152,17 +152,17 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
 
 
 def _fit_persons(series: "pl.Series", column: Column) -> "pl.Series":
-    """Ids, and what rows are ordered by. Numbers are doubles, by whatever way they come. Ids are text, since whether
-    they come as such is for one record to decide; numbers that doubles may not tell apart are refused."""
+    """Ids, and what rows are ordered by. Numbers are doubles, however they are stored. Ids are text, since one record
+    could decide whether they are stored as text; numbers that doubles may not distinguish are refused."""
     import polars as pl
 
     if series.dtype.is_numeric():
-        made = series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
+        doubles = series.cast(pl.Float64, strict=False).fill_nan(None).alias(series.name)
         if kind_of(column) == "order":
-            return made
-        if (made.abs() >= _WHOLE).any():
+            return doubles
+        if (doubles.abs() >= _WHOLE).any():
             raise _unfit_ids(column)
-        return made.to_frame().select(_numbers_as(pl.col(made.name), "id").alias(made.name)).to_series()
+        return doubles.to_frame().select(_numbers_as(pl.col(doubles.name), "id").alias(doubles.name)).to_series()
     if series.dtype == pl.String:
         text = text_as(pl.col(series.name), column, blank=False)
         return series.to_frame().select(text.alias(series.name)).to_series()
@@ -187,11 +187,11 @@ def _numbers_as(value: "pl.Expr", kind: Kind) -> "pl.Expr":
     if kind in ("number", "integer"):
         return value
     if kind == "boolean":
-        known = pl.when(value == 1).then(pl.lit("true")).when(value == 0).then(pl.lit("false"))
-        return known.when(value.is_not_null()).then(pl.lit("no"))
+        words = pl.when(value == 1).then(pl.lit("true")).when(value == 0).then(pl.lit("false"))
+        return words.when(value.is_not_null()).then(pl.lit("no"))
     whole = (value.floor() == value) & (value.abs() < _WHOLE)
-    written = value.cast(pl.String)
-    return pl.when(whole).then(pl.when(whole).then(value).cast(pl.Int64).cast(pl.String)).otherwise(written)
+    text = value.cast(pl.String)
+    return pl.when(whole).then(pl.when(whole).then(value).cast(pl.Int64).cast(pl.String)).otherwise(text)
 
 
 def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
@@ -210,18 +210,18 @@ def from_objects(values: Sequence[Any], column: Column) -> "pl.Series":
         try:
             return None if _is_missing(value) else convert(value)
         except Exception:
-            # An object with methods of its own that fail: it is no number and no level.
+            # An object whose own methods fail: it is no number and no level.
             return unfit
 
-    made = [one(value) for value in values]
-    if kind_of(column) == "id" and any(value is _NO_ID for value in made):
+    converted = [one(value) for value in values]
+    if kind_of(column) == "id" and any(value is _NO_ID for value in converted):
         raise _unfit_ids(column)
-    return pl.Series(typed_name(column), made, dtype=polars_type(column))
+    return pl.Series(typed_name(column), converted, dtype=polars_type(column))
 
 
 def _require_short_numbers(column: Column) -> None:
-    """Refuse text levels that are integers from 2^53 on: whether they come as text, as integers or as doubles would be
-    for one record to decide."""
+    """Refuse text levels that are integers from 2^53 on: one record could decide whether they are stored as text, as
+    integers or as doubles."""
     long = re.compile(r"-?[0-9]{16,}")
     if kind_of(column) == "text" and any(long.fullmatch(label) for label in getattr(column, "labels", ())):
         raise DataError(
@@ -231,7 +231,7 @@ def _require_short_numbers(column: Column) -> None:
 
 
 def _unfit_ids(column: Column) -> DataError:
-    """The error for ids of which two may be taken for one. Then what is kept of one person would depend on another."""
+    """The error for ids that may be confused. Then what is kept of one person would depend on another."""
     return DataError(
         f"column {column.name!r} must hold ids that can be told apart: text, numbers below 2^53, dates or times; hand "
         "over others as text"
@@ -266,7 +266,7 @@ def _number(value: Any) -> float | None:
             return float(text in _TRUE)
         return float(text) if _IS_NUMBER.fullmatch(text) and text.isascii() else None
     if isinstance(value, complex | np.complexfloating) and not value.imag:
-        # NumPy makes complex numbers of all next to one.
+        # NumPy turns all numbers in an array with a complex one into complex numbers.
         value = value.real
     if isinstance(value, np.timedelta64) or not isinstance(value, numbers.Real | Decimal | np.bool_):
         return None
@@ -306,7 +306,7 @@ def _text(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
-    """An id as text: as a level of text would be, and dates and times in the form of ISO 8601; or `_NO_ID`."""
+    """An id as text: like a level of text, with dates and times in the form of ISO 8601; or `_NO_ID`."""
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()
     if isinstance(value, date | UUID):
@@ -331,5 +331,5 @@ def _write_double(number: float) -> str:
 
 
 def _is_utf8(value: str) -> bool:
-    """Text that cannot be written as UTF-8 is no level; an engine would quote it in its complaint."""
+    """Text that cannot be written as UTF-8 is no level; an engine would quote it in its error."""
     return value.isascii() or not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)

@@ -1,8 +1,8 @@
 """Dates and times in columns whose type was made from their values, as whole seconds of a clock.
 
-A value without a zone shows a clock, and counts as it stands. One with a zone, or text with ``Z`` or an offset such as
-``+02:00`` behind it, is an instant: it counts as what the clock of the declared zone shows then, and as missing where
-no zone is declared.
+A value without a zone is the time of a clock, and counts as it is. A value with a zone, or text that ends with ``Z`` or
+an offset such as ``+02:00``, is an instant: it counts as the time that the clock of the declared zone shows, and as
+missing if no zone is declared.
 """
 
 import re
@@ -36,16 +36,16 @@ def fit_times(series: "pl.Series", zone: str | None) -> "pl.Series | None":
     import polars as pl
 
     if series.dtype == pl.String:
-        made = text_as_time(pl.col(series.name), zone)
+        seconds = text_as_time(pl.col(series.name), zone)
     elif series.dtype == pl.Date:
-        made = _seconds_of(pl.col(series.name).cast(pl.Datetime("ms")))
+        seconds = _seconds_of(pl.col(series.name).cast(pl.Datetime("ms")))
     elif isinstance(series.dtype, pl.Datetime):
-        made = _fit_clock(pl.col(series.name), zone, instants=series.dtype.time_zone is not None)
+        seconds = _fit_clock(pl.col(series.name), zone, instants=series.dtype.time_zone is not None)
     elif series.dtype.is_numeric() or series.dtype == pl.Boolean:
-        made = pl.lit(None, dtype=pl.Float64)
+        seconds = pl.lit(None, dtype=pl.Float64)
     else:
         return None
-    return series.to_frame().with_columns(made.alias(series.name)).to_series()
+    return series.to_frame().with_columns(seconds.alias(series.name)).to_series()
 
 
 def _fit_clock(value: "pl.Expr", zone: str | None, *, instants: bool) -> "pl.Expr":
@@ -89,13 +89,13 @@ def text_as_time(text: "pl.Expr", zone: str | None) -> "pl.Expr":
     trimmed = text.str.strip_chars(SPACES)
     date = pl.when(trimmed.str.contains(_DATE_FORM)).then(trimmed.str.slice(0, 10))
     plain = pl.when(trimmed.str.contains(f"^{_CLOCK_FORM}$")).then(trimmed)
-    shown = _read_clock(pl.coalesce(date, plain))
+    clock_seconds = _read_clock(pl.coalesce(date, plain))
     if zone is None:
-        return shown
-    written = pl.when(trimmed.str.contains(f"^{_CLOCK_FORM}{_OFFSET_FORM}$")).then(trimmed)
-    utc = _read_clock(written) - _read_offset(written)
-    known = (utc >= FIRST_SECOND) & (utc < END_SECOND)
-    return pl.coalesce(shown, _tell(pl.when(known).then(utc), zone))
+        return clock_seconds
+    with_offset = pl.when(trimmed.str.contains(f"^{_CLOCK_FORM}{_OFFSET_FORM}$")).then(trimmed)
+    utc = _read_clock(with_offset) - _read_offset(with_offset)
+    is_in_range = (utc >= FIRST_SECOND) & (utc < END_SECOND)
+    return pl.coalesce(clock_seconds, _tell(pl.when(is_in_range).then(utc), zone))
 
 
 def _read_clock(text: "pl.Expr") -> "pl.Expr":
@@ -105,16 +105,16 @@ def _read_clock(text: "pl.Expr") -> "pl.Expr":
     day = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     hour, minute = (text.str.slice(start, 2).cast(pl.Float64, strict=False).fill_null(0.0) for start in (11, 14))
     second = text.str.extract(r"^.{16}:([0-9]{2})").cast(pl.Float64, strict=False).fill_null(0.0)
-    known = (hour <= 23) & (minute <= 59) & (second <= 59)
+    is_time = (hour <= 23) & (minute <= 59) & (second <= 59)
     days = day.cast(pl.Int32).cast(pl.Float64)
-    return pl.when(known & (day.dt.year() >= 1)).then(days * 86_400.0 + hour * 3600.0 + minute * 60.0 + second)
+    return pl.when(is_time & (day.dt.year() >= 1)).then(days * 86_400.0 + hour * 3600.0 + minute * 60.0 + second)
 
 
 def _read_offset(text: "pl.Expr") -> "pl.Expr":
     """The seconds of an offset such as +02:00 at the end of a time; 0 for Z."""
     import polars as pl
 
-    # Behind the minutes, where the date's own signs are left behind.
+    # What follows the minutes, without the minus signs of the date.
     behind = text.str.slice(16)
     sign = pl.when(behind.str.contains("-", literal=True)).then(pl.lit(-1.0)).otherwise(pl.lit(1.0))
     hours, minutes = (
@@ -138,22 +138,22 @@ def to_seconds(value: Any, zone: str | None) -> float | None:
     if not isinstance(value, datetime):
         return (value.toordinal() - _FIRST_DAY) * 86_400.0
     ahead = value.utcoffset()
-    shown = value.replace(tzinfo=None) - _START
+    clock_time = value.replace(tzinfo=None) - _START
     if ahead is None:
-        return float(shown // _SECOND)
-    utc = float((shown - ahead) // _SECOND)
+        return float(clock_time // _SECOND)
+    utc = float((clock_time - ahead) // _SECOND)
     if zone is None or not FIRST_SECOND <= utc < END_SECOND:
         return None
     return utc + find_offsets(zone).at(utc)
 
 
 def _parse(text: str) -> datetime | None:
-    found = _WRITTEN.fullmatch(str.strip(text, SPACES))
-    if found is None or not text.isascii():
+    match = _WRITTEN.fullmatch(str.strip(text, SPACES))
+    if match is None or not text.isascii():
         return None
-    shown, offset = datetime(*(int(part or 0) for part in found.groups()[:6])), found[7]  # type: ignore[arg-type]
+    moment, offset = datetime(*(int(part or 0) for part in match.groups()[:6])), match[7]  # type: ignore[arg-type]
     if offset is None:
-        return shown
+        return moment
     digits = offset[1:].replace(":", "").ljust(4, "0")
     ahead = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return shown.replace(tzinfo=timezone(-ahead if offset[0] == "-" else ahead))
+    return moment.replace(tzinfo=timezone(-ahead if offset[0] == "-" else ahead))

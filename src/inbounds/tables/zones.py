@@ -1,9 +1,9 @@
 """The clock of a time zone: what it shows at an instant.
 
-Engines have time zone databases of their own, in versions of their own. So an instant becomes a time of the clock here,
-by adding an offset that is looked up in the changes of the zone, and engines only compare numbers. Offsets are those of
-Python's `zoneinfo` from 1970 to 2037, the years for which the tz database vouches; before and after them the first and
-the last one hold.
+Engines have different time zone databases, in different versions. So an instant is converted to a time of the clock
+here, by adding an offset that is looked up in the changes of the zone, and engines only compare numbers. Offsets are
+those of Python's `zoneinfo` from 1970 to 2037, the years for which the tz database vouches; before and after these
+years the first and the last offset hold.
 """
 
 import difflib
@@ -47,17 +47,17 @@ class Offsets:
 
 
 def check_zone(name: Any) -> str:
-    """The name of a time zone; an error with the nearest one for what is none."""
+    """The name of a time zone; for any other text, an error with the nearest name."""
     if not isinstance(name, str):
         raise TypeError(f"time_zone must be a name such as 'Europe/Berlin' or 'UTC', got {type(name).__name__}")
     if name == "UTC":
         return name
     # Names that begin in lower case, such as localtime, mean something else on each machine.
-    known = [one for one in available_timezones() if one[0].isupper()]
-    if not known:
+    zones = [zone for zone in available_timezones() if zone[0].isupper()]
+    if not zones:
         raise ValueError("time_zone cannot be looked up, this machine has no time zones: pip install tzdata")
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if name not in zones:
+        near = difflib.get_close_matches(name, zones, n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else ", as in 'Europe/Berlin' or 'UTC'"
         raise ValueError(f"time_zone must be the name of a time zone{hint}")
     return name
@@ -73,9 +73,9 @@ def find_offsets(name: str) -> Offsets:
     zone = UTC if name == "UTC" else ZoneInfo(name)
 
     def offset(seconds: int) -> float:
-        found = datetime.fromtimestamp(seconds, zone).utcoffset()
-        assert found is not None
-        return found.total_seconds()
+        delta = datetime.fromtimestamp(seconds, zone).utcoffset()
+        assert delta is not None
+        return delta.total_seconds()
 
     changes, values = [], [offset(_START)]
     for day in range(_START, _END, _DAY):

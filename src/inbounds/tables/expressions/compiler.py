@@ -100,9 +100,9 @@ def to_narwhals(
     """
     import narwhals as nw
 
-    made = _Compiler(values, expression.columns, write, tamed)
+    compiler = _Compiler(values, expression.columns, write, tamed)
     if expression.kind == "number":
-        value, missing = made.tamed(expression.tree)
+        value, missing = compiler.tamed(expression.tree)
         return value if missing is None else nw.when(~missing).then(value)
     holds, fails = _compile_condition(expression, values, write, tamed)
     # Without an otherwise: of a null that is cast to Boolean classic pandas makes False.
@@ -316,20 +316,20 @@ class _Compiler:
                 column = nw.when(column.abs() < TINY).then(number).otherwise(column)
             return Condition(_OPERATIONS[operator](column, number), _OPERATIONS[_OPPOSITE[operator]](column, number))
         # Whether it is tamed makes no difference where a column is compared with a number other than 0.
-        plain = [isinstance(one, Number | Moment) and _is_plain(one) for one in (left, right)]
-        read = self.raw if any(plain) and all(map(_is_simple, (left, right))) else self.tamed
-        (one, absent), (other, also) = read(left), read(right)
+        plain = [isinstance(node, Number | Moment) and _is_plain(node) for node in (left, right)]
+        read_side = self.raw if any(plain) and all(map(_is_simple, (left, right))) else self.tamed
+        (node, absent), (other, also) = read_side(left), read_side(right)
         missing = either([absent, also])
-        return keep_known(_OPERATIONS[operator](one, other), _OPERATIONS[_OPPOSITE[operator]](one, other), missing)
+        return keep_known(_OPERATIONS[operator](node, other), _OPERATIONS[_OPPOSITE[operator]](node, other), missing)
 
     def _equal_conditions(self, left: Node, right: Node) -> Condition:
-        one, other = self.condition(left), self.condition(right)
+        first, second = self.condition(left), self.condition(right)
         if isinstance(right, Truth):
-            return one if right.value else turn(one)
+            return first if right.value else turn(first)
         if isinstance(left, Truth):
-            return other if left.value else turn(other)
-        same = (one.holds & other.holds) | (one.fails & other.fails)
-        return Condition(same, (one.holds & other.fails) | (one.fails & other.holds))
+            return second if left.value else turn(second)
+        same = (first.holds & second.holds) | (first.fails & second.fails)
+        return Condition(same, (first.holds & second.fails) | (first.fails & second.holds))
 
     def _equal_texts(self, left: Node, right: Node) -> Condition:
         import narwhals as nw

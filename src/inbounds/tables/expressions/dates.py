@@ -129,8 +129,8 @@ def seconds_from_parts(
     import narwhals as nw
 
     y, m, d, h, minutes, s = (part.cast(nw.Float64) for part in (year, month, day, hour, minute, second))
-    known = ((y >= 1.0).fill_null(False)) & ((y <= 9999.0).fill_null(False))
-    return nw.when(known).then(_add_parts(y, m, d, h, minutes, s)).otherwise(nw.lit(None, dtype=nw.Float64))
+    is_known = ((y >= 1.0).fill_null(False)) & ((y <= 9999.0).fill_null(False))
+    return nw.when(is_known).then(_add_parts(y, m, d, h, minutes, s)).otherwise(nw.lit(None, dtype=nw.Float64))
 
 
 def seconds_of(value: "nw.Expr", *, date: bool = False) -> "nw.Expr":
@@ -171,11 +171,11 @@ def read_moment(word: str, text: str) -> tuple[str, float] | None:
     ("timestamp '2013-06-01 12:30:00'", 1370089800.0)
     >>> read_moment("date", "2013-02-29")
     """
-    found = (_DATE if word == "date" else _TIME).fullmatch(text)
-    if found is None:
+    match = (_DATE if word == "date" else _TIME).fullmatch(text)
+    if match is None:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in (*found.groups(), *"000")[:6])
-    fraction = (found[7] or "").rstrip("0").rstrip(".") if word == "timestamp" else ""
+    year, month, day, hour, minute, second = (int(part or 0) for part in (*match.groups(), *"000")[:6])
+    fraction = (match[7] or "").rstrip("0").rstrip(".") if word == "timestamp" else ""
     seconds = find_seconds(year, month, day, hour, minute, float(f"{second}{fraction}"))
     if seconds is None or not (1 <= month <= 12 and hour <= 23 and minute <= 59 and second <= 59):
         return None

@@ -77,8 +77,8 @@ def parse(text: str, declared: Mapping[str, Kind] = _NONE, *, condition: bool = 
 
     Examples
     --------
-    >>> made = parse("Age  >= 18.0 AND NOT (smoker)")
-    >>> made.text, made.kind, made.columns
+    >>> expression = parse("Age  >= 18.0 AND NOT (smoker)")
+    >>> expression.text, expression.kind, expression.columns
     ('Age >= 18 and not smoker', 'boolean', {'Age': 'number', 'smoker': 'boolean'})
     >>> parse("region == 'north'")
     Traceback (most recent call last):
@@ -115,10 +115,10 @@ def check_columns(expression: Expression, names: Iterable[str]) -> None:
     ...
     inbounds.errors.ExpressionError: at character 1: there is no column Age; names are case-sensitive: did you mean age?
     """
-    known = list(names)
+    columns = list(names)
     for node in walk(expression.tree):
-        if isinstance(node, Column) and node.name not in known:
-            fail(node.place, f"there is no column {visible(write_name(node.name[:60]))}{_advise(node, known)}")
+        if isinstance(node, Column) and node.name not in columns:
+            fail(node.place, f"there is no column {visible(write_name(node.name[:60]))}{_advise(node, columns)}")
 
 
 def _advise(column: Column, names: list[str]) -> str:
@@ -160,10 +160,10 @@ def write_out(expression: str, meanings: Mapping[str, str], declared: Mapping[st
     '(delay > 15) and hour > 18'
     """
     tree = parse(expression, declared, condition=True).tree
-    named = [node for node in walk(tree) if isinstance(node, Column) and node.name in meanings]
-    for node in sorted(named, key=lambda one: one.place, reverse=True):
-        written = '"' + node.name.replace('"', '""') + '"' if node.quoted else node.name
+    nodes = [node for node in walk(tree) if isinstance(node, Column) and node.name in meanings]
+    for node in sorted(nodes, key=lambda column: column.place, reverse=True):
+        name = '"' + node.name.replace('"', '""') + '"' if node.quoted else node.name
         # Places are counted from 1.
         start = node.place - 1
-        expression = f"{expression[:start]}({meanings[node.name]}){expression[start + len(written) :]}"
+        expression = f"{expression[:start]}({meanings[node.name]}){expression[start + len(name) :]}"
     return expression

@@ -52,19 +52,19 @@ def find_kinds(tree: Node, declared: Mapping[str, Kind], *, condition: bool) -> 
     ExpressionError
         A column is used in two kinds, or a part is not of the kind that its place needs.
     """
-    found = _Kinds(declared)
+    kinds = _Kinds(declared)
     if condition:
-        found.demand(tree, "boolean")
+        kinds.demand(tree, "boolean")
         kind: Kind = "boolean"
     else:
-        found.visit(tree)
-        kind = found.kind_of(tree) or found.resolve(tree)
-    for node in found.compared:
-        _check_operator(node, found)
+        kinds.visit(tree)
+        kind = kinds.kind_of(tree) or kinds.resolve(tree)
+    for node in kinds.compared:
+        _check_operator(node, kinds)
     if kind not in ("boolean", "number"):
         fail(tree.place, f"an expression must be a condition or a number, and this is {_NAMES[kind]}; compare it")
     names = dict.fromkeys(node.name for node in walk(tree) if isinstance(node, Column))
-    return kind, {name: found.resolve_name(name) for name in names}
+    return kind, {name: kinds.resolve_name(name) for name in names}
 
 
 @dataclass(slots=True)
@@ -105,8 +105,8 @@ class _Kinds:
     def resolve_name(self, name: str) -> Kind:
         """The kind of a column: by its use, by what is declared, a number where it is compared, or any."""
         group = self.groups.get(name, [name])
-        kinds = [self.used[one] for one in group if one in self.used]
-        kinds += [kind for one in group if (kind := self.declared.get(one, "any")) != "any"]
+        kinds = [self.used[column] for column in group if column in self.used]
+        kinds += [kind for column in group if (kind := self.declared.get(column, "any")) != "any"]
         return kinds[0] if kinds else "number" if name in self.groups else "any"
 
     def use(self, column: Column, kind: Kind) -> None:
@@ -119,18 +119,18 @@ class _Kinds:
                 words = f"{_NAMES[other]} and as {_NAMES[kind]}"
                 fail(column.place, f"column {visible(name[:40])!r} is used as {words}{also}; use it as one{hint}")
 
-    def link(self, one: Column, other: Column) -> None:
+    def link(self, left: Column, right: Column) -> None:
         """Two columns are compared: they are of one kind."""
-        first, second = (self.groups.setdefault(column.name, [column.name]) for column in (one, other))
+        first, second = (self.groups.setdefault(column.name, [column.name]) for column in (left, right))
         if first is not second:
             kind = next((self.used[name] for name in first if name in self.used), None)
             back = next((self.used[name] for name in second if name in self.used), None)
             first.extend(second)
             for name in second:
                 self.groups[name] = first
-            for known in (kind, back):
-                if known is not None:
-                    self.use(other, known)
+            for earlier in (kind, back):
+                if earlier is not None:
+                    self.use(right, earlier)
 
     def demand(self, node: Node, kind: Kind) -> None:
         """A part has to be of a kind."""
@@ -138,9 +138,9 @@ class _Kinds:
             return self.use(node, kind)
         self.visit(node)
         if self.kind_of(node) != kind:
-            given = _NAMES[self.kind_of(node) or "any"]
+            kind_found = _NAMES[self.kind_of(node) or "any"]
             hint = "; put parentheses around comparisons, and join them by and" if kind != "text" else ""
-            fail(node.place, f"expected {_NAMES[kind]} here, found {given}{hint}")
+            fail(node.place, f"expected {_NAMES[kind]} here, found {kind_found}{hint}")
         return None
 
     def visit(self, node: Node) -> None:
@@ -175,10 +175,10 @@ class _Kinds:
 
     def compare(self, nodes: Sequence[Node], whole: Comparison | Between | In) -> None:
         """Parts that are compared are of one kind."""
-        known = [node for node in nodes if not isinstance(node, Column)]
-        for node in known:
+        values = [node for node in nodes if not isinstance(node, Column)]
+        for node in values:
             self.visit(node)
-            kinds = self.kind_of(known[0]), self.kind_of(node)
+            kinds = self.kind_of(values[0]), self.kind_of(node)
             if kinds[0] != kinds[1]:
                 first, other = (_NAMES[kind or "any"] for kind in kinds)
                 fail(node.place, f"{first} cannot be compared with {other}; compare what is of one kind")
@@ -187,9 +187,9 @@ class _Kinds:
             self.link(left, right)
         for column in columns:
             self.groups.setdefault(column.name, [column.name])
-            if known:
-                kind = self.kind_of(known[0]) or "any"
-                self._check_declared(column, known[0], kind)
+            if values:
+                kind = self.kind_of(values[0]) or "any"
+                self._check_declared(column, values[0], kind)
                 self.use(column, kind)
         if isinstance(whole, In):
             if self.kind_of(whole.items[0]) == "boolean":
@@ -199,17 +199,17 @@ class _Kinds:
 
     def _check_declared(self, column: Column, other: Node, kind: Kind) -> None:
         if kind == "text" and self.declared.get(column.name) == "time":
-            written = isinstance(other, Text) and _LOOKS_LIKE_DATE.fullmatch(other.value)
-            example = visible(other.value[:10]) if isinstance(other, Text) and written else "2013-06-01"
+            is_date = isinstance(other, Text) and _LOOKS_LIKE_DATE.fullmatch(other.value)
+            example = visible(other.value[:10]) if isinstance(other, Text) and is_date else "2013-06-01"
             fail(other.place, f"column {visible(column.name[:40])!r} holds times; write date '{example}'")
 
 
-def _check_operator(node: Comparison | Between, found: _Kinds) -> None:
+def _check_operator(node: Comparison | Between, kinds: _Kinds) -> None:
     """Text and conditions have no order, and whole conditions are compared with true and false alone."""
     if isinstance(node, Between):
-        kind, operator = found.resolve(node.operand), "between"
+        kind, operator = kinds.resolve(node.operand), "between"
     else:
-        kind, operator = found.resolve(node.left), node.operator
+        kind, operator = kinds.resolve(node.left), node.operator
     if kind == "text" and operator not in ("=", "<>"):
         texts = [part.value for part in walk(node) if isinstance(part, Text)]
         hint = "list them by in"

@@ -48,14 +48,14 @@ def make_double(value: float) -> "nw.Expr":
         return whole(int(value))
     numerator, denominator = value.as_integer_ratio()
     shift = (numerator & -numerator).bit_length() - 1
-    made = whole(numerator >> shift)
+    power_of_two = whole(numerator >> shift)
     for _ in range(shift // 50):
-        made = made * whole(2**50)
-    made = made * whole(2 ** (shift % 50))
+        power_of_two = power_of_two * whole(2**50)
+    power_of_two = power_of_two * whole(2 ** (shift % 50))
     power = denominator.bit_length() - 1
     for _ in range(power // 50):
-        made = made / whole(2**50)
-    return made / whole(2 ** (power % 50))
+        power_of_two = power_of_two / whole(2**50)
+    return power_of_two / whole(2 ** (power % 50))
 
 
 def is_power(value: float) -> bool:
@@ -84,8 +84,8 @@ def tame_column(value: "nw.Expr") -> "nw.Expr":
 
 def either(conditions: "Sequence[nw.Expr | None]") -> "nw.Expr | None":
     """Whether any of some conditions without null is true; None is one that never is."""
-    given = [condition for condition in conditions if condition is not None]
-    return _halve(given, "or") if given else None
+    known_conditions = [condition for condition in conditions if condition is not None]
+    return _halve(known_conditions, "or") if known_conditions else None
 
 
 def _halve(conditions: "Sequence[nw.Expr]", word: str) -> "nw.Expr":
@@ -100,13 +100,13 @@ def _halve(conditions: "Sequence[nw.Expr]", word: str) -> "nw.Expr":
 def join(word: str, conditions: Sequence[Condition]) -> Condition:
     """Conditions joined by ``and`` or ``or``: a conjunction is true where all are, and false where any is false."""
     other = "or" if word == "and" else "and"
-    holds, fails = ([one[place] for one in conditions] for place in (0, 1))
+    holds, fails = ([condition[place] for condition in conditions] for place in (0, 1))
     return Condition(_halve(holds, word), _halve(fails, other))
 
 
-def turn(condition: Condition, turned: bool = True) -> Condition:
+def turn(condition: Condition, opposite: bool = True) -> Condition:
     """The opposite of a condition, if it is to be turned."""
-    return Condition(condition.fails, condition.holds) if turned else condition
+    return Condition(condition.fails, condition.holds) if opposite else condition
 
 
 def keep_known(holds: "nw.Expr", fails: "nw.Expr", missing: "nw.Expr | None") -> Condition:

@@ -102,8 +102,8 @@ class _Reader:
     def accept(self, *values: str) -> Token | None:
         """The next token if it is one of some keywords or symbols."""
         token = self.token
-        written = token.value if token.kind == "symbol" else token.word
-        return self.take() if written and written in values else None
+        spelling = token.value if token.kind == "symbol" else token.word
+        return self.take() if spelling and spelling in values else None
 
     def expect(self, value: str, where: str) -> None:
         """Take a token that has to be there."""
@@ -185,8 +185,8 @@ class _Reader:
     def _refuse_null(self, left: Node, token: Token) -> None:
         if self.token.word == "null":
             how = "is null" if token.value == "=" else "is not null"
-            shown = write(left)
-            remedy = f"{shown} {how}" if len(shown) <= 40 else how
+            text = write(left)
+            remedy = f"{text} {how}" if len(text) <= 40 else how
             fail(self.token.place, f"nothing is equal to null, not even null; write {visible(remedy)}")
 
     def _read_items(self) -> tuple[Literals, ...]:
@@ -275,8 +275,8 @@ class _Reader:
         if name.word not in _CALENDAR:
             hint = "" if name.word not in ("time", "datetime") else "; write timestamp '2013-06-01 12:30:00'"
             fail(text.place, f"expected an operator after {name}, found {text}{hint}")
-        found = read_moment(name.word, text.value)
-        if found is None:
+        moment = read_moment(name.word, text.value)
+        if moment is None:
             example = _CALENDAR[name.word]
             fail(text.place, f"a {name.word} must be one of the years 1 to 9999, without a zone, as in {example}")
-        return Moment(*found, self.count(name.place))
+        return Moment(*moment, self.count(name.place))

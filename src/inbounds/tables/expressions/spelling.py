@@ -82,8 +82,8 @@ def _write_comparison(node: Comparison | In | Between | IsNull) -> str:
 
 def _within(node: Node, level: int) -> str:
     """A part of an expression, in parentheses where it would not hold together otherwise."""
-    written = write(node)
-    return written if _tightness(node) >= level else f"({written})"
+    text = write(node)
+    return text if _tightness(node) >= level else f"({text})"
 
 
 def _tightness(node: Node) -> int:

@@ -77,14 +77,14 @@ class Token:
         """The token as a message shows it."""
         if self.kind == "end":
             return "the end"
-        shown = visible(self.value if len(self.value) <= 40 else f"{self.value[:39]}…")
-        return f'"{shown}"' if self.kind == "quoted" else f"'{shown}'" if self.kind == "text" else shown
+        text = visible(self.value if len(self.value) <= 40 else f"{self.value[:39]}…")
+        return f'"{text}"' if self.kind == "quoted" else f"'{text}'" if self.kind == "text" else text
 
 
 def fail(place: int, message: str) -> NoReturn:
     """Raise the error of a place in an expression. Spaces that only look like the usual one are escaped."""
-    shown = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in message)
-    raise ExpressionError(f"at character {place}: {shown}")
+    text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in message)
+    raise ExpressionError(f"at character {place}: {text}")
 
 
 def tokenize(text: str) -> list[Token]:
@@ -133,15 +133,15 @@ def _read(text: str, at: int) -> tuple[Token, int]:
         if end - at > MOST_IN_TEXT:
             fail(at + 1, f"a name must have at most {MOST_IN_TEXT} characters")
         return Token("name", text[at:end], at + 1), end
-    for written in (two, first):
-        if written in _HINTS:
-            fail(at + 1, f"{written} is not part of an expression; {_HINTS[written]}")
-        if written in _DOUBLE:
-            return Token("symbol", "<>" if written == "!=" else written, at + 1), at + 2
+    for symbol in (two, first):
+        if symbol in _HINTS:
+            fail(at + 1, f"{symbol} is not part of an expression; {_HINTS[symbol]}")
+        if symbol in _DOUBLE:
+            return Token("symbol", "<>" if symbol == "!=" else symbol, at + 1), at + 2
     if first in _SINGLE:
         return Token("symbol", first, at + 1), at + 1
-    shown = first if first.isprintable() else ascii(first)[1:-1]
-    fail(at + 1, f"{shown} is not part of an expression; text is written in single quotes, '...'")
+    character = first if first.isprintable() else ascii(first)[1:-1]
+    fail(at + 1, f"{character} is not part of an expression; text is written in single quotes, '...'")
 
 
 def is_start(character: str) -> bool:
