@@ -236,7 +236,7 @@ def make_places(folder):
     (folder / "notes.doc").write_text("x")
     (folder / "no.parquet").write_text("x")
     yield "t.duckdb", {}, ["a DuckDB file needs table=", "'people', 'visits'"]
-    yield "t.duckdb", {"table": "persons"}, ["no table or view 'persons'"]
+    yield "t.duckdb", {"table": "persons"}, ["no table or view 'persons'; it has 'people', 'visits'"]
     yield "t.duckdb", {"table": "visits"}, ["no column 'age'"]
     yield "t.duckdb", {"table": "people", "separator": ";"}, ["separator belongs to a CSV file"]
     yield "t.parquet", {"encoding": "latin-1"}, ["encoding belongs to a CSV file", "leave encoding out"]

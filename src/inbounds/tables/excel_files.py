@@ -66,7 +66,10 @@ def _read_rows(path: Path, title: str, sheet: str | None) -> list[list[Any]]:
         raise DataError(f"{title} cannot be read: it is no Excel file (.xlsx), is damaged or has a password") from None
     names = ", ".join(map(repr, book.sheet_names))
     if sheet is None and len(book.sheet_names) != 1:
-        raise DataError(f"{title} has several sheets; name one under [data], as in sheet = ...: {names}")
+        raise DataError(
+            f"{title} has several sheets: {names}; name one, as in sheet = ... under [data] of a plan, or --sheet for "
+            "plan init"
+        )
     if sheet is not None and sheet not in book.sheet_names:
         raise DataError(f"{title} has no sheet {sheet!r}; it has {names}")
     wanted = book.sheet_names[0] if sheet is None else sheet
