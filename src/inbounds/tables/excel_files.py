@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inbounds.tables.formats import PLAIN, Format
-from inbounds.tables.names import require_names
+from inbounds.tables.names import ABOVE, require_names
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
 from inbounds.tables.untyped import from_objects
@@ -83,7 +83,7 @@ def _split(rows: Sequence[list[Any]], title: str, *, header: bool) -> tuple[list
         width = max(map(len, rows), default=0)
         return [f"column_{number + 1}" for number in range(width)], [row for row in rows if not _is_blank(row)]
     if not rows or _is_blank(rows[0]):
-        raise DataError(f"{title} has no header: the first row of the sheet must have the names of its columns")
+        raise DataError(f"{title} has no header: the first row of the sheet must have the names of its columns{ABOVE}")
     names = [str(cell) for cell in rows[0]]
     while names and not names[-1]:
         names.pop()
