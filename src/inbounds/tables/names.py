@@ -47,8 +47,8 @@ def require_names(
         raise unknown_column(missing[0], names, written=is_written(first))
     what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     written = all(is_written(column) for column in columns if column.name in missing)
-    first = "line of a CSV file" if separator else "row of a sheet"
-    hint = _find_meant(missing, names) or (IN_QUOTES if written else f"; the first {first} must be its header{ABOVE}")
+    start = "line of a CSV file" if separator else "row of a sheet"
+    hint = _find_meant(missing, names) or (IN_QUOTES if written else f"; the first {start} must be its header{ABOVE}")
     raise DataError(f"the table has no {what}{hint}")
 
 

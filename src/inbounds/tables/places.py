@@ -365,6 +365,6 @@ def _domains(connection: Any, schema: str, name: str, found: Any) -> dict[str, s
     unknown = [column for column, dtype in found.schema().items() if dtype.is_unknown()]
     if not unknown:
         return {}
-    address = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
     base = dict(connection.con.execute(_BASE_TYPES, (quoted,)).fetchall())
     return {column: _NUMBERS.get(base[column], "string") for column in unknown if column in base}
