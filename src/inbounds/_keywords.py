@@ -103,6 +103,7 @@ _TYPES = {
     "GroupPlace": "level, or dict of levels by column",
     "Missing": "number or 'skip'",
     "Mapping[str, Missing]": "dict of numbers or 'skip' by column",
+    "MissingOfAll": "dict of numbers or 'skip' by column, or 'skip'",
     "bool | Literal['skip']": "bool or 'skip'",
     'bool | Literal["skip"]': "bool or 'skip'",
     "Mapping[str, str]": "dict of expressions by column",
@@ -134,6 +135,8 @@ _TYPES = {
         }.items()
     },
 }
+# What people give as a third argument by position -> where it goes.
+_THIRD = {"regression": "its regressors are the other columns in bounds and levels"}
 _ENDING = """
 Returns
 -------
@@ -195,7 +198,8 @@ def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Ma
     if len(args) <= len(parameters) - len(by_name):
         return None
     first = " and ".join(each for each in parameters if each not in by_name)
-    return f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
+    rule = f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
+    return f"{rule}; {_THIRD[name]}" if name in _THIRD else rule
 
 
 def suggest_keyword(name: str, names: Sequence[str]) -> str:

@@ -30,6 +30,8 @@ GroupLevels: TypeAlias = Levels | Mapping[str, Levels]
 GroupPlace: TypeAlias = Level | Mapping[str, Level]
 # What a missing value counts as: a number, or left out.
 Missing: TypeAlias = Number | Literal["skip"]
+# The same of several columns: by column, or that of all of them.
+MissingOfAll: TypeAlias = Mapping[str, Missing] | Literal["skip"]
 # Levels in nested groups: (("a", "b"), ("c", "d")).
 Tree: TypeAlias = Sequence[Union[Level, "Tree"]]
 Edges: TypeAlias = Sequence[Number]

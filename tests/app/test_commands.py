@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import date, datetime
 from pathlib import Path
 
 import polars as pl
@@ -184,6 +185,11 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     status, said, _ = called(monkeypatch, capsys, "plan", "init", folder / "typed.parquet", "--out", "-")
     assert "# age = { bounds = [LOWER, UPPER] }   # integer" in said
     assert "# region = { levels = [LEVEL, LEVEL] }   # text" in said
+    assert "# also: " not in said
+    dates = pl.DataFrame({"day": [date(2026, 1, 2)], "at": [datetime(2026, 1, 2, 3)]})
+    dates.write_parquet(folder / "dates.parquet")
+    said = called(monkeypatch, capsys, "plan", "init", folder / "dates.parquet", "--out", "-")[1]
+    assert "# day = { bounds = [LOWER, UPPER] }   # date\n# at = { bounds = [LOWER, UPPER] }   # time\n" in said
     assert called(monkeypatch, capsys, "plan", "init", folder / "none.csv", "--out", "-")[0] == 2
     (folder / "empty.csv").write_text("")
     status, _, err = called(monkeypatch, capsys, "plan", "init", folder / "empty.csv", "--out", "-")
@@ -193,9 +199,13 @@ def test_the_skeleton_of_a_plan(monkeypatch, capsys, folder):
     (folder / "bare.csv").write_text("33,secret,120\n41,other,118\n")
     status, said, err = called(monkeypatch, capsys, "plan", "init", folder / "bare.csv", "--out", "-")
     assert (status, said) == (2, "")
-    assert "add a first line with the names" in err
+    assert "add a first line with the names, say --no-header if there is none" in err
     assert "secret" not in err
     assert "33" not in err
+    words = ["--no-header", "--skip-lines", "1", "--decimal", ",", "--separator", ";"]
+    status, said, _ = called(monkeypatch, capsys, "plan", "init", folder / "bare.csv", "--out", "-", *words)
+    assert 'separator = ";"\ndecimal = ","\nheader = false\nskip_lines = 1\n# also: null_values = ["NA"]\n' in said
+    assert (status, "secret" in said) == (0, False)
 
 
 def test_mistakes_are_a_message_and_exit_2(monkeypatch, capsys, folder):

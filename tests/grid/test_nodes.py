@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from inbounds.grid.nodes import Node, find_rate, halve, join, keep_apart
+from inbounds.grid.nodes import Node, find_rate, halve, join, keep_apart, list_parts
 
 
 def shares(*tenths):
@@ -96,3 +96,33 @@ def test_a_rate_adds_up_the_depths_of_a_draw():
     ]
     # Depths that it has none of give nothing, which is still a fraction.
     assert find_rate(Node(0, None, None, 3, Fraction(1, 2), last=2), spreads) == Fraction(0)
+
+
+def test_an_error_of_a_cut_moves_the_ranks_between():
+    """Each draw misses its rank by an error of its own and by its share of what the cuts on either side miss theirs."""
+    nodes = halve(shares(*range(1, 10)))
+    parts = list_parts(nodes)
+    assert list(parts) == [node.place for node in nodes]
+    # The fourth decile lies half way from the third one's neighbours, the second and the fifth.
+    assert parts[4] == {4: 1}
+    assert parts[2] == {2: 1, 4: Fraction(3, 5)}
+    assert parts[7] == {7: 1, 4: Fraction(2, 5)}
+    assert parts[3] == {3: 1, 2: Fraction(1, 2), 4: Fraction(1, 2) * Fraction(3, 5) + Fraction(1, 2)}
+    assert parts[0] == {0: 1, 1: Fraction(1, 2), 2: Fraction(1, 3), 4: Fraction(1, 5)}
+    # By errors themselves: a rank is asked for between two cuts that miss theirs.
+    errors = {place: Fraction(place * place + 1, 7) for place in range(9)}
+    missed = {}
+    for node in nodes:
+        low = missed.get(node.below, Fraction(0)) if node.below is not None else Fraction(0)
+        high = missed.get(node.above, Fraction(0)) if node.above is not None else Fraction(0)
+        missed[node.place] = errors[node.place] + (1 - node.share) * low + node.share * high
+        assert sum(part * errors[place] for place, part in parts[node.place].items()) == missed[node.place]
+    assert all(
+        part.denominator <= 1000
+        for own in list_parts(halve([Fraction(k, 1009) for k in (1, 2, 5)])).values()
+        for part in own.values()
+    )
+
+
+def test_draws_apart_miss_their_own_ranks_alone():
+    assert list_parts(keep_apart(shares(2, 5))) == {0: {0: 1}, 1: {1: 1}}

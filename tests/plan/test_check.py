@@ -114,6 +114,17 @@ def test_what_would_be_refused(plan, monkeypatch, capsys):
     said = unwrap(said)
     assert "3 are missing and would have a release refused, after the charge: declare missing = ... for 'age'" in said
     assert "A release would be refused after the charge: column 'age' has missing values" in unwrap(said)
+    # To declare what all of them count as would release that value.
+    plan.write_text(PLAN.replace("missing = 50, ", ""))
+    write(folder, ["12.5;north;yes"] * 7 + ["NA;north;yes"])
+    said = unwrap(called(monkeypatch, capsys, "check", plan)[1])
+    assert "8 are missing and would have a release refused, after the charge; 7 of them are no numbers: say how" in said
+    assert "by decimal = ... and thousands = ... under [data]" in said
+    dates = "[2013-01-01, 2013-12-31], edges = [2013-01-01, 2013-12-31]"
+    plan.write_text(PLAN.replace("[18, 100], missing = 50, edges = [18, 60, 100]", dates))
+    said = unwrap(called(monkeypatch, capsys, "check", plan)[1])
+    assert "7 of them are no dates: write them in the table as 1970-01-31." in said
+    write(folder, ROWS)
     plan.write_text(PLAN.replace('other = "south", ', ""))
     status, said, _ = called(monkeypatch, capsys, "check", plan)
     assert status == 1

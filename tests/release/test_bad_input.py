@@ -41,7 +41,7 @@ TABLE = {"age": [20, 30, 40], "name": ["ann", "bob", "cat"], "when": [1, 2, 3]}
 NO_NUMBERS = (
     "column '{}' has missing values, or values that are no numbers; say what they count as with missing=, or leave "
     "them out with missing='skip' (not of regression and kendall); convert text with percent signs, units or "
-    "decimal commas first"
+    "decimal commas first, or declare the commas of a CSV file: decimal = ',' under [data]"
 )
 SAME_EVERYWHERE = {
     "empty": (lambda t: ib.mean(t, "age", bounds=(0, 9), epsilon=1), {"age": []}, "the table has no rows"),

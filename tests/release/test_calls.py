@@ -32,6 +32,16 @@ CALLS = {
         TypeError,
         "mean takes data and column by position, and all others by name, as in bounds=... or epsilon=...",
     ),
+    "regressors by position": (
+        lambda: ib.regression(TABLE, "b", ["health"], bounds={"b": (0, 5)}, levels={"health": [1, 2]}, epsilon=1),
+        TypeError,
+        "its regressors are the other columns in bounds and levels",
+    ),
+    "one rule for all columns": (
+        lambda: ib.moments(TABLE, bounds={"b": (0, 5)}, epsilon=1, missing=0),
+        TypeError,
+        "missing must be 'skip', or a dictionary by column",
+    ),
     "keyword": (
         lambda: ib.mean(TABLE, "b", bounds=(0, 5), eps=1),
         TypeError,
@@ -133,3 +143,10 @@ def test_a_preview_of_a_large_epsilon_says_so():
     assert "An epsilon above 5 promises little" in text
     assert "It is no percentage" in " ".join(text.split())
     assert "promises little" not in str(ib.preview("mean", bounds=(0, 5), rows=100, epsilon=1))
+
+
+@pytest.mark.parametrize("kind", [ib.Covariance, ib.Correlation, ib.Moments])
+def test_one_word_leaves_missing_values_of_all_columns_out(kind):
+    bounds = {"b": (0, 5), "c": (0, 1)}
+    assert kind(bounds, missing="skip") == kind(bounds, missing={"b": "skip", "c": "skip"})
+    assert kind(bounds, missing="skip") != kind(bounds, missing={"b": "skip"})

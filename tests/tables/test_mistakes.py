@@ -33,7 +33,7 @@ MISTAKES = {
     # Names of columns
     "another case": ("Age,city\n30,Bonn\n40,Bonn\n", {}, ["no column 'age'", "it has 'Age'", "case and spaces"]),
     "spaces around a name": (" age ,city\n30,a\n40,b\n", {}, ["no column 'age'", "it has ' age '"]),
-    "no such column": ("alter,city\n30,a\n40,b\n", {}, ["no column 'age'", "must be its header"]),
+    "no such column": ("alter,city\n30,a\n40,b\n", {}, ["no column 'age'", "must be its header; skip_lines = ..."]),
     "two columns of one name": ("age,age\n1,2\n3,4\n", {}, ["two columns of the name 'age'", "rename one"]),
     "no header": ("30,Bonn\n40,Bonn\n", {}, ["no column 'age'", "first line of a CSV file must be its header"]),
     "a header that is not declared": ("age\n30\n", {"header": False}, ["no column 'age'"]),
@@ -236,7 +236,7 @@ def make_places(folder):
     (folder / "notes.doc").write_text("x")
     (folder / "no.parquet").write_text("x")
     yield "t.duckdb", {}, ["a DuckDB file needs table=", "'people', 'visits'"]
-    yield "t.duckdb", {"table": "persons"}, ["no table or view 'persons'"]
+    yield "t.duckdb", {"table": "persons"}, ["no table or view 'persons'; it has 'people', 'visits'"]
     yield "t.duckdb", {"table": "visits"}, ["no column 'age'"]
     yield "t.duckdb", {"table": "people", "separator": ";"}, ["separator belongs to a CSV file"]
     yield "t.parquet", {"encoding": "latin-1"}, ["encoding belongs to a CSV file", "leave encoding out"]
@@ -261,11 +261,17 @@ def test_places_of_other_kinds(tmp_path):
 
 def test_mistakes_with_sheets(tmp_path):
     pytest.importorskip("python_calamine", reason="SKIPPED LOUDLY: no python-calamine; `make lock` has it")
-    workbook(tmp_path, {"one": [["Age"], [1], [2]], "two": [["age"], [1], [2]]})
+    titled = [["A survey"], [], ["age"], [1], [2]]
+    workbook(tmp_path, {"one": [["Age"], [1], [2]], "two": [["age"], [1], [2]], "titled": titled})
     for keys, words in (
-        ({}, ["several sheets", "'one', 'two'"]),
-        ({"sheet": "Two"}, ["no sheet 'Two'", "'one', 'two'"]),
+        ({}, ["several sheets", "'one', 'two', 'titled'"]),
+        ({"sheet": "Two"}, ["no sheet 'Two'", "'one', 'two', 'titled'"]),
         ({"sheet": "one"}, ["no column 'age'; it has 'Age'"]),
+        ({"sheet": "titled"}, ["the first row of a sheet must be its header; skip_lines = ... under [data]"]),
+        (
+            {"sheet": "titled", "skip_lines": 1},
+            ["the first row of the sheet must have the names", "; skip_lines = ..."],
+        ),
         ({"sheet": "two", "separator": ";"}, ["separator belongs to a CSV file, and the source is an Excel file"]),
     ):
         with pytest.raises((InboundsError, ValueError)) as caught:

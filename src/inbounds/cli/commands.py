@@ -78,7 +78,10 @@ def plan_init(
     table: Annotated[str | None, typer.Option(help="the table of a DuckDB file or a PostgreSQL server")] = None,
     engine: Annotated[str | None, typer.Option(help="polars, duckdb, dask or spark")] = None,
     separator: Annotated[str, typer.Option(help="of a CSV file: the character between two fields")] = ",",
+    decimal: Annotated[str, typer.Option(help="of a CSV file: the character before decimals")] = ".",
     encoding: Annotated[str, typer.Option(help="of a CSV file")] = "utf-8",
+    header: Annotated[bool, typer.Option(help="of a CSV or Excel file: whether it has names of columns")] = True,
+    skip_lines: Annotated[int, typer.Option(help="of a CSV or Excel file: lines above the names")] = 0,
     sheet: Annotated[str | None, typer.Option(help="of an Excel file")] = None,
 ) -> None:
     """Write the skeleton of a plan for a table.
@@ -92,14 +95,17 @@ def plan_init(
 
     if str(out) != "-" and out.exists():
         raise ValueError(f"{str(out)!r} exists already; name another file with --out")
-    form = Format(separator="\t" if separator == "\\t" else separator, encoding=encoding, sheet=sheet)
+    separator = "\t" if separator == "\\t" else separator
+    form = Format(separator, decimal=decimal, encoding=encoding, header=header, skip_lines=skip_lines, sheet=sheet)
     text = skeleton(source, table=table, engine=engine, written=form)
     if str(out) == "-":
         print(text, end="")
         return
     with out.open("x", encoding="utf-8") as file:
         file.write(text)
-    say_prose(f"{out} has the columns; fill in what is in CAPITALS, then: inbounds preview {out}")
+    # The command has a line of its own, so that it can be copied.
+    name = visible(str(out))
+    say(f"{name} has the columns; fill in what is in CAPITALS, then:\n  inbounds preview {name}")
 
 
 @plans.command("schema", short_help="JSON schema of plans, for editors")

@@ -172,7 +172,7 @@ class Outlook:
             max(len(visible(item.name)) for item in self.prospects), max(WIDTH - sum(wide[1:]) - len(wide) + 1, 12)
         )
         table = [heads, *((visible(item.name), *row[1:]) for item, row in zip(self.prospects, rows, strict=True))]
-        lines = [line for row in table for line in _lines(row, wide)]
+        lines = [line.rstrip() for row in table for line in _lines(row, wide)]
         return "\n".join(
             [
                 wrap(visible(self.summary), "", "  "),

@@ -312,9 +312,9 @@ def pick(weights: Ends, word: int, lost: int) -> int:
     lower, upper = ([0, *accumulate(ends)] for ends in weights)
     # The uniform number times the sum of all weights lies between these two.
     least, most = word * lower[-1], (word + 1) * (upper[-1] + lost)
+    # The last place before which no more can lie than that. Places that weigh nothing have the same sum as the next.
     place = bisect_right(upper, least >> WORD) - 1
-    # Places that weigh nothing have the same sum as the next.
-    if not 0 <= place < len(weights[0]) or upper[place] << WORD > least or most > lower[place + 1] << WORD:
+    if not 0 <= place < len(weights[0]) or most > lower[place + 1] << WORD:
         raise ArithmeticError(_OPEN)
     return place
 

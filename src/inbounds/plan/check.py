@@ -65,19 +65,19 @@ class Check:
         """The whole text, line by line."""
         yield NOTICE
         if self.inspection.rows is not None:
-            yield f"{self.inspection.rows} rows"
+            yield f"{self.inspection.rows:,} rows"
         if self.inspection.census is not None:
             yield from describe_census(self.inspection.census)
         for title, irregular in self.inspection.irregular:
             begins = ", ".join(map(str, irregular.lines))
             more = ", ..." if irregular.count > len(irregular.lines) else ""
-            share = f"{irregular.count} of {irregular.records} rows"
+            share = f"{irregular.count:,} of {irregular.records:,} rows"
             yield f"{visible(title)}: {share} not of the declared form (line {begins}{more})"
             yield from (f"  {rule}" for rule in irregular.rules)
         for strays in self.strays:
             readers = ", ".join(map(visible, self.readers.get((strays.column, strays.where), ("all",))))
             where = "" if strays.where is None else visible(strays.where.text)
-            among = f"; where {where}, true of {strays.met} rows; others are not counted" if where else ""
+            among = f"; where {where}, true of {strays.met:,} rows; others are not counted" if where else ""
             yield f"{visible(strays.column.name)} ({describe_rule(strays.column)}; for {readers}{among})"
             yield from (f"  {sentence}" for sentence in list_sentences(strays))
         yield visible(self.verdict)
@@ -205,7 +205,7 @@ def persons_of(census: Census) -> Iterator[tuple[str, Any]]:
 
 def describe_census(census: Census) -> Iterator[str]:
     """How many persons there are, and which share of their rows is left out for each number that may be kept."""
-    yield f"{census.persons} persons with {census.rows} rows; {census.missing} rows have no id"
+    yield f"{census.persons:,} persons with {census.rows:,} rows; {census.missing:,} rows have no id"
     total = max(census.rows, 1)
     shares = [f"{left / total:.1%} where {k} {'is' if k == 1 else 'are'} kept" for k, left in census.left_out if left]
     enough = next((k for k, left in census.left_out if not left), None)
@@ -246,18 +246,26 @@ def _of_missing(strays: Strays) -> Iterator[str]:
         return
     many = count > 1
     verb = "are" if many else "is"
-    unread = strays.unreadable
+    start, unread = f"{count:,} {verb} missing and", strays.unreadable
     kind = {"date": "date", "datetime": "time"}.get(getattr(column, "clock", None) or "", "number")
-    some = f"{'all' if unread == count else unread} of them {f'are no {kind}s' if unread > 1 else f'is no {kind}'}"
+    some = (
+        f"{'all' if unread == count else f'{unread:,}'} of them {f'are no {kind}s' if unread > 1 else f'is no {kind}'}"
+    )
     which = f"; {some if many else f'it is no {kind}'}" if unread else ""
-    if column.missing is None:
-        yield f"{count} {verb} missing and {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
+    if column.missing is None and 2 * unread > strays.met:
+        # Most of what is there cannot be read: to fill that in would release what was filled in.
+        way = "say how a CSV file writes numbers, by decimal = ... and thousands = ... under [data], or convert them"
+        form = "1970-01-31 12:30:00, with time_zone = ... if they have a zone" if kind == "time" else "1970-01-31"
+        way = way if kind == "number" else f"write them in the table as {form}"
+        yield f"{start} {_AFTER}{which}: {way}."
+    elif column.missing is None:
+        yield f"{start} {_AFTER}: declare missing = ... for {column.name!r} under [columns]{which}."
     elif column.missing in (ELSEWHERE, SKIP):
-        yield f"{count} {verb} missing and {verb} {'left out' if column.missing is SKIP else 'not counted'}{which}."
+        yield f"{start} {verb} {'left out' if column.missing is SKIP else 'not counted'}{which}."
     elif column.missing is OWN:
-        yield f"{count} {verb} missing and {'have a level of their' if many else 'has a level of its'} own{which}."
+        yield f"{start} {'have a level of their' if many else 'has a level of its'} own{which}."
     else:
-        yield f"{count} {verb} missing and count{'' if many else 's'} as {_show(column.missing)}{which}."
+        yield f"{start} count{'' if many else 's'} as {_show(column.missing)}{which}."
 
 
 def _of_others(strays: Strays) -> Iterator[str]:
@@ -268,13 +276,13 @@ def _of_others(strays: Strays) -> Iterator[str]:
     if column.other is None:
         way = f"declare other = ... for {column.name!r} under [columns], or add levels"
         way = "name the one to count with level = ..." if column.keywords[0] == "level" else way
-        yield f"{count} {verb} no level and {_AFTER}: {way}."
+        yield f"{count:,} {verb} no level and {_AFTER}: {way}."
     elif column.other is ELSEWHERE:
-        yield f"{count} {verb} not the level that is counted."
+        yield f"{count:,} {verb} not the level that is counted."
     elif column.other is SKIP:
-        yield f"{count} {verb} no level and {verb} left out."
+        yield f"{count:,} {verb} no level and {verb} left out."
     else:
-        yield f"{count} {verb} no level and count{'' if count > 1 else 's'} as {_show(column.other)}."
+        yield f"{count:,} {verb} no level and count{'' if count > 1 else 's'} as {_show(column.other)}."
 
 
 def _of_clipped(strays: Strays) -> Iterator[str]:
@@ -289,7 +297,7 @@ def _of_clipped(strays: Strays) -> Iterator[str]:
         if count:
             verb, counts = ("are", "count") if count > 1 else ("is", "counts")
             into = f"as {end}" if isinstance(column, Numeric) else f"in the {cell} interval"
-            yield f"{count} {verb} {side} {end} and {counts} {into}."
+            yield f"{count:,} {verb} {side} {end} and {counts} {into}."
 
 
 def _show(value: Any) -> str:

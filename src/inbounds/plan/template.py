@@ -7,15 +7,19 @@ from urllib.parse import urlsplit
 
 from inbounds._text import is_unseen
 from inbounds.road.run import Place, columns_of
-from inbounds.tables.formats import PLAIN, UNTYPED
+from inbounds.tables.formats import EXCEL, PLAIN, UNTYPED
 from inbounds.tables.formats import Format as Format
 
 _RULES = {
     "integer": "bounds = [LOWER, UPPER]",
     "number": "bounds = [LOWER, UPPER]",
     "boolean": "levels = [true, false]",
+    "date": "bounds = [LOWER, UPPER]",
+    "time": "bounds = [LOWER, UPPER]",
     "text": "levels = [LEVEL, LEVEL]",
 }
+# What else is often to be said of a file without types.
+_MORE = {"decimal": 'decimal = ","', "null_values": 'null_values = ["NA"]', "skip_lines": "skip_lines = 1"}
 
 
 def skeleton(source: str, *, table: str | None = None, engine: str | None = None, written: Format = PLAIN) -> str:
@@ -34,11 +38,16 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
             # The message does not show the line, because it may be a record.
             raise ValueError(
                 "the first line of the file has numbers, so it may be a record and not the names of the columns; add a "
-                "first line with the names, or write the plan by hand if the numbers are names"
+                "first line with the names, say --no-header if there is none, or write the plan by hand if the numbers "
+                "are names"
             )
     where = [f"source = {_quote(source)}"]
     where += [f"{name} = {_quote(value)}" for name, value in (("table", table), ("engine", engine)) if value]
     where += [f"{name} = {_write(value)}" for name, value in written.declared.items()]
+    if source.endswith(UNTYPED):
+        said = {*written.declared, "decimal"} if source.endswith(EXCEL) else {*written.declared}
+        more = ", ".join(text for key, text in _MORE.items() if key not in said)
+        where += [f"# also: {more}"] if more else []
     name = _name_dataset(source, table)
     first = next(iter(columns), "column")
     lines = [
@@ -64,6 +73,7 @@ def skeleton(source: str, *, table: str | None = None, engine: str | None = None
         "# value counts as that is not a level (other = ...) and that numbers are whole",
         "# (integer = true), and it can have edges for a histogram.",
         "# Without missing, missing values are refused, after the charge.",
+        "# Bounds of dates are dates, as in bounds = [2013-01-01, 2013-12-31].",
         "[columns]",
     ]
     for column, kind in columns.items():

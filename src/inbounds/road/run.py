@@ -299,7 +299,7 @@ def columns_of(place: Place) -> dict[str, str]:
     if mark := find_separator(list(names), place.written.separator):
         raise DataError(
             f"the file has one column, and its name is the whole first line: say that {mark!r} separates the columns "
-            "(--separator; separator = ... in a plan)"
+            "(separator = ... under [data] of a plan, or --separator for plan init)"
         )
     return {name: _kind(dtype) for name, dtype in names.items()}
 
@@ -307,7 +307,7 @@ def columns_of(place: Place) -> dict[str, str]:
 def _kind(dtype: Any) -> str:
     if dtype.is_numeric():
         return "integer" if dtype.is_integer() else "number"
-    return "boolean" if str(dtype) == "Boolean" else "text"
+    return {"Boolean": "boolean", "Date": "date", "Datetime": "time"}.get(str(dtype).split("(")[0], "text")
 
 
 def other_size(terms: Terms) -> DataError:

@@ -72,8 +72,10 @@ def several(bounds: Any, missing: Any, integer: Any) -> tuple[Numeric, ...]:
     """Columns of numbers, from the arguments of a user."""
     if not isinstance(bounds, Mapping) or not bounds:
         raise TypeError("bounds must be a dictionary by column, as in bounds={'age': (0, 100), 'bmi': (10, 60)}")
+    if isinstance(missing, str) and missing == "skip":
+        missing = dict.fromkeys(bounds, missing)
     if missing is not None and not isinstance(missing, Mapping):
-        raise TypeError("missing must be a dictionary by column, as in missing={'age': 40, 'bmi': 'skip'}")
+        raise TypeError("missing must be 'skip', or a dictionary by column, as in missing={'age': 40, 'bmi': 'skip'}")
     if isinstance(integer, str | bool) or not isinstance(integer, Collection):
         raise TypeError("integer must be a list of columns, as in integer=['age']")
     if len(bounds) > MOST_COLUMNS:

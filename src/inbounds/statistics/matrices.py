@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from inbounds import _check
 from inbounds._keywords import explain_fields
-from inbounds._types import Bounds, MatrixRepair, Method, Number
+from inbounds._types import Bounds, MatrixRepair, Method, MissingOfAll
 from inbounds.derivations import Derivation, Matrix, MatrixOfMoments, MatrixOfSums
 from inbounds.inference import bounded
 from inbounds.inference.result import Interval
@@ -40,7 +40,7 @@ class Covariance:
     bounds: Mapping[str, Bounds]
     method: Method = "joint"
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Number] | None = None
+    missing: MissingOfAll | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 
@@ -109,7 +109,7 @@ class Correlation:
     bounds: Mapping[str, Bounds]
     method: Method = "joint"
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Number] | None = None
+    missing: MissingOfAll | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds._keywords import explain_fields
-from inbounds._types import Bounds, MatrixRepair, Number
+from inbounds._types import Bounds, MatrixRepair, MissingOfAll
 from inbounds.derivations import TableOfMoments
 from inbounds.inference import bounded, intervals
 from inbounds.inference.result import Interval
@@ -77,7 +77,7 @@ class Moments:
 
     bounds: Mapping[str, Bounds]
     repair: MatrixRepair | None = None
-    missing: Mapping[str, Number] | None = None
+    missing: MissingOfAll | None = None
     integer: Collection[str] = ()
     _columns: tuple[Numeric, ...] = field(init=False, repr=False, compare=False)
 

@@ -81,6 +81,9 @@ def make_refusal(column: Column | Steps, what: str) -> DataError:
     if what == "missing":
         unreadable = "" if isinstance(column, Levels) else ", or values that are no numbers"
         first = "" if isinstance(column, Levels) else "; convert text with percent signs, units or decimal commas first"
+        first += (
+            "" if isinstance(column, Levels) else ", or declare the commas of a CSV file: decimal = ',' under [data]"
+        )
         if getattr(column, "clock", None):
             unreadable = ", or values that are no dates or times"
             first = "; convert dates in other forms to that of 1970-01-31 first"

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from inbounds.tables.csv_structure import check_structure, count_fields, split_records
 from inbounds.tables.files import find_files
 from inbounds.tables.formats import CSV, PLAIN, Format
-from inbounds.tables.names import require_names
+from inbounds.tables.names import ABOVE, require_names
 from inbounds.tables.numerals import to_point
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
@@ -87,7 +87,7 @@ def read_header(file: File) -> tuple[str, ...]:
             raise DataError(f"{file.title} has no records, or a first one in which a quote is never closed")
         return tuple(f"column_{number + 1}" for number in range(count_fields(start, file.format)))
     if not start.strip():
-        raise DataError(f"{file.title} has no header: its first line must have the names of its columns")
+        raise DataError(f"{file.title} has no header: its first line must have the names of its columns{ABOVE}")
     if start[:2] in _LIKE_ZLIB and file.format.is_plain:
         raise DataError(f"the header of {file.title} begins like a compressed file; put its first name in quotes")
     quoting: Any = {"quotechar": file.format.quote} if file.format.quote else {"quoting": csv.QUOTE_NONE}

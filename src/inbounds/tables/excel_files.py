@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inbounds.tables.formats import PLAIN, Format
-from inbounds.tables.names import require_names
+from inbounds.tables.names import ABOVE, require_names
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
 from inbounds.tables.untyped import from_objects
@@ -66,7 +66,10 @@ def _read_rows(path: Path, title: str, sheet: str | None) -> list[list[Any]]:
         raise DataError(f"{title} cannot be read: it is no Excel file (.xlsx), is damaged or has a password") from None
     names = ", ".join(map(repr, book.sheet_names))
     if sheet is None and len(book.sheet_names) != 1:
-        raise DataError(f"{title} has several sheets; name one under [data], as in sheet = ...: {names}")
+        raise DataError(
+            f"{title} has several sheets: {names}; name one, as in sheet = ... under [data] of a plan, or --sheet for "
+            "plan init"
+        )
     if sheet is not None and sheet not in book.sheet_names:
         raise DataError(f"{title} has no sheet {sheet!r}; it has {names}")
     name = book.sheet_names[0] if sheet is None else sheet
@@ -80,7 +83,7 @@ def _split(rows: Sequence[list[Any]], title: str, *, header: bool) -> tuple[list
         width = max(map(len, rows), default=0)
         return [f"column_{number + 1}" for number in range(width)], [row for row in rows if not _is_blank(row)]
     if not rows or _is_blank(rows[0]):
-        raise DataError(f"{title} has no header: the first row of the sheet must have the names of its columns")
+        raise DataError(f"{title} has no header: the first row of the sheet must have the names of its columns{ABOVE}")
     names = [str(cell) for cell in rows[0]]
     while names and not names[-1]:
         names.pop()

@@ -10,6 +10,8 @@ from collections.abc import Collection, Iterable, Sequence
 from inbounds.tables.schema import IN_QUOTES, Column, DataError, is_written, unknown_column
 
 _SEPARATORS = (";", "\t", "|", ",")
+# What to do about a file whose names come later, as the end of a message.
+ABOVE = "; skip_lines = ... under [data] leaves out what is above it"
 
 
 def require_names(
@@ -45,7 +47,9 @@ def require_names(
         raise unknown_column(missing[0], names, written=is_written(first))
     what = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
     written = all(is_written(column) for column in columns if column.name in missing)
-    raise DataError(f"the table has no {what}{_hint(missing, names, written=written)}")
+    start = "line of a CSV file" if separator else "row of a sheet"
+    hint = _find_meant(missing, names) or (IN_QUOTES if written else f"; the first {start} must be its header{ABOVE}")
+    raise DataError(f"the table has no {what}{hint}")
 
 
 def find_separator(names: Sequence[str], separator: str) -> str:
@@ -62,14 +66,15 @@ def find_prefix(names: Iterable[str]) -> str:
     return start
 
 
-def _hint(missing: Sequence[str], names: Collection[str], *, written: bool) -> str:
+def _find_meant(missing: Sequence[str], names: Collection[str]) -> str:
+    """What may have been meant, as the end of a message; empty if no name is like it."""
     alike = {name.strip().casefold(): name for name in names}
     candidates = [alike[name.strip().casefold()] for name in missing if name.strip().casefold() in alike]
     if candidates:
         return f"; it has {', '.join(map(repr, candidates))}: names differ by case and spaces"
     if any(difflib.get_close_matches(name, names, n=1, cutoff=0.6) for name in missing):
         return "; one of its names is nearly the same: look for a slip of the pen"
-    return IN_QUOTES if written else "; the first line of a CSV file must be its header"
+    return ""
 
 
 def _in_toml(mark: str) -> str:

@@ -136,8 +136,16 @@ def _check_table_name(table: Any, what: str, list_tables: Callable[[], Sequence[
     except Exception:
         # A server that cannot be reached: its message may quote its address.
         names = []
-    hint = f"; it has {', '.join(map(repr, names[:_FEW]))}{', ...' * (len(names) > _FEW)}" if names else ""
-    raise ValueError(f"{what} needs table=, the name of the table or view to read, under [data] of a plan{hint}")
+    there = _list_tables(names)
+    raise ValueError(
+        f"{what} needs table=, the name of the table or view to read, under [data] of a plan, or --table for plan init"
+        f"{there}"
+    )
+
+
+def _list_tables(names: Sequence[str]) -> str:
+    """The names of tables that there are, as the end of a message."""
+    return f"; it has {', '.join(map(repr, names[:_FEW]))}{', ...' * (len(names) > _FEW)}" if names else ""
 
 
 # Names of tables in a message.
@@ -277,7 +285,7 @@ def _duckdb_file(text: str, table: str | None, source: str) -> Any:
     names |= {name: (schema, name) for schema, name, current in tables if schema == current}
     table = _check_table_name(table, "a DuckDB file", lambda: _shortest(names))
     if table not in names:
-        raise DataError(f"the DuckDB file has no table or view {table!r}")
+        raise DataError(f"the DuckDB file has no table or view {table!r}{_list_tables(_shortest(names))}")
     address = ".".join('"' + part.replace('"', '""') + '"' for part in names[table])
     return guard(lambda: connection.sql(f"SELECT * FROM {address}"))
 

@@ -76,7 +76,10 @@ def _to_utf_8(stream: Any, file: File) -> Iterator[bytes]:
         yield from _transcode(block, stream, file, marked=marked)
         return
     if marked:
-        raise DataError(f'{file.title} is in UTF-16; write encoding = "utf-16" under [data], or save it as UTF-8')
+        raise DataError(
+            f'{file.title} is in UTF-16; write encoding = "utf-16" under [data] of a plan, or --encoding utf-16 for '
+            "plan init, or save it as UTF-8"
+        )
     block = block.removeprefix(_MARK)
     while block:
         yield block
