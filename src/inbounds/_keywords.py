@@ -192,17 +192,43 @@ def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Ma
     if unknown := [one for one in keywords if one not in known]:
         return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(known))}"
     named = [one for one, parameter in known.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    if len(args) <= len(known) - len(named):
-        return None
-    first = " and ".join(one for one in known if one not in named)
-    return f"{name} takes {first} by position, and all others by name, as in {named[0]}=... or {named[1]}=..."
+    placed = [one for one in known if one not in named]
+    if len(args) > len(placed):
+        first = " and ".join(placed)
+        keyed = "Mapping" in str(known[named[0]].annotation)
+        columns = f'; its columns are the keys of {named[0]}={{"age": ..., "bmi": ...}}' if keyed else ""
+        return (
+            f"{name} takes {first} by position, and all others by name, as in {named[0]}=... or {named[1]}=...{columns}"
+        )
+    for one in (*placed[len(args) :], *named):
+        if one not in keywords and known[one].default is inspect.Parameter.empty:
+            meaning = _MEANINGS[one].split(". ")[0].removesuffix(".")
+            return f"{name} needs {one}{'=' * (one in named)}, {meaning[:1].lower()}{meaning[1:]}"
+    return None
+
+
+# What others call a keyword -> what it may be here.
+_MEANT = {
+    **dict.fromkeys(("bins", "breaks"), ("edges",)),
+    **dict.fromkeys(("y", "target", "outcome"), ("column",)),
+    **dict.fromkeys(("x", "columns", "cols", "features"), ("column", "bounds", "levels")),
+    **dict.fromkeys(("range", "lower", "upper", "clip"), ("bounds",)),
+    **dict.fromkeys(("group", "groupby", "group_by"), ("by",)),
+    **dict.fromkeys(("filter", "query", "condition"), ("where",)),
+    **dict.fromkeys(("n", "nrows", "size"), ("rows",)),
+    **dict.fromkeys(("p", "probs", "quantiles"), ("q",)),
+    **dict.fromkeys(("categories", "values"), ("levels",)),
+    **dict.fromkeys(("df", "table", "frame"), ("data",)),
+    "budget": ("epsilon",),
+}
 
 
 def suggest_keyword(name: str, known: Sequence[str]) -> str:
     """What may have been meant by a keyword that there is not, as the end of a message."""
     if name == "delta":
         return "; there is no delta, since every release is pure epsilon-differentially private"
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    near = [one for one in _MEANT.get(name, ()) if one in known]
+    near = near or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"
 
 

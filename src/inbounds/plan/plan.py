@@ -21,7 +21,7 @@ from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, 
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.items import OWN_KEYS, list_item_problems
 from inbounds.plan.mistakes import PlanError as PlanError
-from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key
+from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_form
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
@@ -102,7 +102,7 @@ class Plan(Part):
         try:
             content = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            mistakes = find_unfilled(text) or [f"is not TOML: {error}{hint_at_key(text)}"]
+            mistakes = find_unfilled(text) or [f"is not TOML: {error}{hint_at_form(text, error)}"]
             raise PlanError(mistakes, str(path)) from None
         if 'statistic = "STATISTIC"' in text:
             raise PlanError(find_unfilled(text), str(path))
