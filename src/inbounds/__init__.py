@@ -161,12 +161,10 @@ def _suggest(name: str) -> str:
     """What may have been meant by a name that there is not."""
     if name.startswith("_"):
         return ""
-    import difflib
+    from inbounds._mistakes import find_name
 
-    from inbounds._mistakes import OTHER_NAMES
-
-    near = [OTHER_NAMES[name]] if name in OTHER_NAMES else difflib.get_close_matches(name, __dir__(), n=1, cutoff=0.7)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    meant = find_name(name, __dir__())
+    return f"; did you mean {meant!r}?" if meant else ""
 
 
 def __getattr__(name: str) -> Any:

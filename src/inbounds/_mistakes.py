@@ -63,7 +63,7 @@ _WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too
 # Errors after which an example of the right form is shown.
 _WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
 # What others call a statistic -> its name here.
-OTHER_NAMES = {
+_OTHER_NAMES = {
     **dict.fromkeys(("std", "stdev", "sd"), "standard_deviation"),
     **dict.fromkeys(("avg", "average"), "mean"),
     **dict.fromkeys(("hist", "value_counts"), "histogram"),
@@ -200,11 +200,20 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
     got = "" if code in _WITHOUT_VALUE else _show(error["input"])
     if code == "literal_error":
         words = re.findall(r"'([^']*)'", rule)
-        word = str(error["input"])
-        other = OTHER_NAMES.get(word, word)
-        return f"{rule}{got}{suggest(other if other in words else word, words, cutoff=0.7)}"
+        meant = find_name(str(error["input"]), words)
+        return f"{rule}{got}{f'; did you mean {meant}?' if meant else ''}"
     decimal = "; write decimals with a point, as in 0.5" if code == "too_long" and place[-1:] == ("bounds",) else ""
     return f"{rule}{got}{decimal}"
+
+
+def find_name(word: str, names: Sequence[str]) -> str:
+    """The name that may have been meant by another word for it, or by a misspelt one. Empty if there is none.
+
+    >>> find_name("average", ["mean", "median"]), find_name("medain", ["mean", "median"]), find_name("x", ["mean"])
+    ('mean', 'median', '')
+    """
+    other = _OTHER_NAMES.get(word, "")
+    return other if other in names else next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), "")
 
 
 def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:

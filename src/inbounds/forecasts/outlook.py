@@ -234,6 +234,7 @@ class Outlook:
                 f"{', '.join(one.name for one in joint)}: drawn together, which makes errors {span} times smaller."
             )
         found += self._assumptions()
+        found += [f"{one.name}: {hidden}." for one in self.prospects if (hidden := one.preview.hidden)]
         if self.kept:
             found.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         else:
