@@ -227,6 +227,8 @@ def suggest_keyword(name: str, known: Sequence[str]) -> str:
     """What may have been meant by a keyword that there is not, as the end of a message."""
     if name == "delta":
         return "; there is no delta, since every release is pure epsilon-differentially private"
+    if name == "where":
+        return "; it needs a public number of records, which those that a condition selects have not"
     near = [one for one in _MEANT.get(name, ()) if one in known]
     near = near or difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(known)}"

@@ -36,6 +36,26 @@ CALLS = {
     "epsilon": (lambda: ib.mean(TABLE, "b", bounds=(0, 5)), TypeError, "mean needs epsilon=, the privacy budget"),
     "explained": (lambda: ib.regression(TABLE, bounds={}, epsilon=1), TypeError, "regression needs column, the name"),
     "bins": (lambda: ib.histogram(TABLE, "b", bins=10, epsilon=1), TypeError, "keyword bins=; did you mean edges=?"),
+    "no condition": (
+        lambda: ib.regression(TABLE, "b", bounds={"b": (0, 5), "health": (0, 5)}, epsilon=1, where="b > 1"),
+        TypeError,
+        "regression has no keyword where=; it needs a public number of records, which those that a condition",
+    ),
+    "name of a preview": (
+        lambda: ib.preview("average", bounds=(0, 5), rows=3, epsilon=1),
+        ValueError,
+        "got 'average' of type str; did you mean 'mean'?",
+    ),
+    "table for a plan": (
+        lambda: ib.release(TABLE),
+        TypeError,
+        "a plan must be a Plan or its file, got a DataFrame; Plan.of takes a dictionary",
+    ),
+    "file for a dictionary": (
+        lambda: ib.Plan.of("plan.toml"),
+        TypeError,
+        "content must be a dictionary, got 'plan.toml' of type str; Plan.load reads a file",
+    ),
     "group": (lambda: ib.mean(TABLE, "b", **PAIR, group="x"), TypeError, "no keyword group=; did you mean by=?"),
     "numbers for dates": (
         lambda: ib.mean(pl.DataFrame({"b": [datetime.date(2013, 1, 1)]}), "b", **PAIR),

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
+from inbounds import _check
 from inbounds._text import visible
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
@@ -92,6 +94,8 @@ class Plan(Part):
         PlanError
             If the file cannot be read or has mistakes. It lists all of them.
         """
+        if not isinstance(path, str | PathLike):
+            raise TypeError(f"a plan must be a Plan or its file, got {_check.shown(path)}; Plan.of takes a dictionary")
         path = Path(path)
         try:
             text = path.read_text("utf-8-sig")
@@ -138,6 +142,8 @@ class Plan(Part):
         PlanError
             If there are mistakes. It lists all of them.
         """
+        if not isinstance(content, Mapping):
+            raise TypeError(f"content must be a dictionary, got {_check.shown(content)}; Plan.load reads a file")
         return cls._parse(settle_references(content, Path(), name), name)._with_charged_name(name)
 
     def _with_charged_name(self, name: str) -> "Plan":
