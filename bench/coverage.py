@@ -40,13 +40,11 @@ from bench.samples import (
 
 import inbounds as ib
 from inbounds.expected import norm_parts
-from inbounds.inference import bounded
 from inbounds.inference.bounded import element_limits
 from inbounds.inference.compare import Limited, difference, mover_difference, mover_ratio
 from inbounds.inference.hypotheses import draw_counts
 from inbounds.laws.vectors import vector_noise
 from inbounds.privacy.terms import Terms
-from inbounds.repairs.moments import scatter
 from inbounds.statistics.centred import find_share
 
 ROWS, EPSILONS = (50, 500, 5000, 20_000), (0.1, 0.5, 1.0, 3.0)
@@ -200,27 +198,21 @@ PAIRS = {
 
 
 def cover_covariances(law, rows, epsilon, runs, rng):
-    """Covariances from moments, by intervals of the library."""
+    """Covariances with noise of their own, by intervals of the library."""
     points, chances = law
     points = points.astype(float)
     mean = points.T @ chances
     truth = float(((points - mean).prod(axis=1)) @ chances)
-    made = ib.covariance({"x": [0.0] * rows, "y": [0.0] * rows}, bounds={"x": (-1, 1), "y": (-1, 1)}, epsilon=epsilon)
-    part, units = made.parts[0], np.array([float(unit) for unit in made.units])
-    table = np.column_stack([points, points[:, 0] ** 2 * 2 - 1, points.prod(axis=1), points[:, 1] ** 2 * 2 - 1])
-    sums = rng.multinomial(rows, chances, size=runs) @ table
-    noise = vector_noise(part.dimension, norm_parts(part), rng, (runs,), range(5)) * float(part.spread)
-    check = element_limits(with_numbers(made, (sums[0] / units + noise[0]).tolist()), ALPHA)[1]
-    found = [limit_covariance(made, one) for one in sums + noise * units]
-    assert np.allclose(found[0], check, atol=1e-6)
-    return hits(*np.array(found).T, truth)
-
-
-def limit_covariance(made, worth):
-    """The one element of `element_limits` that is off the diagonal, of columns in [-1, 1]."""
-    value = float(scatter(np.concatenate([[float(made.rows)], worth]), np.ones(2))[1][1]) / (made.rows - 1)
-    noise = bounded._noise_of_moment(made, worth, 0, 1)
-    return bounded._limits(value, noise, -2.0, 2.0, made.rows // 2, ALPHA)
+    table = {"x": [0.0] * rows, "y": [0.0] * rows}
+    draft = ib.covariance(table, bounds={"x": (-1, 1), "y": (-1, 1)}, epsilon=epsilon, method="elements")
+    part, units = draft.parts[0], np.array([float(unit) for unit in draft.units])
+    columns = np.column_stack([points, points[:, 0] ** 2, points.prod(axis=1), points[:, 1] ** 2])
+    sums = rng.multinomial(rows, chances, size=runs) @ columns
+    squares = sums[:, [0, 0, 1]] * sums[:, [0, 1, 1]] / rows
+    elements = (sums[:, 2:] - squares) / (rows - 1) / units
+    noise = vector_noise(part.dimension, norm_parts(part), rng, (runs,), range(3)) * float(part.spread)
+    limits = [element_limits(with_numbers(draft, numbers), ALPHA)[1] for numbers in (elements + noise).tolist()]
+    return hits(*np.array(limits).T, truth)
 
 
 def measure_bounds(laws, runs):

@@ -69,7 +69,12 @@ OTHERS = {
     # An engine of whatever name, with the line that installs it where it is missing.
     "tables.places": {"(module)"},
     # Public names are loaded when they are asked for, and what finds the nearest one when there is none.
-    "__init__": {"difflib", "inbounds.privacy.sensitivity", "(f'inbounds.{name}')", "(f'inbounds.{_PLACES[name]}')"},
+    "__init__": {
+        "inbounds._mistakes",
+        "inbounds.privacy.sensitivity",
+        "(f'inbounds.{name}')",
+        "(f'inbounds.{_PLACES[name]}')",
+    },
 }
 
 

@@ -157,31 +157,14 @@ def __dir__() -> list[str]:
     return sorted([*__all__, *(name for name in _MODULES if name not in __all__), *_VALUES])
 
 
-# What others call it.
-_ALIASES = {
-    **dict.fromkeys(("std", "stdev", "sd"), "standard_deviation"),
-    **dict.fromkeys(("avg", "average"), "mean"),
-    **dict.fromkeys(("hist", "value_counts"), "histogram"),
-    **dict.fromkeys(("corr", "pearson"), "correlation"),
-    **dict.fromkeys(("ols", "linear_regression", "lm"), "regression"),
-    "var": "variance",
-    "cov": "covariance",
-    "total": "sum",
-    "size": "count",
-    "tau": "kendall",
-    "percentile": "quantile",
-    "share": "proportion",
-}
-
-
 def _suggest(name: str) -> str:
     """What may have been meant by an unknown name."""
     if name.startswith("_"):
         return ""
-    import difflib
+    from inbounds._mistakes import find_name
 
-    near = [_ALIASES[name]] if name in _ALIASES else difflib.get_close_matches(name, __dir__(), n=1, cutoff=0.7)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    meant = find_name(name, __dir__())
+    return f"; did you mean {meant!r}?" if meant else ""
 
 
 def __getattr__(name: str) -> Any:

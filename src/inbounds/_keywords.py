@@ -195,18 +195,45 @@ def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Ma
     if unknown := [keyword for keyword in keywords if keyword not in parameters]:
         return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(parameters))}"
     by_name = [each for each, parameter in parameters.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    if len(args) <= len(parameters) - len(by_name):
-        return None
-    first = " and ".join(each for each in parameters if each not in by_name)
-    rule = f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
-    return f"{rule}; {_THIRD[name]}" if name in _THIRD else rule
+    by_place = [each for each in parameters if each not in by_name]
+    if len(args) > len(by_place):
+        first = " and ".join(by_place)
+        rule = f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
+        if name in _THIRD:
+            return f"{rule}; {_THIRD[name]}"
+        keyed = "Mapping" in str(parameters[by_name[0]].annotation)
+        return rule + (f'; its columns are the keys of {by_name[0]}={{"age": ..., "bmi": ...}}' if keyed else "")
+    for each in (*by_place[len(args) :], *by_name):
+        if each not in keywords and parameters[each].default is inspect.Parameter.empty:
+            meaning = _MEANINGS[each].split(". ")[0].removesuffix(".")
+            return f"{name} needs {each}{'=' * (each in by_name)}, {meaning[:1].lower()}{meaning[1:]}"
+    return None
+
+
+# What others call a keyword -> what it may be here.
+_MEANT = {
+    **dict.fromkeys(("bins", "breaks"), ("edges",)),
+    **dict.fromkeys(("y", "target", "outcome"), ("column",)),
+    **dict.fromkeys(("x", "columns", "cols", "features"), ("column", "bounds", "levels")),
+    **dict.fromkeys(("range", "lower", "upper", "clip"), ("bounds",)),
+    **dict.fromkeys(("group", "groupby", "group_by"), ("by",)),
+    **dict.fromkeys(("filter", "query", "condition"), ("where",)),
+    **dict.fromkeys(("n", "nrows", "size"), ("rows",)),
+    **dict.fromkeys(("p", "probs", "quantiles"), ("q",)),
+    **dict.fromkeys(("categories", "values"), ("levels",)),
+    **dict.fromkeys(("df", "table", "frame"), ("data",)),
+    "budget": ("epsilon",),
+}
 
 
 def suggest_keyword(name: str, names: Sequence[str]) -> str:
     """What may have been meant by an unknown keyword, as the end of a message."""
     if name == "delta":
         return "; there is no delta, since every release is pure epsilon-differentially private"
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if name == "where":
+        return "; it needs a public number of records, which those that a condition selects have not"
+    near = [keyword for keyword in _MEANT.get(name, ()) if keyword in names]
+    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
 
 

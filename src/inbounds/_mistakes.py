@@ -62,6 +62,33 @@ RULES = {
 _WITHOUT_VALUE = ("missing", "extra_forbidden", "value_error", "too_short", "too_long", "string_too_short")
 # Errors after which an example of the right form is shown.
 _WITH_REMEDY = ("missing", "list_type", "tuple_type", "too_short")
+# What others call a statistic -> its name here.
+_OTHER_NAMES = {
+    **dict.fromkeys(("std", "stdev", "sd"), "standard_deviation"),
+    **dict.fromkeys(("avg", "average"), "mean"),
+    **dict.fromkeys(("hist", "value_counts"), "histogram"),
+    **dict.fromkeys(("corr", "pearson"), "correlation"),
+    **dict.fromkeys(("ols", "linear_regression", "lm"), "regression"),
+    "var": "variance",
+    "cov": "covariance",
+    "total": "sum",
+    "size": "count",
+    "tau": "kendall",
+    "percentile": "quantile",
+    "share": "proportion",
+}
+# What others call a key -> its name here.
+_OTHER_KEYS = {
+    **dict.fromkeys(("delimiter", "sep"), "separator"),
+    **dict.fromkeys(("file", "path"), "source"),
+    **dict.fromkeys(("na", "na_values", "nulls"), "null_values"),
+    **dict.fromkeys(("skip", "skiprows"), "skip_lines"),
+    **dict.fromkeys(("sheet_name", "worksheet"), "sheet"),
+    **dict.fromkeys(("n", "nrows"), "rows"),
+    **dict.fromkeys(("range", "min", "max"), "bounds"),
+    **dict.fromkeys(("categories", "values"), "levels"),
+    "eps": "epsilon",
+}
 _LONGEST_NAME, _LONGEST_VALUE = 60, 40
 # What is shown of a date in quotes, with or without a time of day.
 _QUOTED_DATE = re.compile(r", got '\d{4}-\d\d-\d\d.*'")
@@ -165,13 +192,28 @@ def _state(error: Any, place: Place, whole: "type[BaseModel]", parts: "Mapping[s
         return f"is not valid: {error['msg']}"
     if code == "extra_forbidden":
         model = parts[str(place[0])] if len(place) > 1 and place[0] in parts else whole
-        return rule + suggest(str(place[-1]), list(model.model_fields), otherwise="there are")
+        name = str(place[-1])
+        other = _OTHER_KEYS.get(name, name)
+        return rule + suggest(
+            other if other in model.model_fields else name, list(model.model_fields), otherwise="there are"
+        )
     ending = "" if code in _WITHOUT_VALUE else _show(error["input"])
     if code == "literal_error":
         words = re.findall(r"'([^']*)'", rule)
-        return f"{rule}{ending}{suggest(str(error['input']), words, cutoff=0.7)}"
+        meant = find_name(str(error["input"]), words)
+        return f"{rule}{ending}{f'; did you mean {meant}?' if meant else ''}"
     decimal = "; write decimals with a point, as in 0.5" if code == "too_long" and place[-1:] == ("bounds",) else ""
     return f"{rule}{ending}{decimal}"
+
+
+def find_name(word: str, names: Sequence[str]) -> str:
+    """The name that may have been meant by another word for it, or by a misspelt one. Empty if there is none.
+
+    >>> find_name("average", ["mean", "median"]), find_name("medain", ["mean", "median"]), find_name("x", ["mean"])
+    ('mean', 'median', '')
+    """
+    other = _OTHER_NAMES.get(word, "")
+    return other if other in names else next(iter(difflib.get_close_matches(word, names, n=1, cutoff=0.7)), "")
 
 
 def suggest(name: str, names: Sequence[str], *, cutoff: float = 0.6, otherwise: str = "") -> str:

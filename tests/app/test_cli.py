@@ -1,6 +1,7 @@
 """The command: files, messages and exit statuses."""
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 from inbounds.cli import commands as cli
+from inbounds.cli import terminal
 from inbounds.studies import laboratory
 
 OWN = """
@@ -141,6 +143,17 @@ def test_linear_algebra_has_one_thread():
         order = [sys.executable, "-c", code]
         shown = subprocess.run(order, capture_output=True, text=True, check=True, env=plain | given)
         assert shown.stdout.split() == expected.split()
+
+
+def test_both_outputs_of_a_command_are_in_order_in_one_file(monkeypatch, tmp_path):
+    with (tmp_path / "log").open("ab", buffering=0) as log:
+        out = io.TextIOWrapper(io.BufferedWriter(log))
+        monkeypatch.setattr(sys, "stdout", out)
+        monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(log, write_through=True))
+        terminal.show("values")
+        terminal.say("what was spent")
+        out.flush()
+        assert (tmp_path / "log").read_text() == "values\nwhat was spent\n"
 
 
 def test_order_has_the_defaults_of_the_command(tmp_path):

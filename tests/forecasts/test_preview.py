@@ -236,3 +236,31 @@ def test_variances_and_deviations_of_protected_tables_take_a_plausible_value():
     small, large = (forecast_errors(Wanted("standard_deviation", spread, sd, 1000)).rmse for sd in (0.05, 0.3))
     assert small > large
     assert forecast_errors(Wanted("variance", spread, 0.01, 1000)).rmse > 0
+
+
+def test_a_preview_says_where_noise_would_hide_the_coefficients():
+    """As the release will: its own diagnosis is that of a table that is as was assumed."""
+    bounds = {"y": (2500, 6500), "a": (170, 235), "b": (30, 60)}
+    keywords = {"bounds": bounds, "epsilon": 1}
+    few, many = (ib.preview("regression", column="y", rows=rows, **keywords) for rows in (344, 34_400))
+    assert few.hidden.startswith("if the truth is typical, the noise is ")
+    assert "coefficients are not identified" in few.hidden
+    assert few.hidden[1:] in " ".join(str(few).split())
+    assert many.hidden == ""
+    assert "identified" not in str(many)
+    assert "identified" in ib.preview("regression", column="y", rows=34_400, plausible={"sd": 0.01}, **keywords).hidden
+    assert ib.preview("mean", bounds=(0, 1), rows=100, epsilon=1).hidden == ""
+    for seen, rows in ((few, 344), (many, 34_400)):
+        random = np.random.default_rng(1)
+        middle = {
+            name: (low + high) / 2 + random.normal(0, (high - low) / 10, rows) for name, (low, high) in bounds.items()
+        }
+        made = ib.regression(middle, "y", **keywords)
+        assert made.statistic.fit(made).identified == (seen.hidden == "")
+    plan = {
+        "data": {"rows": 344},
+        "budget": {"epsilon": 1},
+        "columns": {name: {"bounds": list(ends)} for name, ends in bounds.items()},
+        "release": [{"name": "fit", "statistic": "regression", "columns": ["y", "a", "b"]}],
+    }
+    assert f"fit: {few.hidden}." in ib.Plan.of(plan).preview().notes

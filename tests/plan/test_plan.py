@@ -178,7 +178,12 @@ MISTAKES = [
         [('statistic = "mean"', 'statistic = "median"\nstep = 0.3')],
         ["into at most 65,535 parts, got 3/10"],
     ),
-    ([("[[release]]", "[release]")], ["is not TOML"]),
+    ([("[[release]]", "[release]")], ["is not TOML", "; write [[release]] above each release"]),
+    ([("epsilon = 1", "epsilon = 1,5")], ["is not TOML", "; write numbers with a point and without separators"]),
+    ([('statistic = "mean"', "statistic = mean")], ["is not TOML", "; write text in quotes"]),
+    ([('statistic = "mean"', 'statistic = "average"')], ["statistic: must be one of", "; did you mean mean?"]),
+    ([('level = "yes"', "edges = [1, 2]")], ["edges: is a key of its column; write it under [columns]"]),
+    ([('level = "yes"', "bins = 3")], ["; give edges = [...] of its column under [columns]"]),
     ([("rows = 20000", "rows = ROWS")], ["line 4: ROWS is still to be filled in"]),
     ([("age = {", "Größe = {")], ["names with spaces or umlauts must be quoted"]),
 ]

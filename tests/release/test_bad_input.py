@@ -68,7 +68,8 @@ SAME_EVERYWHERE = {
     "text for numbers": (
         lambda t: ib.mean(t, "name", bounds=(0, 9), epsilon=1),
         TABLE,
-        "column 'name' must hold numbers to have bounds; convert text or other objects first",
+        "column 'name' must hold numbers to have bounds; convert text or other objects first, or write bounds "
+        "of dates as 2013-01-31",
     ),
     "numbers for text": (
         lambda t: ib.histogram(t, "age", levels=["a", "b"], epsilon=1),

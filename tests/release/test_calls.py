@@ -25,7 +25,47 @@ CALLS = {
     "position": (
         lambda: ib.correlation(TABLE, "health", "b", epsilon=1),
         TypeError,
-        "correlation takes data by position, and all others by name, as in bounds=... or epsilon=...",
+        "correlation takes data by position, and all others by name, as in bounds=... or epsilon=...; its columns are "
+        'the keys of bounds={"age": ..., "bmi": ...}',
+    ),
+    "bounds": (
+        lambda: ib.mean(TABLE, "b", epsilon=1),
+        TypeError,
+        "mean needs bounds=, the smallest and the largest value that a record may have, known without",
+    ),
+    "epsilon": (lambda: ib.mean(TABLE, "b", bounds=(0, 5)), TypeError, "mean needs epsilon=, the privacy budget"),
+    "explained": (lambda: ib.regression(TABLE, bounds={}, epsilon=1), TypeError, "regression needs column, the name"),
+    "bins": (lambda: ib.histogram(TABLE, "b", bins=10, epsilon=1), TypeError, "keyword bins=; did you mean edges=?"),
+    "no condition": (
+        lambda: ib.regression(TABLE, "b", bounds={"b": (0, 5), "health": (0, 5)}, epsilon=1, where="b > 1"),
+        TypeError,
+        "regression has no keyword where=; it needs a public number of records, which those that a condition",
+    ),
+    "name of a preview": (
+        lambda: ib.preview("average", bounds=(0, 5), rows=3, epsilon=1),
+        ValueError,
+        "got 'average' of type str; did you mean 'mean'?",
+    ),
+    "table for a plan": (
+        lambda: ib.release(TABLE),
+        TypeError,
+        "a plan must be a Plan or its file, got a DataFrame; Plan.of takes a dictionary",
+    ),
+    "file for a dictionary": (
+        lambda: ib.Plan.of("plan.toml"),
+        TypeError,
+        "content must be a dictionary, got 'plan.toml' of type str; Plan.load reads a file",
+    ),
+    "group": (lambda: ib.mean(TABLE, "b", **PAIR, group="x"), TypeError, "no keyword group=; did you mean by=?"),
+    "numbers for dates": (
+        lambda: ib.mean(pl.DataFrame({"b": [datetime.date(2013, 1, 1)]}), "b", **PAIR),
+        DataError,
+        "must hold numbers to have bounds; convert text or other objects first, or write bounds of dates as 2013-01-31",
+    ),
+    "no level": (
+        lambda: ib.proportion(pl.DataFrame({"b": ["x", "y"]}), "b", epsilon=1),
+        DataError,
+        "column 'b' must hold 0 and 1, or truths; name the one to count with level=",
     ),
     "two by position": (
         lambda: ib.mean(TABLE, "b", (0, 5), 1),
@@ -107,8 +147,8 @@ def test_what_may_have_been_meant(case):
 
 
 def test_what_python_says_well_is_left_to_it():
-    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'epsilon'"):
-        ib.mean(TABLE, "b", bounds=(0, 5))
+    with pytest.raises(TypeError, match="multiple values for argument 'column'"):
+        ib.mean(TABLE, "b", column="b", **PAIR)
 
 
 @pytest.mark.parametrize(

@@ -195,3 +195,13 @@ def test_markdown_escapes_no_more_than_it_has_to():
 def test_tables_for_latex_are_called_by_the_name_of_their_release():
     made = ib.Releases({"visits_1": ib.mean(ROWS, "x", bounds=(0, 10), epsilon=1)})
     assert r"\caption{visits\_1: mean of x; 95\% interval for the population}" in export(made, "latex").decode()
+
+
+def test_notes_say_what_was_clipped_as_it_was_stated():
+    table = {"x": [2500.0, 3000.0, 9000.0] * 50, "y": ["a", "b", "c"] * 50}
+    mean = ib.mean(table, "x", bounds=(2500, 6500), epsilon=1)
+    share = ib.proportion(table, "y", level="a", epsilon=1, neighbours="add-remove")
+    first, second = (" ".join(list_notes(*collect_sections(ib.Releases({"r": one})))) for one in (mean, share))
+    assert "Records: x clipped to 2,500 to 6,500." in first
+    assert "Records: other values of y counted as not a." in second
+    assert "clipped" not in str(share.interval())

@@ -92,7 +92,11 @@ MISTAKES = {
     "a table of a CSV file": (GOOD, {"table": "t"}, ["table= is only for a DuckDB file"]),
     "an engine for a CSV file": (GOOD, {"engine": "duckdb"}, ["a CSV file is read by one reader", "Parquet"]),
     "a key that is misspelt": (GOOD, {"seperator": ";"}, ["data.seperator: is not a known key", "separator"]),
-    "a key of another library": (GOOD, {"delimiter": ";"}, ["data.delimiter: is not a known key"]),
+    "a key of another library": (
+        GOOD,
+        {"delimiter": ";"},
+        ["data.delimiter: is not a known key; did you mean separator?"],
+    ),
     "no file": (None, {}, ["there is no file"]),
 }
 

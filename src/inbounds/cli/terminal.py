@@ -28,7 +28,10 @@ def parse_whole(text: str | None, name: str) -> int | None:
 
 
 def say(text: str) -> None:
-    """Print to standard error, if it is open."""
+    """Print to standard error, if it is open; where both go to one file, after what standard output was given."""
+    if sys.stdout is not None:
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()
     if sys.stderr is not None:
         with suppress(BrokenPipeError):
             print(visible_lines(text), file=sys.stderr)

@@ -238,6 +238,7 @@ class Outlook:
                 f"{', '.join(item.name for item in joint)}: drawn together, which makes errors {span} times smaller."
             )
         notes += self._assumptions()
+        notes += [f"{item.name}: {hidden}." for item in self.prospects if (hidden := item.preview.hidden)]
         if self.kept:
             notes.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         else:

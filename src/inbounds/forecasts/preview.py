@@ -118,6 +118,17 @@ class Preview:
         """The errors of the option that was asked for."""
         return self.asked.forecast
 
+    @property
+    def hidden(self) -> str:
+        """What the noise would hide if the truth is typical, and what to do about it. Empty if it hides nothing."""
+        record = self.asked.record
+        find_fit = getattr(plain_statistic(record.statistic), "fit", None)
+        if find_fit is None:
+            return ""
+        fit = find_fit(at_plausible_truth(record, self.wanted))
+        drawn = ". Hidden coefficients are drawn towards 0, and their intervals have no ends"
+        return "" if fit.identified else f"if the truth is typical, {fit.diagnosis}{drawn}"
+
     def trade(
         self,
         *,
@@ -212,8 +223,12 @@ class Preview:
             method = f" {option.method:6s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        warnings = [wrap(warning, "  ", "  ") for warning in warn_of_epsilon(self.asked.epsilon)]
+        warnings = [wrap(text, "  ", "  ") for text in (*self._hidden, *warn_of_epsilon(self.asked.epsilon))]
         return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted), *warnings])
+
+    @property
+    def _hidden(self) -> list[str]:
+        return [f"{self.hidden[:1].upper()}{self.hidden[1:]}."] if self.hidden else []
 
     @property
     def _legend(self) -> str:
@@ -237,7 +252,7 @@ class Preview:
             caption=self.summary,
             heads=heads,
             rows=rows,
-            rest=" ".join([f"* {self._legend}", *warn_of_epsilon(self.asked.epsilon)]),
+            rest=" ".join([f"* {self._legend}", *self._hidden, *warn_of_epsilon(self.asked.epsilon)]),
         )
         if not self.kept:
             return html

@@ -130,9 +130,11 @@ def describe_statistic(release: Release) -> str:
     """The statistic and how records were counted: the limits are for records as they were counted."""
     rows = describe_kept(release.terms.unit)
     notes = [rows] if rows else []
+    # A level that is counted is 1 and all others are 0, which clips nothing.
+    with_level = {rule.name for rule in release.columns if rule.other is not None}
     for rule in release.columns:
         ends = describe_ends(release, rule)
-        if rule.step is not None:
+        if rule.step is not None and rule.name not in with_level:
             notes.append(f"{rule.name} clipped to {ends}")
         elif rule.lower is not None and release.statistic.traits.matrix:
             notes.append(f"{rule.name} in {len(rule.cells)} intervals, {ends}")

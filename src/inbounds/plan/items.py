@@ -37,10 +37,13 @@ def list_item_problems(item: Item, columns: Mapping[str, Column], levels: Mappin
     extra = item.model_extra or {}
     for key in (*(key for key in (*OWN_KEYS, "sizes", "by") if getattr(item, key) is not None), *extra):
         others = [name for name, other in registered().items() if key in _keys(other)]
-        if not others or key in NOT_KEYS:
+        if key in NOT_KEYS and key in Column.model_fields:
+            yield f"{where}.{key}: is a key of its column; write it under [columns]"
+        elif not others or key in NOT_KEYS:
             yield f"{where}.{key}: is not a known key{suggest(key, list(Item.model_fields), otherwise='there are')}"
         elif item.statistic not in others:
-            yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}"
+            rather = "; give edges = [...] of its column under [columns]" if key == "bins" else ""
+            yield f"{where}.{key}: cannot be combined with {item.statistic}; it is for {', '.join(others)}{rather}"
     offered = getattr(statistic, "interval_methods", ())
     if item.interval_method is not None and item.interval_method not in offered:
         remedy = f"one of {', '.join(map(repr, offered))}" if offered else f"left out: a {item.statistic} has none"

@@ -36,6 +36,21 @@ _PART = r"""(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')"""
 _KEY = re.compile(rf"\s*{_PART}(?:\s*\.\s*{_PART})*\s*=")
 
 
+# What a number and a text look like that are not written as TOML has them.
+_COMMA, _BARE = re.compile(r"=\s*[-+]?\d[\d_]*,\d"), re.compile(r"=\s*(?!(?:true|false|inf|nan)\b)[^\W\d_]")
+
+
+def hint_at_form(text: str, error: Exception) -> str:
+    """Suggest what to write, as the end of the message that a plan is not valid TOML."""
+    found = re.search(r"at line (\d+)", str(error))
+    line = text.splitlines()[int(found[1]) - 1 : int(found[1])] if found else []
+    if any(map(_COMMA.search, line)):
+        return "; write numbers with a point and without separators of thousands, as in 0.5 and 20000"
+    if re.search(r"^\s*\[\s*release\s*\]", text, flags=re.MULTILINE):
+        return "; write [[release]] above each release"
+    return hint_at_key(text) or ("; write text in quotes" if any(map(_BARE.search, line)) else "")
+
+
 def hint_at_key(text: str) -> str:
     """Suggest quotes, if a plan is not valid TOML and some key would have to be quoted."""
     lines = [line for line in text.splitlines() if "=" in line and re.match(r"\s*\w", line)]

@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from glob import has_magic
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
+from inbounds import _check
 from inbounds._text import visible
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
@@ -21,7 +23,7 @@ from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, 
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.items import OWN_KEYS, list_item_problems
 from inbounds.plan.mistakes import PlanError as PlanError
-from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_key
+from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_form
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
@@ -92,6 +94,8 @@ class Plan(Part):
         PlanError
             If the file cannot be read or has mistakes. It lists all of them.
         """
+        if not isinstance(path, str | PathLike):
+            raise TypeError(f"a plan must be a Plan or its file, got {_check.shown(path)}; Plan.of takes a dictionary")
         path = Path(path)
         try:
             text = path.read_text("utf-8-sig")
@@ -102,7 +106,7 @@ class Plan(Part):
         try:
             content = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, ArithmeticError, RecursionError) as error:
-            mistakes = find_unfilled(text) or [f"is not TOML: {error}{hint_at_key(text)}"]
+            mistakes = find_unfilled(text) or [f"is not TOML: {error}{hint_at_form(text, error)}"]
             raise PlanError(mistakes, str(path)) from None
         if 'statistic = "STATISTIC"' in text:
             raise PlanError(find_unfilled(text), str(path))
@@ -138,6 +142,8 @@ class Plan(Part):
         PlanError
             If there are mistakes. It lists all of them.
         """
+        if not isinstance(content, Mapping):
+            raise TypeError(f"content must be a dictionary, got {_check.shown(content)}; Plan.load reads a file")
         return cls._parse(settle_references(content, Path(), name), name)._with_charged_name(name)
 
     def _with_charged_name(self, name: str) -> "Plan":

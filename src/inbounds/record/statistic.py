@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 from inbounds import _check
+from inbounds._mistakes import find_name
 from inbounds.privacy.terms import Terms
 from inbounds.tables.schema import Column
 
@@ -153,4 +154,10 @@ def registered() -> Mapping[str, type[Statistic]]:
 def find_statistic(name: object) -> type[Statistic]:
     """The class of the statistic with that name. Raises a `ValueError` if there is none."""
     statistics = registered()
-    return statistics[_check.choice(name, "statistic", tuple(statistics))]
+    try:
+        return statistics[_check.choice(name, "statistic", tuple(statistics))]
+    except ValueError as error:
+        if not (isinstance(name, str) and (meant := find_name(name, list(statistics)))):
+            raise
+        message = f"{error}; did you mean {meant!r}?"
+    raise ValueError(message)

@@ -22,6 +22,15 @@ def format_figure(x: float) -> str:
     return f"{x:.5g}"
 
 
+def format_bound(x: float) -> str:
+    """Write a bound or an edge, which is whole if it was stated so.
+
+    >>> format_bound(2500.0), format_bound(0.05)
+    ('2,500', '0.05')
+    """
+    return format_figure(int(x) if x.is_integer() else x)
+
+
 def format_value(section: Section, x: float | None) -> str:
     """A value of a release or a limit of it: a number, or the date or time that it is."""
     clock = section.release.clock

@@ -14,7 +14,7 @@ from inbounds.record import Release, Releases
 from inbounds.record.notes import describe_kept, explain_kept, keeps_rows
 from inbounds.record.selection import is_selection, plain_statistic
 from inbounds.record.show import key_names, title_of
-from inbounds.report.figures import format_exact, format_figure, write_error
+from inbounds.report.figures import format_bound, format_exact, format_figure, write_error
 from inbounds.report.promise import name_protected
 from inbounds.report.rows import NOT_JUDGED, Section
 
@@ -162,15 +162,16 @@ def list_notes(section: Section) -> list[str]:
         notes.append(f"How it was made from the noisy numbers: {release.method}.")
     if release.statistic.traits.matrix:
         notes.append(f"Repaired to a possible matrix: {release.repair}.")
+    # A level that is counted is 1 and all others are 0, which clips nothing.
+    told = {rule.name for rule in release.columns if rule.other is not None}
     rules = [
-        f"{rule.name} clipped to {describe_ends(release, rule, format_figure)}"
+        f"{rule.name} clipped to {describe_ends(release, rule, format_bound)}"
         for rule in release.columns
-        if rule.step is not None
+        if rule.step is not None and rule.name not in told
     ]
     if release.statistic.traits.matrix:
         rules += [
-            f"{rule.name} in {len(rule.cells)} intervals, {format_figure(float(rule.lower))} to "
-            f"{format_figure(float(rule.upper or 0))}"
+            f"{rule.name} in {len(rule.cells)} intervals, {describe_ends(release, rule, format_bound)}"
             for rule in release.columns
             if rule.cells and rule.lower is not None
         ]
@@ -290,10 +291,10 @@ def describe_payment(releases: Releases) -> str:
     """Say which entry of the ledger paid for the releases."""
     if releases.entry is None:
         return "No ledger was kept, so nothing here says what else was released from these data."
-    left = "" if releases.left is None else f" {releases.left} was left after it."
+    left = "" if releases.left is None else f", after which {releases.left} was left"
     cost = spell_amount(releases.entry.guarantee.round_up())
     return (
-        f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: {cost}."
-        f"{left} Its hash is {releases.entry.hash}. inbounds ledger verify detects a ledger that was changed or set "
+        f"Paid for by entry {releases.entry.sequence} of the ledger, on the account {releases.dataset_name}: {cost}"
+        f"{left}. Its hash is {releases.entry.hash}. inbounds ledger verify detects a ledger that was changed or set "
         "back since."
     )

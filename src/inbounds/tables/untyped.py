@@ -83,6 +83,8 @@ def polars_type(column: Column) -> Any:
 def wrong_type(column: Column) -> DataError:
     """The error for a column whose declared type does not fit its rule. The same for every record and engine."""
     if isinstance(column, Levels):
+        if column.other is None and column.keywords[0] == "level":
+            return DataError(f"column {column.name!r} must hold 0 and 1, or truths; name the one to count with level=")
         kind = {"text": "text", "integer": "integers", "boolean": "booleans"}[kind_of(column)]
         quotes = "in quotes if it holds text" if kind != "text" else "without quotes if it holds numbers"
         return DataError(
@@ -98,7 +100,10 @@ def wrong_type(column: Column) -> DataError:
     if column.clock is not None:
         return DataError(f"column {column.name!r} must hold dates or times, as its rule has them; convert it first")
     rule = "bounds" if isinstance(column, Numeric) else "edges"
-    return DataError(f"column {column.name!r} must hold numbers to have {rule}; convert text or other objects first")
+    return DataError(
+        f"column {column.name!r} must hold numbers to have {rule}; convert text or other objects first, or write "
+        f"{rule} of dates as 2013-01-31"
+    )
 
 
 def fit(series: "pl.Series", column: Column) -> "pl.Series":
