@@ -189,3 +189,25 @@ def test_the_band_of_counts_holds_everywhere(law):
         assert len(band.points) == len(way.firsts) - 2
     assert missed <= stats.binom(runs, 1 - LEVEL).isf(1e-10)
     assert (band.upper - band.lower).mean() < 0.2
+
+
+@pytest.mark.claim("band-of-counts")
+def test_the_band_holds_where_noise_is_far_larger_than_the_number_of_records(monkeypatch):
+    """What noise may be off by has nothing to do with how many records there are: with limits that are no further
+    from the noisy counts than these, half of all bands missed."""
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, 7), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of("0.001", rows=20))
+    scale, runs = float(draft.record.certificate.grid.scale.steps), 150
+    assert len(draft.record.derivation.firsts) == 3
+
+    def count_missed():
+        made = (
+            distribution(one, LEVEL, kind="noise") for one in noisy_records(draft, np.array([10, 10]), scale, runs, 1)
+        )
+        return sum(not (band.lower[0] <= 0.5 <= band.upper[0]) for band in made)
+
+    most = stats.binom(runs, 1 - LEVEL).isf(1e-10)
+    assert count_missed() <= most
+    own = cells._find_distance
+    monkeypatch.setattr(cells, "_find_distance", lambda noise, alpha: min(own(noise, alpha), 20))
+    assert count_missed() > most

@@ -146,7 +146,7 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     way, sums, scale = _read(release)
     cells, counts = len(sums) + 1, np.array(sums)
     each = alpha / (2 * max(len(sums), 1))
-    off = np.array([_find_distance(PrefixNoise(cells, first, scale), each, way.rows) for first in range(1, cells)])
+    off = np.array([_find_distance(PrefixNoise(cells, first, scale), each) for first in range(1, cells)])
     # A larger share has larger limits.
     lower = np.maximum.accumulate(np.clip(counts - off, 0, way.rows))
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
@@ -155,9 +155,14 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     return points, read / way.rows, lower / way.rows, upper / way.rows
 
 
-def _find_distance(noise: PrefixNoise, alpha: float, most: int) -> int:
-    """The largest distance that is not so rare: the least one that is exceeded with a chance of at most α."""
-    low, high = 0, most
+def _find_distance(noise: PrefixNoise, alpha: float) -> int:
+    """The largest distance that is not so rare: the least one that is exceeded with a chance of at most α.
+
+    It may be far larger than the number of records: noisy counts are then as far from all that are possible.
+    """
+    low, high = 0, 1
+    while noise.exceeds(high + 1) > alpha:
+        low, high = high + 1, 2 * high
     while high - low > 0:
         middle = (low + high) // 2
         low, high = (low, middle) if noise.exceeds(middle + 1) <= alpha else (middle + 1, high)
