@@ -139,6 +139,50 @@ def test_intervals_are_missed_about_as_often_as_they_may_be_in_the_worst_case():
         assert few < above / runs < many + 4 * math.sqrt(many / runs) * (times == 1)
 
 
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(1, 2), Fraction(5, 9)])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_cell_is_left_behind_where_its_noise_is_rare_enough_and_nowhere_else(share, alpha):
+    """By enumeration: for every noisy count of the first of two cells, the chance of one that is so small where the
+    quantile lies in this cell. Twice the chance, and a noisy count one less or more, decide otherwise."""
+    size, scale, rows = 2, 3.0, 11
+    law = sums_by_enumeration(size, 1, scale, 120)
+    rank, records = math.ceil(share * rows), stats.binom(rows, float(share))
+    rare = {
+        False: lambda count: sum(chance for total, chance in law.items() if total <= count - rank),
+        True: lambda count: sum(chance * records.cdf(count - total) for total, chance in law.items()),
+    }
+    for population, chance_of in rare.items():
+        counts = range(-40, rows + 1)
+        found = [cells._count_outside([c], share, rows, scale, alpha, population=population) for c in counts]
+        assert found == [int(chance_of(count) <= alpha) for count in counts]
+        assert 1 in found
+        for other in ([chance_of(c) <= 2 * alpha for c in counts], [chance_of(c - 1) <= alpha for c in counts]):
+            assert found != [int(one) for one in other]
+
+
+@pytest.mark.claim("interval-of-counts")
+def test_only_cells_before_the_first_one_in_doubt_are_left_behind():
+    first, rows, scale = 10, 100, 2.0
+    for population in (False, True):
+        sums = [0, 0, 60, 0, 100]
+        assert cells._count_outside(sums, Fraction(1, 2), rows, scale, 0.05, population=population) == 2
+        assert cells._count_outside([0] * first, Fraction(1, 2), rows, scale, 0.05, population=population) == first
+
+
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("kind", ["noise", "population"])
+def test_limits_are_the_first_and_the_last_point_of_a_cell_with_all_records(kind):
+    statistic = ib.Quantile(UNNAMED, q=["1/4", "3/4"], bounds=(3, 13), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of(1, rows=60))
+    firsts = draft.record.derivation.firsts
+    assert len(firsts) == 9
+    for cell, (first, after) in enumerate(itertools.pairwise(firsts)):
+        noisy = tuple(Fraction(60 * (place == cell)) for place in range(8))
+        low, high = replace(draft.record, noisy=noisy).interval(0.5, kind=kind)
+        assert (low.tolist(), high.tolist()) == ([3 + first] * 2, [3 + after - 1] * 2)
+
+
 def test_intervals_do_not_need_records_between_cells():
     """Each of the sides may be the bounds, and the released point is always inside."""
     statistic = ib.Quantile(UNNAMED, q=["1/100", "1/2", "99/100"], bounds=(0, 1), method="counts")
@@ -211,3 +255,22 @@ def test_the_band_holds_where_noise_is_far_larger_than_the_number_of_records(mon
     own = cells._find_distance
     monkeypatch.setattr(cells, "_find_distance", lambda noise, alpha: min(own(noise, alpha), 20))
     assert count_missed() > most
+
+
+@pytest.mark.claim("band-of-counts")
+@pytest.mark.parametrize("size", [2, 3])
+def test_the_band_shares_what_may_be_missed_among_all_limits(size):
+    """By enumeration: each of them is as near as half of its part of the chance allows, and no nearer."""
+    alpha, rows = 0.1, 40
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, size - 1), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of("0.8", rows=rows))
+    assert len(draft.record.derivation.firsts) == size + 1
+    counts = {2: (20, 20), 3: (14, 12, 14)}[size]
+    record = replace(draft.record, noisy=tuple(map(Fraction, counts)))
+    _, _, lower, upper = cells.bound_shares(record, alpha)
+    scale, each = float(draft.record.certificate.grid.scale.steps), alpha / (2 * (size - 1))
+    for place, count in enumerate(itertools.accumulate(counts[:-1])):
+        law = sums_by_enumeration(size, place + 1, scale, 60)
+        off = next(d for d in range(40) if sum(chance for total, chance in law.items() if total > d) <= each)
+        assert 0 < off < count
+        assert (lower[place] * rows, upper[place] * rows) == pytest.approx((count - off, count + off))
