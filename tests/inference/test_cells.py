@@ -65,8 +65,10 @@ def test_the_chance_of_sums_with_records():
 def test_the_bound_that_lists_no_sums_is_no_less(size, first, scale, monkeypatch):
     """Chernoff's inequality for a sum of independent numbers, of which the constrained one is nowhere wider."""
     noise, distances = PrefixNoise(size, first, scale), [1, *(int(k * scale * math.sqrt(first)) for k in (1, 3, 6))]
-    listed = [noise.exceeds(distance) for distance in distances]
-    with_records = [noise.falls_to(count, 500, 0.3) for count in (150, 100, 50, -50)]
+    sums, chances = cells._list_sums(size, first, scale)
+    listed = [float(chances[sums >= distance].sum()) for distance in distances]
+    with_records = [float(chances @ stats.binom.cdf(count - sums, 500, 0.3)) for count in (150, 100, 50, -50)]
+    assert all(noise.exceeds(d) <= chance + 2e-9 for d, chance in zip(distances, listed, strict=True))
     drawn = draw_zero_sum(size, scale, np.random.default_rng(0), 4000)[:, :first].sum(axis=1)
     assert all(abs((drawn >= d).mean() - chance) < 0.04 for d, chance in zip(distances, listed, strict=True))
     monkeypatch.setattr(cells, "_list_sums", lambda *_: None)
@@ -259,9 +261,10 @@ def test_the_band_holds_where_noise_is_far_larger_than_the_number_of_records(mon
 
 @pytest.mark.claim("band-of-counts")
 @pytest.mark.parametrize("size", [2, 3])
-def test_the_band_shares_what_may_be_missed_among_all_limits(size):
+@pytest.mark.parametrize("alpha", [0.6, 0.3, 0.1, 0.03])
+def test_the_band_shares_what_may_be_missed_among_all_limits(size, alpha):
     """By enumeration: each of them is as near as half of its part of the chance allows, and no nearer."""
-    alpha, rows = 0.1, 40
+    rows = 40
     statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, size - 1), step=1, method="counts")
     draft = draft_statistic(statistic, Terms.of("0.8", rows=rows))
     assert len(draft.record.derivation.firsts) == size + 1
@@ -274,3 +277,19 @@ def test_the_band_shares_what_may_be_missed_among_all_limits(size):
         off = next(d for d in range(40) if sum(chance for total, chance in law.items() if total > d) <= each)
         assert 0 < off < count
         assert (lower[place] * rows, upper[place] * rows) == pytest.approx((count - off, count + off))
+
+
+@pytest.mark.claim("band-of-counts")
+@pytest.mark.claim("distribution-band")
+@pytest.mark.parametrize("method", ["counts", "together", "halving"])
+def test_half_of_what_a_band_may_miss_is_for_the_sample(method):
+    """Wider than the table's by the distance that the sample's distribution function exceeds with a chance of α/2:
+    2 e^(-2 n d²) (Massart 1990)."""
+    rows, alpha = 4000, 0.1
+    x = np.linspace(0, 1, rows)
+    made = ib.quantile(x, q=["1/4", "1/2", "3/4"], bounds=(0, 1), epsilon=20, method=method)
+    wide, own = distribution(made, 1 - alpha), distribution(made, 1 - alpha / 2, kind="noise")
+    distance = math.sqrt(math.log(2 / (alpha / 2)) / (2 * rows))
+    assert wide.lower == pytest.approx(np.maximum(own.lower - distance, 0), abs=1e-12)
+    assert wide.upper == pytest.approx(np.minimum(own.upper + distance, 1), abs=1e-12)
+    assert ((wide.lower > 0) & (wide.upper < 1)).any()
