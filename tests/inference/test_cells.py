@@ -156,7 +156,7 @@ def test_a_cell_is_left_behind_where_its_noise_is_rare_enough_and_nowhere_else(s
     }
     for population, chance_of in rare.items():
         counts = range(-40, rows + 1)
-        found = [cells._count_outside([c], share, rows, scale, alpha, population=population) for c in counts]
+        found = [cells._count_outside([c], [share], rows, scale, alpha, population=population)[0] for c in counts]
         assert found == [int(chance_of(count) <= alpha) for count in counts]
         assert 1 in found
         for other in ([chance_of(c) <= 2 * alpha for c in counts], [chance_of(c - 1) <= alpha for c in counts]):
@@ -165,11 +165,26 @@ def test_a_cell_is_left_behind_where_its_noise_is_rare_enough_and_nowhere_else(s
 
 @pytest.mark.claim("interval-of-counts")
 def test_only_cells_before_the_first_one_in_doubt_are_left_behind():
-    first, rows, scale = 10, 100, 2.0
+    half, asked = [Fraction(1, 2)], (100, 2.0, 0.05)
     for population in (False, True):
-        sums = [0, 0, 60, 0, 100]
-        assert cells._count_outside(sums, Fraction(1, 2), rows, scale, 0.05, population=population) == 2
-        assert cells._count_outside([0] * first, Fraction(1, 2), rows, scale, 0.05, population=population) == first
+        assert cells._count_outside([0, 0, 60, 0, 100], half, *asked, population=population) == [2]
+        assert cells._count_outside([0] * 10, half, *asked, population=population) == [10]
+
+
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("population", [False, True])
+def test_quantiles_in_one_go_have_the_limits_that_each_has_alone(population, monkeypatch):
+    """Each cell is tested until one quantile is not beyond it, and not for each of them."""
+    shares, asked = [Fraction(k, 40) for k in range(1, 40)], (200, 3.0, 0.05)
+    sums = np.cumsum(np.random.default_rng(4).normal(200 / 64, 4, 63)).astype(int).tolist()
+    alone = [cells._count_outside(sums, [share], *asked, population=population)[0] for share in shares]
+    assert alone == sorted(alone)
+    assert len(set(alone)) > 10
+    tests, name = [], "falls_to" if population else "exceeds"
+    own = getattr(PrefixNoise, name)
+    monkeypatch.setattr(PrefixNoise, name, lambda *given: tests.append(given) or own(*given))
+    assert cells._count_outside(sums, shares, *asked, population=population) == alone
+    assert len(tests) <= len(sums) + len(shares)
 
 
 @pytest.mark.claim("interval-of-counts")

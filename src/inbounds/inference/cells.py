@@ -112,30 +112,36 @@ def read_between_cells(release: Release, alpha: float, population: bool) -> Made
     """
     way, sums, scale = _read(release)
     mirrored = [way.rows - count for count in reversed(sums)]
-    cells, lower, upper = len(way.firsts) - 1, [], []
-    for share in way.shares:
-        below = _count_outside(sums, share, way.rows, scale, alpha / 2, population=population)
-        above = _count_outside(mirrored, 1 - share, way.rows, scale, alpha / 2, population=population)
-        lower.append(way.firsts[below])
-        upper.append(way.firsts[cells - above] - 1)
+    asked = way.rows, scale, alpha / 2
+    below = _count_outside(sums, way.shares, *asked, population=population)
+    above = _count_outside(mirrored, [1 - share for share in reversed(way.shares)], *asked, population=population)
+    last = len(way.firsts) - 1
+    lower, upper = [way.firsts[count] for count in below], [way.firsts[last - count] - 1 for count in reversed(above)]
     ends = way.values_of(np.array([lower, upper], np.int64))
     return ends[0], ends[1], METHOD, ()
 
 
 def _count_outside(
-    sums: Sequence[int], share: Fraction, rows: int, scale: float, alpha: float, *, population: bool
-) -> int:
-    """How many of the first cells the quantile lies beyond, but for a chance of α."""
-    rank, cells = math.ceil(share * rows), len(sums) + 1
-    for first, count in enumerate(sums, 1):
-        noise = PrefixNoise(cells, first, scale)
-        if population:
-            chance = noise.falls_to(count, rows, float(share))
-        else:
-            chance = noise.exceeds(rank - count) if count < rank else 1.0
-        if chance > alpha:
-            return first - 1
-    return len(sums)
+    sums: Sequence[int], shares: Sequence[Fraction], rows: int, scale: float, alpha: float, *, population: bool
+) -> list[int]:
+    """How many of the first cells the quantiles of increasing shares lie beyond, each but for a chance of α.
+
+    One of a larger share lies beyond what one of a smaller share lies beyond, so that this is not tested again.
+    """
+    found, outside = [], 0
+    for share in shares:
+        rank = math.ceil(share * rows)
+        while outside < len(sums):
+            noise, count = PrefixNoise(len(sums) + 1, outside + 1, scale), sums[outside]
+            if population:
+                chance = noise.falls_to(count, rows, float(share))
+            else:
+                chance = noise.exceeds(rank - count) if count < rank else 1.0
+            if chance > alpha:
+                break
+            outside += 1
+        found.append(outside)
+    return found
 
 
 def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, Array]:
