@@ -308,3 +308,18 @@ def test_half_of_what_a_band_may_miss_is_for_the_sample(method):
     assert wide.lower == pytest.approx(np.maximum(own.lower - distance, 0), abs=1e-12)
     assert wide.upper == pytest.approx(np.minimum(own.upper + distance, 1), abs=1e-12)
     assert ((wide.lower > 0) & (wide.upper < 1)).any()
+
+
+@pytest.mark.claim("band-of-counts")
+def test_limits_of_a_band_never_cross():
+    """Noisy counts that contradict each other are rarer than what may be missed; an empty band says nothing then."""
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, 2), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of(2, rows=50))
+    record = replace(draft.record, noisy=(Fraction(50), Fraction(-50), Fraction(50)))
+    for kind in ("noise", "population"):
+        band = distribution(record, LEVEL, kind=kind)
+        assert (band.lower <= band.upper).all()
+        assert (np.diff(band.lower) >= 0).all()
+        assert (np.diff(band.upper) >= 0).all()
+        # Both of the limits that cross are in it.
+        assert band.lower[0] < 0.3 < 0.7 < band.upper[1]

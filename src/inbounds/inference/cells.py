@@ -156,6 +156,8 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     # A larger share has larger limits.
     lower = np.maximum.accumulate(np.clip(counts - off, 0, way.rows))
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
+    # Of noisy counts that contradict each other, which is as rare as a miss, limits would cross.
+    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
     read = np.cumsum(way.repair(release.worth()))[:-1]
     points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
     return points, read / way.rows, lower / way.rows, upper / way.rows
