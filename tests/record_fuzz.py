@@ -508,6 +508,8 @@ def redraft(record: Any) -> None:
         if not isinstance(draft.certificate, certificates.Certificate) and draft.bounding == "truncated":
             cut, _ = codec.laws_in_turn(draft.certificate, draft.bounds, noisy)
             noisy = [_nearest(x, law) for x, law in zip(noisy, cut.parts, strict=True)]
+        if draft.parts[0].noise == "zero-sum":
+            noisy[-1] += draft.rows - sum(noisy)
         made = codec.with_numbers(draft, [str(x) for x in noisy])
         record.clear()
         record.update(json.loads(made.to_json())["releases"][made.title])

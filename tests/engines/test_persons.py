@@ -1,11 +1,13 @@
 """What is kept of persons, and what their rows are folded into, is the same wherever a table lives."""
 
+import random
 from datetime import date
 from fractions import Fraction
 
 import polars as pl
 import pytest
 
+from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.census import count_persons
 from inbounds.tables.engine import Request, tally
@@ -14,7 +16,7 @@ from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.schema import Edges, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
 from tests.engines import places
-from tests.engines.test_same_integers import made
+from tests.engines.test_same_integers import QUICK, made
 from tests.tables.panel import REGION, Y, kept_by_hand, panel
 from tests.tables.test_persons import CASES, INTEGERS, REQUESTS, count
 
@@ -38,6 +40,42 @@ def test_the_same_rows_are_kept_on_every_engine(engine):
         kept = kept_by_hand(table, rule, INTEGERS, **how, untyped=engine == "pandas")
         columns = [column for request in REQUESTS for column in request.columns]
         assert count(frame, rule) == tally(read(kept, columns), REQUESTS), case
+
+
+REFUSED = quantise_column(Numeric.of("x", (0, 10)), resolution=100)
+FILLED = quantise_column(Numeric.of("z", (0, 10), missing=0), resolution=100)
+BINS = Edges.of("y", [0, 3, 6, 10], "level")
+
+
+def with_gaps(seed):
+    """A few rows of two persons, with numbers that are missing in three columns: one of them refuses that."""
+    rng, columns = random.Random(seed), {"x": [5.0, 5.0, 5.0, 1.0, None, float("nan")], "y": [None, 1.0, 5.0]}
+    columns |= {"z": [None, 1.0, 5.0], "who": ["p", "q"]}
+    size = rng.choice([3, 6, 9])
+    types = {name: pl.String if name == "who" else pl.Float64 for name in columns}
+    return pl.DataFrame({name: rng.choices(values, k=size) for name, values in columns.items()}, schema=types)
+
+
+@pytest.mark.claim("kept")
+@pytest.mark.parametrize("engine", [name for name in QUICK if name != "Polars"])
+def test_rows_with_missing_numbers_are_kept_or_refused_alike(engine):
+    """What is missing is counted in the choice of rows as well, and refused only in one that is kept."""
+    rule, asked, outcomes = Persons.of("who"), [Request((BINS,), (REFUSED, FILLED), True)], set()
+
+    def count_rows_kept(table, seed):
+        columns = add_columns([REFUSED.column, BINS, FILLED.column], rule)
+        try:
+            return tally(read(table, columns), asked, keeping=Keeping(rule, 1, bytes([seed] * 16)))
+        except DataError as error:
+            return str(error)
+
+    for seed in range(12):
+        table = with_gaps(seed)
+        found = count_rows_kept(table, seed)
+        assert count_rows_kept(made(engine, table, 2), seed) == found
+        outcomes.add((isinstance(found, str), table["x"].fill_nan(None).null_count() > 0))
+    # Some are refused, and in some all that is missing was left out.
+    assert {(True, True), (False, True)} <= outcomes
 
 
 def fold_by_hand(table, own):

@@ -65,8 +65,10 @@ def test_the_chance_of_sums_with_records():
 def test_the_bound_that_lists_no_sums_is_no_less(size, first, scale, monkeypatch):
     """Chernoff's inequality for a sum of independent numbers, of which the constrained one is nowhere wider."""
     noise, distances = PrefixNoise(size, first, scale), [1, *(int(k * scale * math.sqrt(first)) for k in (1, 3, 6))]
-    listed = [noise.exceeds(distance) for distance in distances]
-    with_records = [noise.falls_to(count, 500, 0.3) for count in (150, 100, 50, -50)]
+    sums, chances = cells._list_sums(size, first, scale)
+    listed = [float(chances[sums >= distance].sum()) for distance in distances]
+    with_records = [float(chances @ stats.binom.cdf(count - sums, 500, 0.3)) for count in (150, 100, 50, -50)]
+    assert all(noise.exceeds(d) <= chance + 2e-9 for d, chance in zip(distances, listed, strict=True))
     drawn = draw_zero_sum(size, scale, np.random.default_rng(0), 4000)[:, :first].sum(axis=1)
     assert all(abs((drawn >= d).mean() - chance) < 0.04 for d, chance in zip(distances, listed, strict=True))
     monkeypatch.setattr(cells, "_list_sums", lambda *_: None)
@@ -139,6 +141,65 @@ def test_intervals_are_missed_about_as_often_as_they_may_be_in_the_worst_case():
         assert few < above / runs < many + 4 * math.sqrt(many / runs) * (times == 1)
 
 
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(1, 2), Fraction(5, 9)])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_a_cell_is_left_behind_where_its_noise_is_rare_enough_and_nowhere_else(share, alpha):
+    """By enumeration: for every noisy count of the first of two cells, the chance of one that is so small where the
+    quantile lies in this cell. Twice the chance, and a noisy count one less or more, decide otherwise."""
+    size, scale, rows = 2, 3.0, 11
+    law = sums_by_enumeration(size, 1, scale, 120)
+    rank, records = math.ceil(share * rows), stats.binom(rows, float(share))
+    rare = {
+        False: lambda count: sum(chance for total, chance in law.items() if total <= count - rank),
+        True: lambda count: sum(chance * records.cdf(count - total) for total, chance in law.items()),
+    }
+    for population, chance_of in rare.items():
+        counts = range(-40, rows + 1)
+        found = [cells._count_outside([c], [share], rows, scale, alpha, population=population)[0] for c in counts]
+        assert found == [int(chance_of(count) <= alpha) for count in counts]
+        assert 1 in found
+        for other in ([chance_of(c) <= 2 * alpha for c in counts], [chance_of(c - 1) <= alpha for c in counts]):
+            assert found != [int(one) for one in other]
+
+
+@pytest.mark.claim("interval-of-counts")
+def test_only_cells_before_the_first_one_in_doubt_are_left_behind():
+    half, asked = [Fraction(1, 2)], (100, 2.0, 0.05)
+    for population in (False, True):
+        assert cells._count_outside([0, 0, 60, 0, 100], half, *asked, population=population) == [2]
+        assert cells._count_outside([0] * 10, half, *asked, population=population) == [10]
+
+
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("population", [False, True])
+def test_quantiles_in_one_go_have_the_limits_that_each_has_alone(population, monkeypatch):
+    """Each cell is tested until one quantile is not beyond it, and not for each of them."""
+    shares, asked = [Fraction(k, 40) for k in range(1, 40)], (200, 3.0, 0.05)
+    sums = np.cumsum(np.random.default_rng(4).normal(200 / 64, 4, 63)).astype(int).tolist()
+    alone = [cells._count_outside(sums, [share], *asked, population=population)[0] for share in shares]
+    assert alone == sorted(alone)
+    assert len(set(alone)) > 10
+    tests, name = [], "falls_to" if population else "exceeds"
+    own = getattr(PrefixNoise, name)
+    monkeypatch.setattr(PrefixNoise, name, lambda *given: tests.append(given) or own(*given))
+    assert cells._count_outside(sums, shares, *asked, population=population) == alone
+    assert len(tests) <= len(sums) + len(shares)
+
+
+@pytest.mark.claim("interval-of-counts")
+@pytest.mark.parametrize("kind", ["noise", "population"])
+def test_limits_are_the_first_and_the_last_point_of_a_cell_with_all_records(kind):
+    statistic = ib.Quantile(UNNAMED, q=["1/4", "3/4"], bounds=(3, 13), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of(1, rows=60))
+    firsts = draft.record.derivation.firsts
+    assert len(firsts) == 9
+    for cell, (first, after) in enumerate(itertools.pairwise(firsts)):
+        noisy = tuple(Fraction(60 * (place == cell)) for place in range(8))
+        low, high = replace(draft.record, noisy=noisy).interval(0.5, kind=kind)
+        assert (low.tolist(), high.tolist()) == ([3 + first] * 2, [3 + after - 1] * 2)
+
+
 def test_intervals_do_not_need_records_between_cells():
     """Each of the sides may be the bounds, and the released point is always inside."""
     statistic = ib.Quantile(UNNAMED, q=["1/100", "1/2", "99/100"], bounds=(0, 1), method="counts")
@@ -189,3 +250,76 @@ def test_the_band_of_counts_holds_everywhere(law):
         assert len(band.points) == len(way.firsts) - 2
     assert missed <= stats.binom(runs, 1 - LEVEL).isf(1e-10)
     assert (band.upper - band.lower).mean() < 0.2
+
+
+@pytest.mark.claim("band-of-counts")
+def test_the_band_holds_where_noise_is_far_larger_than_the_number_of_records(monkeypatch):
+    """What noise may be off by has nothing to do with how many records there are: with limits that are no further
+    from the noisy counts than these, half of all bands missed."""
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, 7), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of("0.001", rows=20))
+    scale, runs = float(draft.record.certificate.grid.scale.steps), 150
+    assert len(draft.record.derivation.firsts) == 3
+
+    def count_missed():
+        made = (
+            distribution(one, LEVEL, kind="noise") for one in noisy_records(draft, np.array([10, 10]), scale, runs, 1)
+        )
+        return sum(not (band.lower[0] <= 0.5 <= band.upper[0]) for band in made)
+
+    most = stats.binom(runs, 1 - LEVEL).isf(1e-10)
+    assert count_missed() <= most
+    own = cells._find_distance
+    monkeypatch.setattr(cells, "_find_distance", lambda noise, alpha: min(own(noise, alpha), 20))
+    assert count_missed() > most
+
+
+@pytest.mark.claim("band-of-counts")
+@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("alpha", [0.6, 0.3, 0.1, 0.03])
+def test_the_band_shares_what_may_be_missed_among_all_limits(size, alpha):
+    """By enumeration: each of them is as near as half of its part of the chance allows, and no nearer."""
+    rows = 40
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, size - 1), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of("0.8", rows=rows))
+    assert len(draft.record.derivation.firsts) == size + 1
+    counts = {2: (20, 20), 3: (14, 12, 14)}[size]
+    record = replace(draft.record, noisy=tuple(map(Fraction, counts)))
+    _, _, lower, upper = cells.bound_shares(record, alpha)
+    scale, each = float(draft.record.certificate.grid.scale.steps), alpha / (2 * (size - 1))
+    for place, count in enumerate(itertools.accumulate(counts[:-1])):
+        law = sums_by_enumeration(size, place + 1, scale, 60)
+        off = next(d for d in range(40) if sum(chance for total, chance in law.items() if total > d) <= each)
+        assert 0 < off < count
+        assert (lower[place] * rows, upper[place] * rows) == pytest.approx((count - off, count + off))
+
+
+@pytest.mark.claim("band-of-counts")
+@pytest.mark.claim("distribution-band")
+@pytest.mark.parametrize("method", ["counts", "together", "halving"])
+def test_half_of_what_a_band_may_miss_is_for_the_sample(method):
+    """Wider than the table's by the distance that the sample's distribution function exceeds with a chance of α/2:
+    2 e^(-2 n d²) (Massart 1990)."""
+    rows, alpha = 4000, 0.1
+    x = np.linspace(0, 1, rows)
+    made = ib.quantile(x, q=["1/4", "1/2", "3/4"], bounds=(0, 1), epsilon=20, method=method)
+    wide, own = distribution(made, 1 - alpha), distribution(made, 1 - alpha / 2, kind="noise")
+    distance = math.sqrt(math.log(2 / (alpha / 2)) / (2 * rows))
+    assert wide.lower == pytest.approx(np.maximum(own.lower - distance, 0), abs=1e-12)
+    assert wide.upper == pytest.approx(np.minimum(own.upper + distance, 1), abs=1e-12)
+    assert ((wide.lower > 0) & (wide.upper < 1)).any()
+
+
+@pytest.mark.claim("band-of-counts")
+def test_limits_of_a_band_never_cross():
+    """Noisy counts that contradict each other are rarer than what may be missed; an empty band says nothing then."""
+    statistic = ib.Quantile(UNNAMED, q=SHARES, bounds=(0, 2), step=1, method="counts")
+    draft = draft_statistic(statistic, Terms.of(2, rows=50))
+    record = replace(draft.record, noisy=(Fraction(50), Fraction(-50), Fraction(50)))
+    for kind in ("noise", "population"):
+        band = distribution(record, LEVEL, kind=kind)
+        assert (band.lower <= band.upper).all()
+        assert (np.diff(band.lower) >= 0).all()
+        assert (np.diff(band.upper) >= 0).all()
+        # Both of the limits that cross are in it.
+        assert band.lower[0] < 0.3 < 0.7 < band.upper[1]

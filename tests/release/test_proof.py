@@ -281,3 +281,49 @@ def test_next_to_nothing_there_is_nothing():
         lie["value"][i][j] = 1e-15
         with pytest.raises(RecordError, match="'value' does not follow"):
             ib.Release.from_json(record_with(lie))
+
+
+@pytest.mark.claim("drawn-together")
+@pytest.mark.parametrize(
+    "call",
+    [
+        partial(ib.histogram, column="income", edges=[0, 50, 100, 200]),
+        partial(ib.proportions, column="region", levels=["n", "s", "e", "w"]),
+        partial(ib.quantile, column="income", q=[0.25, 0.75], bounds=(0, 200), method="counts"),
+    ],
+)
+def test_counts_that_keep_the_number_of_rows_add_up_to_it(call):
+    """Their noise adds up to nothing, so that others cannot have been drawn, and intervals rely on it."""
+    made = call(T, epsilon=1)
+    assert made.certificate.noise == "zero-sum"
+    first, second, *others = made.noisy
+    kept = replace(made, noisy=(first + 7, second - 7, *others))
+    assert ib.Release.from_json(kept.to_json()) == kept
+    for noisy in ((first + 7, second, *others), (Fraction(0),) * len(made.noisy)):
+        with pytest.raises(RecordError, match="do not add up to the number of rows"):
+            ib.Release.from_json(replace(made, noisy=noisy).to_json())
+
+
+@pytest.mark.claim("drawn-together")
+@pytest.mark.parametrize("method", ["together", "halving"])
+@pytest.mark.parametrize("groups", [{}, {"by": "region", "levels": ["n", "s", "e", "w"]}])
+def test_points_of_several_quantiles_are_in_order(method, groups):
+    """Each is drawn between those that were drawn before, so that others cannot have been drawn."""
+    made = ib.quantile(T, "income", q=[0.25, 0.5, 0.75], bounds=(0, 200), step=1, method=method, epsilon=1, **groups)
+    low, middle, high = (Fraction(x) for x in (20, 30, 70))
+    others = made.noisy[3:]
+    for noisy in ((low, middle, high, *others), (low, low, high, *others)):
+        assert ib.Release.from_json(replace(made, noisy=noisy).to_json()).noisy == noisy
+    wrong = [(high, middle, low, *others), (middle, low, high, *others)]
+    wrong += [(*others, low, high, middle)] if groups else []
+    for noisy in wrong:
+        with pytest.raises(RecordError, match="are not in order"):
+            ib.Release.from_json(replace(made, noisy=noisy).to_json())
+
+
+@pytest.mark.claim("drawn-together")
+def test_points_that_are_drawn_apart_are_in_any_order():
+    made = ib.quantile(T, "income", q=0.5, bounds=(0, 200), step=1, cover=0.5, epsilon=20)
+    assert len(made.noisy) == 3
+    noisy = tuple(Fraction(x) for x in (70, 30, 50))
+    assert ib.Release.from_json(replace(made, noisy=noisy).to_json()).value == 50

@@ -112,30 +112,36 @@ def read_between_cells(release: Release, alpha: float, population: bool) -> RawI
     """
     way, sums, scale = _read(release)
     mirrored = [way.rows - count for count in reversed(sums)]
-    cells, lower, upper = len(way.firsts) - 1, [], []
-    for share in way.shares:
-        below = _count_outside(sums, share, way.rows, scale, alpha / 2, population=population)
-        above = _count_outside(mirrored, 1 - share, way.rows, scale, alpha / 2, population=population)
-        lower.append(way.firsts[below])
-        upper.append(way.firsts[cells - above] - 1)
+    asked = way.rows, scale, alpha / 2
+    below = _count_outside(sums, way.shares, *asked, population=population)
+    above = _count_outside(mirrored, [1 - share for share in reversed(way.shares)], *asked, population=population)
+    last = len(way.firsts) - 1
+    lower, upper = [way.firsts[count] for count in below], [way.firsts[last - count] - 1 for count in reversed(above)]
     ends = way.values_of(np.array([lower, upper], np.int64))
     return ends[0], ends[1], METHOD, ()
 
 
 def _count_outside(
-    sums: Sequence[int], share: Fraction, rows: int, scale: float, alpha: float, *, population: bool
-) -> int:
-    """How many of the first cells the quantile lies beyond, except with a probability of α."""
-    rank, cells = math.ceil(share * rows), len(sums) + 1
-    for first, count in enumerate(sums, 1):
-        noise = PrefixNoise(cells, first, scale)
-        if population:
-            chance = noise.falls_to(count, rows, float(share))
-        else:
-            chance = noise.exceeds(rank - count) if count < rank else 1.0
-        if chance > alpha:
-            return first - 1
-    return len(sums)
+    sums: Sequence[int], shares: Sequence[Fraction], rows: int, scale: float, alpha: float, *, population: bool
+) -> list[int]:
+    """How many of the first cells the quantiles of increasing shares lie beyond, each except with a probability of α.
+
+    One of a larger share lies beyond what one of a smaller share lies beyond, so that this is not tested again.
+    """
+    beyond, outside = [], 0
+    for share in shares:
+        rank = math.ceil(share * rows)
+        while outside < len(sums):
+            noise, count = PrefixNoise(len(sums) + 1, outside + 1, scale), sums[outside]
+            if population:
+                chance = noise.falls_to(count, rows, float(share))
+            else:
+                chance = noise.exceeds(rank - count) if count < rank else 1.0
+            if chance > alpha:
+                break
+            outside += 1
+        beyond.append(outside)
+    return beyond
 
 
 def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, Array]:
@@ -146,18 +152,25 @@ def bound_shares(release: Release, alpha: float) -> tuple[Array, Array, Array, A
     way, sums, scale = _read(release)
     cells, counts = len(sums) + 1, np.array(sums)
     each = alpha / (2 * max(len(sums), 1))
-    off = np.array([_find_distance(PrefixNoise(cells, first, scale), each, way.rows) for first in range(1, cells)])
+    off = np.array([_find_distance(PrefixNoise(cells, first, scale), each) for first in range(1, cells)])
     # A larger share has larger limits.
     lower = np.maximum.accumulate(np.clip(counts - off, 0, way.rows))
     upper = np.minimum.accumulate(np.clip(counts + off, 0, way.rows)[::-1])[::-1]
+    # Of noisy counts that contradict each other, which is as rare as a miss, limits would cross.
+    lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
     records = np.cumsum(way.repair(release.worth()))[:-1]
     points = way.values_of(np.array(way.firsts[1:-1], np.int64) - 1)
     return points, records / way.rows, lower / way.rows, upper / way.rows
 
 
-def _find_distance(noise: PrefixNoise, alpha: float, most: int) -> int:
-    """The least distance that is exceeded with a probability of at most α."""
-    low, high = 0, most
+def _find_distance(noise: PrefixNoise, alpha: float) -> int:
+    """The least distance that is exceeded with a probability of at most α.
+
+    It may be far larger than the number of records: noisy counts are then as far from all that are possible.
+    """
+    low, high = 0, 1
+    while noise.exceeds(high + 1) > alpha:
+        low, high = high + 1, 2 * high
     while high - low > 0:
         middle = (low + high) // 2
         low, high = (low, middle) if noise.exceeds(middle + 1) <= alpha else (middle + 1, high)

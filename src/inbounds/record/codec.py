@@ -24,6 +24,7 @@ from inbounds.privacy.terms import Terms
 from inbounds.record.asked import Asked, read_asked, write_asked
 from inbounds.record.charges import digest_of, list_guarantees, request_of
 from inbounds.record.group import Group
+from inbounds.record.numbers import check_together
 from inbounds.record.selection import draft_statistic, terms_of
 from inbounds.record.sequential import laws_in_turn
 from inbounds.record.shared import MOST_RELEASES as MOST_RELEASES
@@ -294,6 +295,7 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
             on_grid[pair] = _is_on_grid(number, law)
         if not on_grid[pair]:
             raise RecordError("its noisy values are not on the grid of its certificate")
+    check_together(release)
     return replace(release, notes=release.own_notes())
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import Situation
+from inbounds.derivations import Chosen, Situation
+from inbounds.errors import RecordError
+from inbounds.privacy.certificate import Certificate
 from inbounds.privacy.certified import Bound
 from inbounds.record.selection import is_selection
 
@@ -61,6 +63,20 @@ def find_situation(release: "Release", plausible: Any, size: int | None) -> Situ
     ends, limits, selected = release.numeric_ends(), release.limits(), is_selection(release.statistic)
     name, meaning = release.statistic.name, release.statistic.traits.meaning
     return Situation(plausible, size, ends, release.units, release.axes, groups, name, limits, meaning, selected)
+
+
+def check_together(release: "Release") -> None:
+    """claim:drawn-together. Refuse numbers each of which could have been drawn, but not all of them together.
+
+    Zero-sum noise keeps the public number of rows. Several points of a group that depend on each other are in order.
+    """
+    law, way, noisy = release.certificate, release.derivation, release.noisy
+    if isinstance(law, Certificate) and law.noise == "zero-sum" and sum(x.numerator for x in noisy) != release.rows:
+        raise RecordError("its noisy counts do not add up to the number of rows, as those do that are drawn")
+    if isinstance(way, Chosen) and not way.apart:
+        count = len(way.shares)
+        if any(noisy[i] > noisy[i + 1] for i in range(len(noisy) - 1) if (i + 1) % count):
+            raise RecordError("its points are not in order, as those are that are drawn")
 
 
 def multiply(x: Fraction | int, unit: Fraction | int) -> float:
