@@ -61,6 +61,23 @@ def test_the_chance_of_sums_with_records():
 
 
 @pytest.mark.claim("prefix-noise")
+@pytest.mark.parametrize(("size", "scale"), [(2, 0.5), (8, 5.0), (40, 1.5)])
+def test_listed_sums_have_the_chances_of_convolutions(size, scale):
+    """At every distance, far ones included: those of the first numbers and of the others, one number after another."""
+    reach = int(40 * scale * math.sqrt(size)) + 60
+    single = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
+    laws = [np.eye(1, 2 * reach + 1, reach)[0]]
+    for _ in range(size):
+        laws.append(np.convolve(laws[-1], single / single.sum(), mode="same"))
+    for first in {1, size // 2, size - 1}:
+        chances = laws[first] * laws[size - first]
+        beyond = np.cumsum((chances / chances.sum())[::-1])[::-1][reach:]
+        noise = PrefixNoise(size, first, scale)
+        for distance in range(1, int(12 * scale * math.sqrt(size))):
+            assert beyond[distance] * (1 - 1e-9) <= noise.exceeds(distance) <= beyond[distance] + 1.1e-9
+
+
+@pytest.mark.claim("prefix-noise")
 @pytest.mark.parametrize(("size", "first", "scale"), [(8, 3, 20.0), (64, 32, 4.0), (1024, 100, 2.0)])
 def test_the_bound_that_lists_no_sums_is_no_less(size, first, scale, monkeypatch):
     """Chernoff's inequality for a sum of independent numbers, of which the constrained one is nowhere wider."""

@@ -181,3 +181,19 @@ def test_noise_is_that_of_releases(neighbours):
     # Each is off by about a twentieth of itself.
     assert seen == pytest.approx(known, rel=0.4)
     assert seen[1:] != pytest.approx(2 * known[1:], rel=0.4)
+
+
+@pytest.mark.claim("products-interval")
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_tail_that_is_not_worked_out_is_below_what_is_enough(side):
+    """Without a look at every draw: an upper bound of the tail then, and elsewhere the tail itself."""
+    rng, skipped, enough = np.random.default_rng(12), 0, 0.05
+    for _ in range(300):
+        noise, slopes = rng.laplace(0, 10 ** rng.uniform(-1, 1), (2, 500))
+        (start, slope), theta, spread = rng.normal(0, 20, 2), rng.normal(), 10 ** rng.uniform(-2, 1)
+        one = products._list_scores(start, slope, noise, slopes, lambda _, spread=spread: spread)
+        off = side * (noise - theta * slopes - (start - theta * slope)) / math.sqrt(spread)
+        exact, found = float(scipy.special.ndtr(off).mean()), one.tail(theta, side, enough)
+        assert found == pytest.approx(exact, rel=1e-12, abs=1e-300) or exact <= found < enough
+        skipped += found > exact * (1 + 1e-9)
+    assert 30 < skipped < 200

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import inbounds as ib
+from inbounds.errors import BudgetRefused
 from inbounds.ledger import Pure
 from inbounds.plan.plan import Plan, PlanError
 from inbounds.record.charges import total
@@ -317,3 +318,22 @@ def test_a_plan_says_which_intervals_it_wants():
     ):
         with pytest.raises(PlanError, match=said):
             Plan.of(content | {"release": [item | edit]})
+
+
+@pytest.mark.parametrize("stated", ["in the plan", "as an account"])
+def test_a_smaller_limit_than_the_ledger_has_binds_a_plan(tmp_path, stated):
+    """A plan without one has its epsilon as the limit of a new dataset, which binds nothing."""
+    plan = {
+        "data": {"rows": 60},
+        "budget": {"epsilon": 1, "dataset": "d"},
+        "columns": {"age": {"bounds": [0, 100]}},
+        "release": [{"name": "age", "statistic": "mean", "columns": ["age"]}],
+    }
+    table, place = {"age": [float(k) for k in range(60)]}, tmp_path / "d.ledger"
+    ib.release(Plan.of(plan), table, ledger=ib.ledger.Account(place, "d", 10))
+    ib.release(Plan.of(plan), table, ledger=place, new=True)
+    small = plan | {"budget": plan["budget"] | {"limit": 2.5}}
+    asked, ledger = (Plan.of(small), place) if stated == "in the plan" else (Plan.of(plan), None)
+    with pytest.raises(BudgetRefused, match=r"more than the limit of 2\.5 that is stated here; nothing was spent"):
+        ib.release(asked, table, ledger=ledger or ib.ledger.Account(place, "d", 2.5), new=True)
+    assert ib.release(Plan.of(plan), table, ledger=ib.ledger.Account(place, "d", 10), new=True).entry is not None
