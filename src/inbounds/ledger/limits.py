@@ -43,9 +43,12 @@ def check_limit(account: Account, request: Request, standing: Standing, chain: C
         ignored = ""
         if stated is not None:
             ignored = f" (a limit of {spell_amount(stated)} is stated here, but that of a dataset in a ledger stays)"
+        way = f"raise the limit, which a plan cannot do: {_raise_with(account)}"
+        # A limit that no ledger has yet is still what is stated.
+        way = way if account.dataset in chain.datasets else "state a larger limit"
         raise BudgetRefused(
             f"{account.dataset!r} has {left} of its limit {limit} left{ignored}, and this costs {cost}; nothing was "
-            f"spent. Use a smaller epsilon, or raise the limit, which a plan cannot do: {_raise_with(account)}"
+            f"spent. Use a smaller epsilon, or {way}"
         ) from None
     if stated is not None and after.spent is not None and not stated.covers(after.spent):
         raise BudgetRefused(
