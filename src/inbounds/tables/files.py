@@ -4,6 +4,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from inbounds.tables.schema import DataError
+from inbounds.tables.sources import guard
 
 
 def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
@@ -22,3 +23,13 @@ def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
     if not found:
         raise DataError("no file matches the source's pattern")
     return list({one.resolve(): one for one in sorted(found, reverse=True)}.values())[::-1]
+
+
+def read_start(file: Path, count: int) -> bytes:
+    """The first bytes of a file, by which its kind is told."""
+
+    def read() -> bytes:
+        with file.open("rb") as stream:
+            return stream.read(count)
+
+    return guard(read)
