@@ -39,6 +39,21 @@ def test_a_charge_beyond_the_limit(account):
     )
 
 
+def test_the_first_charge_beyond_a_limit_that_no_ledger_has(account, tmp_path):
+    """To raise it would be refused: it is stated where the charge is, and nothing of it is kept."""
+    for place in (account.ledger, tmp_path / "none.ledger"):
+        for ask in (ledger.charge, ledger.affordable):
+            with pytest.raises(BudgetRefused) as refused:
+                ask(Account(place, "new", Fraction(1, 2)), request("b", 1))
+            assert str(refused.value) == (
+                "'new' has 0.5 of its limit 0.5 left, and this costs 1; nothing was spent. Use a smaller epsilon, or "
+                "state a larger limit"
+            )
+    assert not (tmp_path / "none.ledger").exists()
+    assert len(ledger.read(account.ledger)) == 3
+    assert ledger.charge(Account(account.ledger, "new", 2), request("b", 1)).entry.sequence == 4
+
+
 def test_a_charge_without_its_result(account):
     (entry,) = [one for one in ledger.read(account.ledger) if one.kind == "charge"]
     rest = (

@@ -69,6 +69,17 @@ def test_points_of_which_the_error_is_not_known_are_not_judged(sections: list[Se
     assert all(len(line.text) <= 80 for line in lines)
 
 
+def test_an_interval_that_was_paid_for_and_is_the_bounds_is_explained() -> None:
+    table = {"x": [30.0] * 900 + [40.0], "g": ["many"] * 900 + ["one"]}
+    made = ib.median(table, "x", bounds=(0, 80), by="g", levels=["many", "one"], cover=0.95, epsilon=1)
+    (section,) = collect_sections(ib.Releases({"r": made}))
+    assert [row.verdict == "not judged" for row in section.rows()] == [False, True]
+    why = "the interval that was paid for is the bounds; with a larger epsilon it may be shorter"
+    assert f"Not judged: one: {why}." in list_notes(section)
+    assert " ".join(line.text for line in list_lines([section]) if "not judged" in line.text).count(why) <= 1
+    assert why in " ".join(" ".join(line.text for line in list_lines([section])).split())
+
+
 def test_charts_leave_out_what_is_not_known(sections: list[Section]) -> None:
     drawn = {section.name: [_datum(row) for row in section.rows()] for section in sections}
     assert all(one.lower == one.value == one.upper for one in (*drawn["by carrier"], *drawn["selected"]))

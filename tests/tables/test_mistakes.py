@@ -63,10 +63,10 @@ MISTAKES = {
     "an encoding that is none": (GOOD, {"encoding": "ansi"}, ["data.encoding: must be one of 'utf-8'"]),
     "an encoding that moves records": (GOOD, {"encoding": "utf-7"}, ["data.encoding: must be one of 'utf-8'"]),
     # Structure
-    "an empty file": ("", {}, ["has no header", "first line must have the names"]),
+    "an empty file": ("", {}, ["has no header: its first line must have the names of its columns"]),
     "an empty file without a header": ("", {"header": False}, ["has no records"]),
     "a header alone": ("age,city\n", {}, ["the table has no rows", "rows=2 was given"]),
-    "a blank first line": ("\nage,city\n30,a\n", {}, ["has no header"]),
+    "a blank first line": ("\nage,city\n30,a\n", {}, ["has no header", "; skip_lines = ... under [data]"]),
     "a row with fewer fields": (
         "age,city\n30\n40,b\n",
         {},
@@ -74,7 +74,11 @@ MISTAKES = {
     ),
     "a row with more fields": ("age,city\n30,a,b\n40,b\n", {}, ["more or fewer fields than the header"]),
     "a blank line at the end": (GOOD + "\n", {}, ["more or fewer fields", "a blank line is a row"]),
-    "a quote that is never closed": ('age,city\n30,"a\n40,b\n', {}, ["never closed", "Correct the file"]),
+    "a quote that is never closed": (
+        'age,city\n30,"a\n40,b\n',
+        {},
+        ["never closed", "Correct the file (inbounds check says where)"],
+    ),
     "a quote within a field": ('age,city\n30,5" pipe\n40,b\n', {}, ["not CSV by RFC 4180"]),
     "text after a quote": ('age,city\n30,"a"b\n40,b\n', {}, ["something follows the quote"]),
     "line breaks of old": ("age,city\r30,a\r40,b\r", {}, ["carriage return has no line feed"]),
@@ -245,7 +249,15 @@ def make_places(folder):
     yield "t.duckdb", {"table": "people", "separator": ";"}, ["separator belongs to a CSV file"]
     yield "t.parquet", {"encoding": "latin-1"}, ["encoding belongs to a CSV file", "leave encoding out"]
     yield "t.parquet", {"header": False}, ["header belongs to a CSV file"]
-    yield "no.parquet", {}, ["engine failed"]
+    yield "no.parquet", {}, ["is no Parquet file, whatever its name says"]
+    (folder / "no.duckdb").write_text("age,city")
+    yield "no.duckdb", {"table": "people"}, ["no.duckdb' is no DuckDB file, whatever its name says"]
+    (folder / "cut.duckdb").write_bytes((folder / "t.duckdb").read_bytes()[:20])
+    yield (
+        "cut.duckdb",
+        {"table": "people"},
+        ["cut.duckdb' cannot be opened; it may be open in another"],
+    )
     yield "notes.doc", {}, ["Parquet or CSV files of one kind, or one Excel file"]
     yield "none-*.csv", {}, ["no file matches the source's pattern"]
     yield "postgresql://u:secret@127.0.0.1:1/d", {}, ["a PostgreSQL server needs table="]

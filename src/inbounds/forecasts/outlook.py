@@ -246,7 +246,7 @@ class Outlook:
             notes += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
         notes += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
-        late = "is only found after the charge, which stands"
+        late = "is only found after the charge, which stands; inbounds check looks for it before"
         notes += [
             f"No {word} = ... is given for {', '.join(names)}: {what[word]} {late}."
             for word, names in self.plan.unprovided.items()

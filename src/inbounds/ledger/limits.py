@@ -43,9 +43,12 @@ def check_limit(account: Account, request: Request, standing: Standing, chain: C
         note = ""
         if other_limit is not None:
             note = f" (a limit of {spell_amount(other_limit)} is stated here, but that of a dataset in a ledger stays)"
+        remedy = f"raise the limit, which a plan cannot do: {_raise_with(account)}"
+        # A limit that no ledger has yet is still what is stated.
+        remedy = remedy if account.dataset in chain.datasets else "state a larger limit"
         raise BudgetRefused(
             f"{account.dataset!r} has {left} of its limit {limit} left{note}, and this costs {cost}; nothing was "
-            f"spent. Use a smaller epsilon, or raise the limit, which a plan cannot do: {_raise_with(account)}"
+            f"spent. Use a smaller epsilon, or {remedy}"
         ) from None
     if other_limit is not None and after.spent is not None and not other_limit.covers(after.spent):
         raise BudgetRefused(

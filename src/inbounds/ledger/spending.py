@@ -88,6 +88,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         if standing is None:
             standing = first_standing(account, request, chain)
             announce_name(account, chain)
+            check_limit(account, request, standing, chain)
             append(transaction, chain, "dataset", standing.opening(), who)
         check_limit(account, request, standing, chain)
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.

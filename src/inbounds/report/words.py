@@ -145,6 +145,10 @@ def list_notes(section: Section) -> list[str]:
     if interval is not None:
         place = _name_place(section, interval)
         notes.append(f"Interval for {place}: {interval.method}; assumes {interval.assumption}.")
+        if advice := advise_cover(section):
+            cells = [row.cell for row in section.distinct_rows() if row.verdict == NOT_JUDGED]
+            some = "; ".join(cells[:_MOST_NAMED]) + ("; ..." if len(cells) > _MOST_NAMED else "")
+            notes.append(f"Not judged: {some}: {advice}.")
     elif section.interval is not None:
         advice = advise_cover(section)
         notes.append(f"Not judged, without an interval: it would be {section.interval.method}.")
@@ -195,9 +199,12 @@ def list_notes(section: Section) -> list[str]:
 def advise_cover(section: Section) -> str:
     """How numbers that are not judged could have an interval. Empty if there are none, or if they could not."""
     statistic = plain_statistic(section.release.statistic)
-    # Without ``cover``, several quantiles have intervals that are made from each other, or none.
-    if getattr(statistic, "cover", 1) is not None or all(row.verdict != NOT_JUDGED for row in section.distinct_rows()):
+    numbers = [row for row in section.distinct_rows() if row.verdict == NOT_JUDGED]
+    if not numbers or not hasattr(statistic, "cover"):
         return ""
+    if statistic.cover is not None:
+        return "the interval that was paid for is the bounds; with a larger epsilon it may be shorter"
+    # Without ``cover``, several quantiles have intervals that are made from each other, or none.
     if len(getattr(statistic, "shares", ())) == 1:
         return "no interval was paid for; cover = 0.95 of a quantile pays for one"
     return "no interval is known; one q at a time with cover = 0.95 has one"

@@ -31,7 +31,7 @@ class PooledVariance:
     """The pooled variance within J groups, Σ_j Σ (x - mean_j)² / (n - J); see `inbounds.pooled_variance`.
 
     >>> PooledVariance("age", by="arm", levels=["a", "b"], bounds=(0, 100)).title
-    'pooled_variance of age by arm'
+    'pooled variance of age by arm'
     """
 
     column: str
@@ -69,7 +69,7 @@ class PooledVariance:
 
     @property
     def title(self) -> str:
-        return f"pooled_variance of {self.column} by {self.by}"
+        return f"pooled variance of {self.column} by {self.by}"
 
     @property
     def least_rows(self) -> int:
@@ -103,7 +103,7 @@ class PooledCovariance:
     """The pooled covariance matrix within groups; see `inbounds.pooled_covariance`.
 
     >>> PooledCovariance(by="arm", levels=["a", "b"], bounds={"age": (0, 100), "bmi": (10, 60)}).title
-    'pooled_covariance of age, bmi by arm'
+    'pooled covariance of age, bmi by arm'
     """
 
     by: str
@@ -138,7 +138,7 @@ class PooledCovariance:
 
     @property
     def title(self) -> str:
-        return f"pooled_covariance of {list_names(self._columns)} by {self.by}"
+        return f"pooled covariance of {list_names(self._columns)} by {self.by}"
 
     @property
     def least_rows(self) -> int:

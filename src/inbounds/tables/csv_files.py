@@ -87,7 +87,9 @@ def read_header(file: File) -> tuple[str, ...]:
             raise DataError(f"{file.title} has no records, or a first one in which a quote is never closed")
         return tuple(f"column_{number + 1}" for number in range(count_fields(start, file.format)))
     if not start.strip():
-        raise DataError(f"{file.title} has no header: its first line must have the names of its columns{ABOVE}")
+        raise DataError(
+            f"{file.title} has no header: its first line must have the names of its columns{ABOVE if start else ''}"
+        )
     if start[:2] in _LIKE_ZLIB and file.format.is_plain:
         raise DataError(f"the header of {file.title} begins like a compressed file; put its first name in quotes")
     quoting: Any = {"quotechar": file.format.quote} if file.format.quote else {"quoting": csv.QUOTE_NONE}

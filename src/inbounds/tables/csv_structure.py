@@ -97,7 +97,9 @@ def _outside(places: _Places, quotes: _Places, inside: bool) -> _Places:
 def _require(holds: object, file: File, rule: str) -> None:
     if not holds:
         form = "by RFC 4180" if file.format == PLAIN else "as it is declared"
-        raise DataError(f"{file.title} is not CSV {form}: {rule}. Correct the file; nothing was spent")
+        raise DataError(
+            f"{file.title} is not CSV {form}: {rule}. Correct the file (inbounds check says where); nothing was spent"
+        )
 
 
 def count_fields(record: bytes, written: Format) -> int:

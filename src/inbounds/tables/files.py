@@ -4,6 +4,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from inbounds.tables.schema import DataError
+from inbounds.tables.sources import guard
 
 
 def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
@@ -23,3 +24,13 @@ def find_files(text: str, suffixes: tuple[str, ...]) -> list[Path]:
     if not paths:
         raise DataError("no file matches the source's pattern")
     return list({path.resolve(): path for path in sorted(paths, reverse=True)}.values())[::-1]
+
+
+def read_start(file: Path, count: int) -> bytes:
+    """The first bytes of a file, by which its kind is told."""
+
+    def read() -> bytes:
+        with file.open("rb") as stream:
+            return stream.read(count)
+
+    return guard(read)

@@ -9,7 +9,7 @@ files are read in groups of one type each, cast to a common one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inbounds.tables.files import find_files
+from inbounds.tables.files import find_files, read_start
 from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
 from inbounds.tables.untyped import kind_of
@@ -38,6 +38,9 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     if "://" in text:
         return [Group((text,))]
     files = find_files(text, SUFFIXES)
+    # Those with an encrypted footer end, and begin, in another way.
+    if any(read_start(file, 4) not in (b"PAR1", b"PARE") for file in files):
+        raise DataError("the source is, or has, a file that is no Parquet file, whatever its name says")
     schemas = {str(file): _types(str(file)) for file in files} if columns else {}
     rules = {column.name: column for column in columns}
     shared = [name for name in rules if schemas and all(name in schema for schema in schemas.values())]

@@ -27,6 +27,7 @@ from weakref import finalize
 from inbounds import _check
 from inbounds.tables import csv_files, excel_files
 from inbounds.tables.csv_irregular import Irregular, find_irregular
+from inbounds.tables.files import read_start
 from inbounds.tables.formats import CSV, EXCEL, PLAIN, Format
 from inbounds.tables.parquet_files import Group, group_files
 from inbounds.tables.schema import Column, DataError
@@ -278,7 +279,13 @@ def _duckdb_file(text: str, table: str | None, source: str) -> Any:
     duckdb = _import_engine("duckdb", "duckdb", "a DuckDB file")
     if not Path(text).exists():
         raise DataError(f"there is no file {source!r}")
-    connection = guard(lambda: duckdb.connect(text, read_only=True))
+    if read_start(Path(text), 12)[8:] != b"DUCK":
+        raise DataError(f"the file {source!r} is no DuckDB file, whatever its name says")
+    try:
+        connection = guard(lambda: duckdb.connect(text, read_only=True))
+    except DataError as error:
+        cause = "it may be open in another program, or of a newer DuckDB"
+        raise DataError(f"the DuckDB file {source!r} cannot be opened; {cause} ({error})") from None
     query = "SELECT table_schema, table_name, current_schema() FROM information_schema.tables"
     tables = guard(lambda: connection.execute(f"{query} WHERE table_catalog = current_database()").fetchall())
     names = {f"{schema}.{name}": (schema, name) for schema, name, _ in tables}
