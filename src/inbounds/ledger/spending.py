@@ -85,12 +85,13 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
             check_promise(standing, request)
         if charges and not new:
             return _find_stored(transaction, chain, charges, request.longest)
+        is_new = standing is None
         if standing is None:
             standing = first_standing(account, request, chain)
             announce_name(account, chain)
-            check_limit(account, request, standing, chain)
-            append(transaction, chain, "dataset", standing.opening(), who)
         check_limit(account, request, standing, chain)
+        if is_new:
+            append(transaction, chain, "dataset", standing.opening(), who)
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.
         announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
