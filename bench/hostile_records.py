@@ -76,7 +76,12 @@ def terms_of(epsilon: Any = 1, rows: int | None = 3, **rest: Any) -> Terms:
 
 
 def with_numbers(draft: Release, *, top: bool = False) -> Release:
-    made = replace(draft, noisy=tuple(_end(law, top) for law in draft.parts))
+    numbers = [_end(law, top) for law in draft.parts]
+    law = draft.certificate
+    if isinstance(law, Certificate) and law.noise == "zero-sum":
+        # Counts that are drawn together add up to the public number of rows.
+        numbers[0] += (draft.rows or 0) - sum(numbers)
+    made = replace(draft, noisy=tuple(numbers))
     return replace(made, notes=made.own_notes())
 
 

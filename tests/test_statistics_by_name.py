@@ -47,7 +47,7 @@ COINCIDENCES = {
     "tables/expressions/parser.py": ["level == 'sum'", "level == 'sum'"],
     # The public names of the room, of which the fit of released moments is one.
     "inference/__init__.py": ["__all__ = ['Distribution', 'Interval', 'Outcome', 'Posterior', 'Regression', 'Sy"],
-    "service/results.py": ["{'count': count_qualities(sections), 'doubtful': named, 'promise': promise, 'lef"],
+    "service/results.py": ["{'count': count_qualities(sections), 'doubtful': doubtful, 'promise': promise, '"],
     "record/codec.py": ["{'all': _plain(values[0]), 'count': len(values)}"],
 }
 

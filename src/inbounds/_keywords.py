@@ -135,8 +135,8 @@ _TYPES = {
         }.items()
     },
 }
-# What people give as a third argument by position -> where it goes.
-_THIRD = {"regression": "its regressors are the other columns in bounds and levels"}
+# Types of keywords whose keys are the columns of a statistic.
+_KEYED = ("Mapping[str, Bounds]", "Mapping[str, Edges]", "Mapping[str, Levels]")
 _ENDING = """
 Returns
 -------
@@ -199,10 +199,8 @@ def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Ma
     if len(args) > len(by_place):
         first = " and ".join(by_place)
         rule = f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
-        if name in _THIRD:
-            return f"{rule}; {_THIRD[name]}"
-        keyed = "Mapping" in str(parameters[by_name[0]].annotation)
-        return rule + (f'; its columns are the keys of {by_name[0]}={{"age": ..., "bmi": ...}}' if keyed else "")
+        keyed = [f"{each}=" for each in by_name if str(parameters[each].annotation).startswith(_KEYED)]
+        return rule + (f"; its columns are the keys of {' and '.join(keyed)}" if keyed else "")
     for each in (*by_place[len(args) :], *by_name):
         if each not in keywords and parameters[each].default is inspect.Parameter.empty:
             meaning = _MEANINGS[each].split(". ")[0].removesuffix(".")
