@@ -143,3 +143,13 @@ def test_quotients_of_exact_ends():
             as_interval(1) / Interval(Fraction(lower), Fraction(1))
     with pytest.raises(ValueError, match=r"^lower must not exceed upper$"):
         Interval(Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize("x", [199, 200, Fraction(2001, 10), 201, 5000])
+def test_what_is_nearly_one_is_enclosed(x):
+    """From 200 on one enclosure serves all, which e^-200 just fits into."""
+    found = one_minus_exp(Fraction(x))
+    with mp.workdps(3000):
+        exact = 1 - mp.exp(-as_mp(Fraction(x)))
+        assert as_mp(found.lower) <= exact <= as_mp(found.upper) <= 1
+        assert as_mp(found.upper - found.lower) <= mp.mpf(2) ** -250
