@@ -47,6 +47,8 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
 
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
+    if isinstance(data, list | tuple):
+        _refuse_rows(data)
     if not columns and (isinstance(data, Mapping) or is_column(data)):
         return _rows_only(list(data.values()) if isinstance(data, Mapping) else [data])
     if isinstance(data, Mapping):
@@ -76,6 +78,22 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     if selection.implementation.is_pandas():
         return guard(lambda: _from_pandas(selection, columns))
     return guard(lambda: _from_arrow(selection, columns))
+
+
+def _refuse_rows(data: Sequence[Any]) -> None:
+    """Refuse a list of rows, of which every element would count as a missing value or as another level.
+
+    One element that is no row is enough for a column of values: no record decides this for others.
+    """
+    for kind, word, way, fields in (
+        (Mapping, "dictionaries", "", "row['age']"),
+        (list | tuple, "rows", ", orient='row'", "row[0]"),
+    ):
+        if len(data) > 1 and all(isinstance(row, kind) for row in data):
+            raise TypeError(
+                f"data must be a table or a column of values, got a list of {word}; make a table of it, as in "
+                f"polars.DataFrame(data{way}) or {{'age': [{fields} for row in data]}}"
+            )
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -121,8 +139,10 @@ def _kind(data: Any) -> str:
 
 def _remedy(data: Any) -> str:
     """What to pass instead."""
-    if "groupby" in type(data).__name__.lower():
+    if "group" in type(data).__name__.lower():
         return "; hand over the table itself, and name the column of groups with by="
+    if way := next((way for way in ("to_table", "read_all") if hasattr(data, way)), None):
+        return f"; hand over the table that its {way}() gives"
     return "" if data is None else "; use list(...) to make a column"
 
 
