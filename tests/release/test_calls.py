@@ -152,6 +152,11 @@ CALLS = {
     "commas": (lambda: ib.mean(TABLE, "b", bounds=("0,5", "6"), epsilon=1), ValueError, "decimals with a point"),
     "percent": (lambda: ib.mean(TABLE, "b", bounds=(0, 5), epsilon="5%"), ValueError, "write 5% as 0.05"),
     "near name": (lambda: ib.count(TABLE, where="helth = 1", epsilon=1), DataError, "did you mean 'health'?"),
+    "a name in another case": (
+        lambda: ib.count(TABLE, where="HEALTH = 1", epsilon=1),
+        DataError,
+        "no column 'HEALTH'; did you mean 'health'?",
+    ),
     "no near name": (
         lambda: ib.mean(TABLE, "x", derive={"x": "HP * 2"}, **PAIR),
         DataError,

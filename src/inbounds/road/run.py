@@ -71,7 +71,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         raise TypeError("with ledger=, a column of plain values needs a name, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
-        check_columns(frame, draft.columns, terms)
+        check_columns(frame, columns_of_drafts([draft]), terms)
         return frame
 
     account = ledgers.find_account(ledger)
