@@ -3,6 +3,8 @@
 import datetime
 from pathlib import Path
 
+import duckdb
+import ibis
 import pandas as pd
 import polars as pl
 import pytest
@@ -96,6 +98,16 @@ CALLS = {
         lambda: ib.mean(TABLE.to_arrow().to_reader(), "b", **PAIR),
         TypeError,
         "got pyarrow.lib.RecordBatchReader; hand over the table that its read_all() gives",
+    ),
+    "a connection": (
+        lambda: ib.mean(duckdb.connect(), "b", **PAIR),
+        TypeError,
+        "got _duckdb.DuckDBPyConnection; hand over one of its tables, as in connection.table('survey')",
+    ),
+    "a column of a query": (
+        lambda: ib.mean(ibis.memtable(COLUMNS).b, **PAIR),
+        TypeError,
+        "FloatingColumn; hand over the table itself, and name the column",
     ),
     "keyword of a statistic": (lambda: ib.Mean("b", bound=(0, 5)), TypeError, "Mean has no keyword bound=; did you"),
     "a statistic without its bounds": (lambda: ib.Mean("b"), TypeError, "Mean needs bounds, the smallest and the"),
