@@ -105,7 +105,7 @@ CALLS = {
         "got _duckdb.DuckDBPyConnection; hand over one of its tables, as in connection.table('survey')",
     ),
     "a column of a query": (
-        lambda: ib.mean(ibis.memtable(COLUMNS).b, **PAIR),
+        lambda: ib.mean(ibis.table({"b": "float64"}, name="t").b, **PAIR),
         TypeError,
         "FloatingColumn; hand over the table itself, and name the column",
     ),
