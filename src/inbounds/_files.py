@@ -1,6 +1,8 @@
-"""Write a file completely or not at all."""
+"""Read a file that is one, and write a file completely or not at all."""
 
+import errno
 import os
+import stat
 import uuid
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,3 +53,36 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def read_regular(path: Path) -> str:
+    """Read the text of a file in UTF-8, and refuse a pipe or a device: reading one may never end.
+
+    Parameters
+    ----------
+    path
+        The file, or a link to it.
+
+    Returns
+    -------
+    str
+        The text.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read or is not a regular file; ``strerror`` says which.
+    UnicodeDecodeError
+        If it is not text in UTF-8.
+    """
+    _require_regular(path, path.stat())
+    # What has become a pipe since then is opened without waiting for its other end.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(handle, "rb") as file:
+        _require_regular(path, os.fstat(handle))
+        return file.read().decode("utf-8")
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))

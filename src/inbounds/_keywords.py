@@ -175,12 +175,21 @@ def explain(function: _Function) -> _Function:
         parts.append(f"Examples\n--------\n>>> {example}")
     function.__doc__ = "\n\n".join(parts) + "\n"
 
+    return _explain_calls(function)
+
+
+def explain_use(example: str) -> Callable[[_Function], _Function]:
+    """Explain calls that do not fit a function without data by an example of one that does."""
+    return lambda function: _explain_calls(function, example)
+
+
+def _explain_calls(function: _Function, example: str = "") -> _Function:
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
         except TypeError:
-            if (mistake := explain_call(function, args, keywords)) is None:
+            if (mistake := explain_call(function, args, keywords, example)) is None:
                 raise
         # Raised outside of the handler, it does not repeat what Python says.
         raise TypeError(mistake)
@@ -188,21 +197,34 @@ def explain(function: _Function) -> _Function:
     return call  # type: ignore[return-value]
 
 
-def explain_call(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> str | None:
-    """What is wrong with the arguments of a call; None if they fit, or if Python says it well."""
+def explain_call(
+    function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any], example: str = ""
+) -> str | None:
+    """What is wrong with the arguments of a call; None if they fit, or if Python says it well. ``example`` is a call
+    that fits, for what is no release function."""
     parameters = inspect.signature(function).parameters
-    name = function.__name__
-    if unknown := [keyword for keyword in keywords if keyword not in parameters]:
-        return f"{name} has no keyword {unknown[0]}={suggest_keyword(unknown[0], list(parameters))}"
-    by_name = [each for each, parameter in parameters.items() if parameter.kind is inspect.Parameter.KEYWORD_ONLY]
-    by_place = [each for each in parameters if each not in by_name]
+    name, as_in = function.__name__, f", as in {example}"
+    kinds = {each: parameter.kind for each, parameter in parameters.items()}
+    unknown = [keyword for keyword in keywords if keyword not in kinds]
+    if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+        mistake = f"{name} has no keyword {unknown[0]}="
+        return mistake + (f"; write {example}" if example else suggest_keyword(unknown[0], list(kinds)))
+    by_name = [each for each, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
+    by_place = [each for each, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     if len(args) > len(by_place):
         first = " and ".join(by_place)
-        rule = f"{name} takes {first} by position, and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
+        if example:
+            return f"{name} takes {first} by position{', and all others by name' * bool(by_name)}{as_in}"
+        rule = f"{name} takes {first} by position"
+        if not by_name:
+            return rule
+        rule += f", and all others by name, as in {by_name[0]}=... or {by_name[1]}=..."
         keyed = [f"{each}=" for each in by_name if str(parameters[each].annotation).startswith(_KEYED)]
         return rule + (f"; its columns are the keys of {' and '.join(keyed)}" if keyed else "")
     for each in (*by_place[len(args) :], *by_name):
         if each not in keywords and parameters[each].default is inspect.Parameter.empty:
+            if example:
+                return f"{name} needs {each}{as_in}"
             meaning = _MEANINGS[each].split(". ")[0].removesuffix(".")
             return f"{name} needs {each}{'=' * (each in by_name)}, {meaning[:1].lower()}{meaning[1:]}"
     return None
@@ -235,8 +257,31 @@ def suggest_keyword(name: str, names: Sequence[str]) -> str:
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
 
 
+def explain_making(example: str = "") -> Callable[[_Class], _Class]:
+    """Explain calls of a class that do not fit it."""
+
+    def explained(kind: _Class) -> _Class:
+        make: Callable[..., None] = kind.__init__  # type: ignore[misc]
+
+        @wraps(make)
+        def init(self: Any, *args: Any, **keywords: Any) -> None:
+            try:
+                make(self, *args, **keywords)
+                return
+            except TypeError:
+                if (mistake := explain_call(kind, args, keywords, example)) is None:
+                    raise
+            raise TypeError(mistake)
+
+        kind.__init__ = init  # type: ignore[misc]
+        return kind
+
+    return explained
+
+
 def explain_fields(kind: _Class) -> _Class:
-    """Add the parameters and the errors to the docstring of a statistic, which has the name of its release function."""
+    """Add the parameters and the errors to the docstring of a statistic, which has the name of its release function,
+    and explain calls that do not fit it."""
     lines = ["Parameters", "----------"]
     for field in fields(kind):
         if field.init:
@@ -247,7 +292,7 @@ def explain_fields(kind: _Class) -> _Class:
     if example:
         parts.append(f"Examples\n--------\n>>> {example}")
     kind.__doc__ = "\n\n".join(parts) + "\n"
-    return kind
+    return explain_making()(kind)
 
 
 def _describe_type(keyword: inspect.Parameter) -> str:

@@ -11,6 +11,7 @@ import scipy
 
 from inbounds import _check
 from inbounds._check import Array
+from inbounds._keywords import explain_making, explain_use
 from inbounds._text import visible
 from inbounds._types import Number
 from inbounds.derivations import Direct
@@ -22,12 +23,15 @@ from inbounds.tables.schema import DataError
 
 __all__ = ["Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
 
+# A statistic as it is handed over, in messages.
+_EXAMPLE = "Wanted('mean', {'bounds': (0, 100), 'rows': 1000})"
 _MOST_EPSILON, _LEAST_EPSILON = 1e5, 1e-6
 _MOST_ROWS = 2**31
 # Shares of a budget are rounded to a millionth of it.
 _PARTS = 10**6
 
 
+@explain_making("Target(half_width=1)")
 @dataclass(frozen=True, slots=True)
 class Target:
     """The error that a release should have: an RMSE or a half-width, typical or worst.
@@ -87,6 +91,7 @@ class Target:
         return float(np.max(forecast.worst_half_width)) if self.worst else forecast.reach
 
 
+@explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
 def least_epsilon(wanted: Wanted, target: Target) -> float:
     """claim:least-epsilon. The smallest ε with which a release reaches a target, rounded up to three digits.
 
@@ -145,6 +150,7 @@ def _round_up(epsilon: float, enough: Callable[[float], bool]) -> float:
     return float(f"{steps * digit:.6g}")
 
 
+@explain_use("least_rows(Wanted('mean', {'bounds': (0, 100), 'epsilon': 1}), Target(half_width=1))")
 def least_rows(wanted: Wanted, target: Target) -> int:
     """The smallest number of rows with which a release reaches a target at its ε.
 
@@ -251,6 +257,7 @@ class Shared:
         )
 
 
+@explain_use(f"share_budget([{_EXAMPLE}, ...], 1)")
 def share_budget(wanted: Sequence[Wanted], epsilon: Number, weights: Sequence[float] | None = None) -> Shared:
     """claim:share-budget. The shares of ε that make the weighted sum of typical RMSEs as small as possible.
 

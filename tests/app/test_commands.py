@@ -125,6 +125,26 @@ def test_the_release_of_another_plan_is_not_overwritten(monkeypatch, capsys, fol
     assert (status, "holds a release.json that is no record" in err) == (2, True)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names on POSIX alone")
+@pytest.mark.parametrize(
+    "put", [lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")], ids=["a pipe", "a device"]
+)
+def test_what_is_no_file_is_not_read_as_a_record(monkeypatch, capsys, folder, put):
+    """Reading a pipe waits for its other end, and reading a device may never end."""
+    place = folder / "out" / "release.json"
+    place.parent.mkdir()
+    put(place)
+    status, said, err = called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", place.parent)
+    assert (status, said) == (2, "")
+    assert "holds a release.json that is no record" in err
+    assert not list(folder.glob("*.ledger"))
+    status, said, err = called(monkeypatch, capsys, "verify", place)
+    assert (status, said, len(err.splitlines())) == (2, "", 1)
+    assert "release.json' cannot be read: it is not a regular file" in " ".join(err.split())
+    plan = change(folder / "plan.toml", "bounds.toml", bounds=("[18, 100]", "'out/release.json'"))
+    assert "it is not a regular file" in " ".join(called(monkeypatch, capsys, "preview", plan)[2].split())
+
+
 def test_a_plan_with_a_limit_of_its_own(monkeypatch, capsys, folder):
     plan = folder / "plan.toml"
     called(monkeypatch, capsys, "release", plan, "--out", folder / "out")

@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import inbounds as ib
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Edges, Levels, Numeric, quantise_column
@@ -151,6 +152,13 @@ def test_a_postgresql_server(monkeypatch):
         counted(wrong, table="answers")
     assert "hunter2" not in str(caught.value)
     assert caught.value.__context__ is None
+    for url in (places.postgres().replace("/postgres", "/nothing"), "postgresql://u:hunter2@127.0.0.1:1/d"):
+        with pytest.raises(DataError, match="the PostgreSQL server cannot be reached, or lets nobody in") as caught:
+            counted(url, table="answers")
+        assert caught.value.__context__ is None
+    for table in ("Answers", "public.none"):
+        with pytest.raises(DataError, match=rf"has no table or view '{table}'; it has .*'answers'"):
+            counted("env:SURVEY", table=table)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +184,44 @@ def test_bad_places(tmp_path, monkeypatch, source, how, words):
         open_place(source, COLUMNS, **how)
     assert words in str(caught.value)
     assert "u:p" not in str(caught.value)
+
+
+def test_a_folder_of_folders_is_named_by_a_pattern(tmp_path):
+    """As Spark and others write them: what only a name says is no column."""
+    for region in ("north", "south"):
+        where = tmp_path / "survey" / f"region={region}"
+        where.mkdir(parents=True)
+        pl.DataFrame({"age": [30.0, 40.0]}).write_parquet(where / "part-0.parquet")
+    column = Numeric.of("age", (0, 100))
+    with pytest.raises(ValueError, match=r"has folders in it: name the files by a pattern, as in FOLDER/\*/\*.parquet"):
+        open_place(tmp_path / "survey", [column])
+    frame = read(open_place(tmp_path / "survey" / "*" / "*.parquet", [column]), [column])
+    assert tally(frame, [Request()])[0][()][0] == 4
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "spark"])
+@pytest.mark.parametrize("lacking", ["1", "3"])
+def test_a_column_that_only_some_files_have(tmp_path, engine, lacking):
+    """Engines fail on it while they count, do not see it, or take it for missing values."""
+    for name in "123":
+        columns = {"age": [30.0]} | ({} if name == lacking else {"sex": ["m"]})
+        pl.DataFrame(columns).write_parquet(tmp_path / f"{name}.parquet")
+    with pytest.raises(DataError, match="column 'sex' is in some of the Parquet files and not in others"):
+        open_place(tmp_path, [Levels("sex", ("m", "f"), missing="m")], engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "words"),
+    [
+        (["a.b"], "a.b", "'a.b' has a dot or a backtick in its name"),
+        (["a`b"], "a`b", "has a dot or a backtick in its name"),
+        (["Age", "age"], "age", "the table has the columns 'Age', 'age', which Spark takes for one"),
+    ],
+)
+def test_names_that_spark_reads_otherwise(names, wanted, words):
+    table = places.spark().range(3).toDF("n").selectExpr(*(f"n as `{name.replace('`', '``')}`" for name in names))
+    with pytest.raises(DataError, match=words):
+        ib.mean(table, wanted, bounds=(0, 3), epsilon=1, rows=3)
 
 
 def test_a_secret_place_is_not_shown(monkeypatch):

@@ -100,6 +100,8 @@ def test_what_it_says(plan, monkeypatch, capsys):
         "A release would go through, as far as the table is concerned.",
     ]
     assert unwrap(said) == unwrap(" ".join(expected))
+    # Sentences at both ends are not indented as a list is.
+    assert said.splitlines()[1].startswith("noise. Do not")
     assert snapshot(plan.parent) == before
     assert ib.release(plan).epsilon == 1
 
@@ -111,6 +113,7 @@ def test_what_would_be_refused(plan, monkeypatch, capsys):
     plan.write_text(PLAN.replace("missing = 50, ", ""))
     status, said, _ = called(monkeypatch, capsys, "check", plan)
     assert status == 1
+    assert not said.splitlines()[-1].startswith(" ")
     said = unwrap(said)
     assert "3 are missing and would have a release refused, after the charge: declare missing = ... for 'age'" in said
     assert "A release would be refused after the charge: column 'age' has missing values" in unwrap(said)

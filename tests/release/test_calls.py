@@ -3,6 +3,8 @@
 import datetime
 from pathlib import Path
 
+import duckdb
+import ibis
 import pandas as pd
 import polars as pl
 import pytest
@@ -82,6 +84,56 @@ CALLS = {
         TypeError,
         "missing must be 'skip', or a dictionary by column",
     ),
+    "a list of dictionaries": (
+        lambda: ib.histogram(TABLE.to_dicts(), "b", levels=["x", "y"], other="x", missing="x", epsilon=1),
+        TypeError,
+        "got a list of dictionaries; make a table of it, as in polars.DataFrame(data) or {'age': [row['age'] for",
+    ),
+    "a list of rows": (
+        lambda: ib.mean(TABLE.rows(), "b", **PAIR, missing=1),
+        TypeError,
+        "got a list of rows; make a table of it, as in polars.DataFrame(data, orient='row')",
+    ),
+    "batches": (
+        lambda: ib.mean(TABLE.to_arrow().to_reader(), "b", **PAIR),
+        TypeError,
+        "got pyarrow.lib.RecordBatchReader; hand over the table that its read_all() gives",
+    ),
+    "a connection": (
+        lambda: ib.mean(duckdb.connect(), "b", **PAIR),
+        TypeError,
+        "got _duckdb.DuckDBPyConnection; hand over one of its tables, as in connection.table('survey')",
+    ),
+    "a column of a query": (
+        lambda: ib.mean(ibis.table({"b": "float64"}, name="t").b, **PAIR),
+        TypeError,
+        "FloatingColumn; hand over the table itself, and name the column",
+    ),
+    "keyword of a statistic": (lambda: ib.Mean("b", bound=(0, 5)), TypeError, "Mean has no keyword bound=; did you"),
+    "a statistic without its bounds": (lambda: ib.Mean("b"), TypeError, "Mean needs bounds, the smallest and the"),
+    "a statistic by position": (lambda: ib.Kendall(*[None] * 9), TypeError, "Kendall takes bounds and "),
+    "preview by position": (
+        lambda: ib.preview("mean", "b", **PAIR),
+        TypeError,
+        "preview takes statistic by position, and all others by name, as in preview('mean', column='age', ",
+    ),
+    "preview of nothing": (lambda: ib.preview(**PAIR), TypeError, "preview needs statistic, as in preview('mean'"),
+    "keyword of a target": (
+        lambda: ib.targets.least_epsilon("mean", half_width=1),
+        TypeError,
+        "least_epsilon has no keyword half_width=; write least_epsilon(Wanted('mean', {'bounds': (0, 100), 'rows': ",
+    ),
+    "no target": (
+        lambda: ib.targets.least_rows("mean"),
+        TypeError,
+        "least_rows needs target, as in least_rows(Wanted(",
+    ),
+    "keyword of Target": (lambda: ib.targets.Target(width=1), TypeError, "Target has no keyword width=; write Target("),
+    "keyword of Wanted": (
+        lambda: ib.targets.Wanted("mean", bounds=(0, 5)),
+        TypeError,
+        "Wanted has no keyword bounds=; write Wanted('mean', {'bounds': ",
+    ),
     "keyword": (
         lambda: ib.mean(TABLE, "b", bounds=(0, 5), eps=1),
         TypeError,
@@ -112,6 +164,11 @@ CALLS = {
     "commas": (lambda: ib.mean(TABLE, "b", bounds=("0,5", "6"), epsilon=1), ValueError, "decimals with a point"),
     "percent": (lambda: ib.mean(TABLE, "b", bounds=(0, 5), epsilon="5%"), ValueError, "write 5% as 0.05"),
     "near name": (lambda: ib.count(TABLE, where="helth = 1", epsilon=1), DataError, "did you mean 'health'?"),
+    "a name in another case": (
+        lambda: ib.count(TABLE, where="HEALTH = 1", epsilon=1),
+        DataError,
+        "no column 'HEALTH'; did you mean 'health'?",
+    ),
     "no near name": (
         lambda: ib.mean(TABLE, "x", derive={"x": "HP * 2"}, **PAIR),
         DataError,

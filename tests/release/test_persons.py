@@ -295,6 +295,46 @@ def test_bad_input_is_one_line_and_costs_nothing(keywords, message, tmp_path):
     assert not account.ledger.exists()
 
 
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ({"person": "id", "keep": "first", "order": "g"}, "'g' must hold numbers, dates or times, as rows are ordered"),
+        (
+            {"person": "g", "fold": {"x": "last"}, "order": "parts"},
+            "'parts' must hold numbers, dates or times, as rows",
+        ),
+        ({"person": "parts"}, "'parts' must hold text, numbers, dates or times, as ids of persons do"),
+    ],
+)
+def test_types_that_the_rule_cannot_read_are_found_before_the_charge(rule, message, neighbours, tmp_path):
+    table = pl.LazyFrame({"id": [1, 1, 2], "x": [1.0, 2.0, 3.0], "g": ["a", "a", "b"], "parts": [[1], [2], [3]]})
+    account = Account(tmp_path / "a.ledger", "visits", 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(DataError, match=message):
+            ib.mean(table, "x", bounds=(0, 10), epsilon=1, ledger=account, neighbours=neighbours, **rule)
+    assert not account.ledger.exists()
+
+
+@pytest.mark.filterwarnings("ignore::inbounds.errors.PublicSize")
+@pytest.mark.parametrize("person", [None, "id"])
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("place", ["memory", "query", "file"])
+def test_the_size_of_a_table_is_counted_once(person, rows, place, tmp_path, monkeypatch):
+    """Whether it is taken from the table or compared with what is stated."""
+    table, counted = pl.DataFrame({"id": [1, 2, 3], "x": [1.0, 2.0, 3.0]}), []
+    count = run._count_units
+    monkeypatch.setattr(run, "_count_units", lambda *given: counted.append(given) or count(*given))
+    table.write_parquet(tmp_path / "t.parquet")
+    data = {"memory": table, "query": table.lazy(), "file": tmp_path / "t.parquet"}[place]
+    account = Account(tmp_path / "a.ledger", "visits", 5)
+    ib.mean(data, "x", bounds=(0, 10), epsilon=1, ledger=account, person=person, rows=rows)
+    assert len(counted) == 1
+    with pytest.raises(DataError, match="another number of"):
+        ib.mean(data, "x", bounds=(0, 10), epsilon=2, ledger=account, person=person, rows=4)
+
+
 LONG = 2**60
 UNFIT = {
     "integers of pandas": pd.DataFrame({"id": [LONG, LONG + 1], "x": 1.0}),

@@ -47,6 +47,10 @@ CASES = {
     "first": (keeping("day", rows=3, keep="first", order="visit"), {"at": days}),
     "last": (keeping("text", rows=1, keep="last", order="visit"), {"at": latest}),
     "groups": (keeping(rows=2, groups={"region": 2}), {"group": lambda row: PLACES[row["region"]] + 2}),
+    "groups, ids of text": (
+        keeping("text", rows=1, groups={"region": 2}),
+        {"group": lambda row: PLACES[row["region"]] + 2},
+    ),
 }
 
 

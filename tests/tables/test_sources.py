@@ -196,3 +196,13 @@ def test_digits_are_numbers_where_types_are_made_of_values(name):
     else:
         sums = [ib.sum(values, bounds=(0, 9), epsilon=10**6).value for values in (text, numbers)]
         assert sums == pytest.approx([6, 6], abs=0.01)
+
+
+@pytest.mark.parametrize("row", [{"x": 1.0}, (1.0,), [1.0]])
+def test_a_list_of_rows_is_refused_and_one_row_among_values_is_not(row):
+    """Whether it is refused is never for one record to say."""
+    column = Numeric.of("x", (0, 10), missing=0)
+    with pytest.raises(TypeError, match="make a table of it"):
+        read([row] * 3, [column])
+    for values in ([row, row, 5.0], [row]):
+        assert tally(read(values, [column]), [Request()])[0][()][0] == len(values)

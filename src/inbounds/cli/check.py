@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from inbounds._text import to_json, visible
+from inbounds._text import to_json, visible, wrap
 from inbounds.cli.terminal import show, show_steps, wrap_lines
 
 
@@ -34,7 +34,7 @@ def check(
         if tell is not None:
             tell("reading the table")
         report = service.check_plan(plan, data)
-    text = to_json(report, indent=1) if as_json else wrap_lines(map(visible, report["text"]))
+    text = to_json(report, indent=1) if as_json else _wrap(list(map(visible, report["text"])))
     if out is None:
         show(text)
     else:
@@ -43,3 +43,9 @@ def check(
             file.write(f"{text}\n")
     if not report["passes"]:
         raise typer.Exit(1)
+
+
+def _wrap(lines: list[str]) -> str:
+    """The lines of a check for a terminal: what it begins and ends with are sentences, what is between is a list."""
+    first, *between, last = lines
+    return "\n".join([wrap(first), *([wrap_lines(between)] if between else []), wrap(last)])

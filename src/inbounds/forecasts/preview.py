@@ -13,6 +13,7 @@ import numpy as np
 from inbounds import _check
 from inbounds._check import Figures
 from inbounds._html import render
+from inbounds._keywords import explain_use
 from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
@@ -328,6 +329,7 @@ def write_kept(kept: Sequence[Kept], wanted: Wanted) -> list[str]:
     return [f"{KEPT}{capped}", *lines, wrap(f"* {say_assumed(wanted)}", "  ", "    ")]
 
 
+@explain_use("preview('mean', column='age', bounds=(0, 100), epsilon=1, rows=1000)")
 def preview(
     statistic: str,
     *,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from inbounds import _check
-from inbounds._keywords import suggest_keyword
+from inbounds._keywords import explain_making, suggest_keyword
 from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.privacy.persons import Persons
 from inbounds.privacy.terms import Terms
@@ -20,6 +20,7 @@ TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
 PERSONS = ("person", "keep", "order", "groups", "person_missing", "fold")
 
 
+@explain_making("Wanted('mean', {'bounds': (0, 100), 'epsilon': 1, 'rows': 1000})")
 @dataclass(frozen=True, slots=True, eq=False)
 class Wanted:
     """A statistic with the keywords of its release function, but without data.

@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from inbounds._files import read_regular
 from inbounds.errors import CertificateError, PlanError, RecordError
 from inbounds.record.record import Releases
 from inbounds.record.selection import plain_statistic
@@ -24,9 +25,11 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
             try:
                 bounds = _find_bounds(folder / rule["bounds"], str(column))
                 rules[column] = {**rule, "bounds": bounds, "released": True}
-            except (OSError, UnicodeDecodeError):
+            except (OSError, UnicodeDecodeError) as error:
+                fault = getattr(error, "strerror", None) if not isinstance(error, FileNotFoundError) else None
                 problems.append(
-                    f"columns.{column}.bounds: must be [lower, upper] or the file of a record; no such file"
+                    f"columns.{column}.bounds: must be [lower, upper] or the file of a record; "
+                    f"{fault or 'no such file'}"
                 )
             except (RecordError, CertificateError, ValueError) as error:
                 problems.append(f"columns.{column}.bounds: {error}")
@@ -37,7 +40,7 @@ def settle_references(content: Mapping[str, Any], folder: Path, name: str) -> Ma
 
 def _find_bounds(file: Path, column: str) -> list[Any]:
     """The bounds of a column in a record."""
-    for release in Releases.from_json(file.read_text("utf-8")).values():
+    for release in Releases.from_json(read_regular(file)).values():
         ends_of = getattr(plain_statistic(release.statistic), "ends_of", None)
         if ends_of is not None and release.columns[0].name == column:
             return [_as_toml(end) for end in ends_of(release)]

@@ -71,7 +71,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
         raise TypeError("with ledger=, a column of plain values needs a name, as in mean(ages, 'age', ...)")
 
     def source() -> Frame:
-        check_columns(frame, draft.columns, terms)
+        check_columns(frame, columns_of_drafts([draft]), terms, sized=rows is None or hasattr(frame, "shape"))
         return frame
 
     account = ledgers.find_account(ledger)
@@ -270,11 +270,14 @@ def columns_of_drafts(drafts: Sequence[Draft]) -> tuple[Column, ...]:
     return tuple(dict.fromkeys(column for columns in lists for column in columns))
 
 
-def check_columns(frame: Frame, columns: Sequence[Column], terms: Terms) -> None:
-    """Refuse a table that does not have the types and the public number of rows that were given."""
+def check_columns(frame: Frame, columns: Sequence[Column], terms: Terms, *, sized: bool = False) -> None:
+    """Refuse a table that does not have the types and the public number of rows that were given.
+
+    If it is ``sized``, its rows were counted already.
+    """
     folded = set() if terms.unit.persons is None else terms.unit.persons.new_columns
     check_types(frame, [column for column in columns if column.name not in folded])
-    if terms.rows is None:
+    if terms.rows is None or sized:
         return
     size = _count_units(frame, terms)
     if not size:

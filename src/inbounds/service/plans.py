@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds import ledger as ledgers
+from inbounds._files import read_regular
 from inbounds.plan.plan import Plan
 from inbounds.plan.release import Releases as Releases
 from inbounds.plan.release import release
@@ -53,7 +54,7 @@ def _check_unclaimed(plan: Plan, folder: Path, argument: str) -> None:
     if not place.exists():
         return
     try:
-        record = json.loads(place.read_text("utf-8"))
+        record = json.loads(read_regular(place))
         digest, dataset = record["digest"], record["dataset"]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         digest, dataset = None, None
@@ -108,7 +109,7 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
 def verify_record(path: Path, ledger: Path | None = None) -> Releases:
     """Read a record and verify it. With a ledger, also check that it has the charge and the same result."""
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path)
     except OSError as error:
         raise RecordError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -197,6 +197,18 @@ def write_hexadecimal(value: Any) -> Any:
     return ibis.ifelse(value.isnull(), ibis.null("string"), digits.upper())
 
 
+def hold(frame: "Frame") -> "Frame":
+    """PostgreSQL: the frame with columns that are computed before they are named again; elsewhere as it is.
+
+    Its planner writes a column out wherever it is named. With a hash of digits of a text in the hash of a group, that
+    took all memory before a row was read. A limit that no table reaches keeps it from that.
+    """
+    native: Any = frame.to_native()
+    if not frame.implementation.is_ibis() or native.get_backend().name != "postgres":
+        return frame
+    return _native(native.limit(2**62))
+
+
 def _moderate(value: Any) -> Any:
     """PostgreSQL: a number as a double that cannot overflow; NaN is missing."""
     import ibis

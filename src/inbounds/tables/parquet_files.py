@@ -31,9 +31,9 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     """claim:parquet-types. The files at a place in groups that can be read at once; one if all types agree.
 
     Only footers are read, which hold names and types. Raises `DataError` for a column that is a number in one file and
-    text in another. If no file has a type, the rule of the column gives it. Which files there are is decided here,
-    once: no engine gets a pattern or a folder, in which it might see other files. A place that is not on this machine
-    is one group, which is left to its engine.
+    text in another, or that only some files have. If no file has a type, the rule of the column gives it. Which files
+    there are is decided here, once: no engine gets a pattern or a folder, in which it might see other files. A place
+    that is not on this machine is one group, which is left to its engine.
     """
     if "://" in text:
         return [Group((text,))]
@@ -44,6 +44,12 @@ def group_files(text: str, columns: Sequence[Column]) -> list[Group]:
     schemas = {str(file): _types(str(file)) for file in files} if columns else {}
     rules = {column.name: column for column in columns}
     shared = [name for name in rules if schemas and all(name in schema for schema in schemas.values())]
+    for name in rules:
+        if name not in shared and any(name in schema for schema in schemas.values()):
+            raise DataError(
+                f"column {name!r} is in some of the Parquet files and not in others; write the files again with the "
+                "same columns, or name those that have it by a pattern"
+            )
     kinds = {name: {schema[name] for schema in schemas.values()} for name in shared}
     if all(len(dtypes) == 1 and dtypes != {"Null"} for dtypes in kinds.values()):
         return [Group(tuple(map(str, files)))]

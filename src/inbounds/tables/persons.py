@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
 from inbounds.tables.arithmetic import floor, zero_one
+from inbounds.tables.dialects import hold
 from inbounds.tables.digits import BITS, PARTS, add_digits
 from inbounds.tables.expressions.dates import seconds_of
 from inbounds.tables.schema import MISSING, OTHER, Column, Condition, Edges, Levels, Operand, Steps
@@ -302,9 +303,9 @@ def _permute_groups(frame: Any, key: Key, integers: Sequence[Integer]) -> Any:
     *digits, group = integers
     if group.high - group.low >= PRIME:
         raise DataError("the levels of the column in groups= must be less than 2^25 apart; use fewer, or text")
-    frame = _hash(frame, key, digits)
+    frame = hold(_hash(hold(frame), key, digits))
     frame = frame.with_columns(**{_GROUP: nw.col(group.name) - float(group.low) + nw.col(HASH)})
-    return cube(_reduce(frame, _GROUP), _GROUP, key.below(PRIME))
+    return hold(cube(_reduce(frame, _GROUP), _GROUP, key.below(PRIME)))
 
 
 def _reduce(frame: Any, name: str = HASH) -> Any:

@@ -162,7 +162,13 @@ def _kind(text: str, source: str) -> str:
     path = Path(text)
     names = [text]
     if path.is_dir():
-        names = sorted(child.name for child in path.iterdir() if not child.name.startswith((".", "_")))
+        children = [child for child in path.iterdir() if not child.name.startswith((".", "_"))]
+        if any(child.is_dir() for child in children):
+            raise ValueError(
+                f"{source} has folders in it: name the files by a pattern, as in FOLDER/*/*.parquet, or one folder; "
+                "what only the names of folders say, as in region=north, is no column"
+            )
+        names = sorted(child.name for child in children)
     elif not has_magic(text) and "://" not in text and not path.exists():
         raise DataError(f"there is no file {source}")
     kinds = {_suffix(name) for name in names}
@@ -322,8 +328,25 @@ def _postgres(url: str, table: str | None) -> Any:
     schema, _, name = table.rpartition(".")
 
     def connect() -> Any:
-        connection = enter()
-        relation = connection.table(name, database=schema or None)
+        try:
+            connection = enter()
+        except Exception:
+            connection = None
+        if connection is None:
+            # Out here the error that quotes the address is no longer the context of this one.
+            raise DataError(
+                "the PostgreSQL server cannot be reached, or lets nobody in by this address; psql with the same "
+                "address says why"
+            )
+        try:
+            relation = connection.table(name, database=schema or None)
+        except Exception as error:
+            if type(error).__name__ != "TableNotFound":
+                raise
+            relation = None
+        if relation is None:
+            there = _list_tables(sorted(connection.list_tables(database=schema or None)))
+            raise DataError(f"the PostgreSQL server has no table or view {table!r}{there}")
         casts = _domains(connection, schema, name, relation)
         return relation.cast(casts) if casts else relation
 

@@ -240,7 +240,8 @@ def unknown_column(name: str, names: Iterable[Any], *, written: bool = False) ->
     """
     names = list(names)
     texts = [each for each in names if isinstance(each, str) and "\0" not in each]
-    near = difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
+    near = [each for each in texts if each.casefold() == name.casefold()]
+    near = near or difflib.get_close_matches(name, texts, n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else IN_QUOTES * written
     if not all(isinstance(each, str) for each in names):
         hint = "; its columns have names that are not text: name them first, as in df.columns = ['age', 'sex']"

@@ -47,6 +47,8 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
 
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
+    if isinstance(data, list | tuple):
+        _refuse_rows(data)
     if not columns and (isinstance(data, Mapping) or is_column(data)):
         return _rows_only(list(data.values()) if isinstance(data, Mapping) else [data])
     if isinstance(data, Mapping):
@@ -63,6 +65,8 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     names = guard(lambda: frame.collect_schema().names())
     if len(set(names)) < len(names):
         raise _repeated(names)
+    if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
+        _require_plain(names, columns)
     for column in columns:
         if column.name not in names:
             raise unknown_column(column.name, names, written=is_written(column))
@@ -76,6 +80,22 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
     if selection.implementation.is_pandas():
         return guard(lambda: _from_pandas(selection, columns))
     return guard(lambda: _from_arrow(selection, columns))
+
+
+def _refuse_rows(data: Sequence[Any]) -> None:
+    """Refuse a list of rows, of which every element would count as a missing value or as another level.
+
+    One element that is no row is enough for a column of values: no record decides this for others.
+    """
+    for kind, word, way, fields in (
+        (Mapping, "dictionaries", "", "row['age']"),
+        (list | tuple, "rows", ", orient='row'", "row[0]"),
+    ):
+        if len(data) > 1 and all(isinstance(row, kind) for row in data):
+            raise TypeError(
+                f"data must be a table or a column of values, got a list of {word}; make a table of it, as in "
+                f"polars.DataFrame(data{way}) or {{'age': [{fields} for row in data]}}"
+            )
 
 
 def _frame(data: Any) -> "Frame | None":
@@ -102,6 +122,20 @@ def _repeated(names: Sequence[Any]) -> DataError:
     return DataError(f"the table has two columns of the same name{f', {twice[0]!r}' if twice else ''}; rename one")
 
 
+def _require_plain(names: Sequence[str], columns: Sequence[Column]) -> None:
+    """Refuse columns that Spark does not find by their names: it reads dots as parts of them, and ignores cases."""
+    for column in columns:
+        if {".", "`"} & set(column.name):
+            raise DataError(
+                f"column {column.name!r} has a dot or a backtick in its name, which Spark reads otherwise; rename it"
+            )
+        alike = [name for name in names if name.casefold() == column.name.casefold()]
+        if len(alike) > 1:
+            raise DataError(
+                f"the table has the columns {', '.join(map(repr, alike))}, which Spark takes for one; rename one"
+            )
+
+
 def _rows_only(values: Sequence[Any]) -> Frame:
     """A table with as many rows, if only their number is needed."""
     import narwhals as nw
@@ -121,8 +155,15 @@ def _kind(data: Any) -> str:
 
 def _remedy(data: Any) -> str:
     """What to pass instead."""
-    if "groupby" in type(data).__name__.lower():
+    kind, (package, *_) = type(data), type(data).__module__.split(".")
+    if "group" in kind.__name__.lower():
         return "; hand over the table itself, and name the column of groups with by="
+    if package in ("dask", "ibis", "pyspark") and kind.__name__.endswith(("Column", "Series")):
+        return "; hand over the table itself, and name the column"
+    if way := next((way for way in ("to_table", "read_all") if hasattr(kind, way)), None):
+        return f"; hand over the table that its {way}() gives"
+    if hasattr(kind, "sql") and hasattr(kind, "table"):
+        return "; hand over one of its tables, as in connection.table('survey')"
     return "" if data is None else "; use list(...) to make a column"
 
 
