@@ -106,6 +106,35 @@ def test_numbers_stated_by_mean_and_sd_are_those_stated_by_themselves():
     )
 
 
+@pytest.mark.parametrize("statistic", ["mean", "sum", "variance", "median"])
+def test_the_only_column_may_be_named(statistic):
+    keywords = {"column": "age", "bounds": (0, 10), "rows": 500, "epsilon": 1}
+    stated = {"mean": (4, 5), "sd": 1}
+    alone, by_name = (forecast_errors(Wanted(statistic, keywords, x)) for x in (stated, {"age": stated}))
+    assert by_name.rmse_range == alone.rmse_range
+    with pytest.raises(ValueError, match="does not have: 'x'"):
+        forecast_errors(Wanted(statistic, keywords, {"x": stated}))
+
+
+def test_columns_of_a_regression_are_named_and_not_its_coefficients():
+    """The slope of a column that is stated to vary little is far off, and there is no column named intercept."""
+    keywords = {"column": "y", "bounds": {"a": (0, 1), "y": (0, 100)}, "rows": 50_000, "epsilon": 1}
+    keywords["levels"] = {"region": ["north", "south"]}
+    names = ("y", "a", "region = south")
+    stated = {
+        name: {"sd": sd, "mean": mean} for name, sd, mean in zip(names, (10, 0.1, 0.5), (50, 0.5, 0.5), strict=True)
+    }
+    usual = forecast_errors(Wanted("regression", keywords, stated)).rmse
+    for place, name in enumerate(names[1:], 1):
+        narrow = forecast_errors(Wanted("regression", keywords, stated | {name: {"sd": 0.04, "mean": 0.5}})).rmse
+        other = 3 - place
+        assert narrow[place] > 2 * usual[place]
+        assert narrow[other] < 2 * usual[other]
+    for wrong in ("intercept", "region"):
+        with pytest.raises(ValueError, match="names a column"):
+            forecast_errors(Wanted("regression", keywords, stated | {wrong: {"sd": 0.1}}))
+
+
 @pytest.mark.parametrize("method", ["centred", "robust"])
 @pytest.mark.parametrize(("mean", "sd"), [(0.5, 0.3), (0.2, 0.1)])
 def test_ranges_around_a_centre_follow_what_was_drawn_first(method, mean, sd):
@@ -141,7 +170,8 @@ def test_truths_are_possible_and_the_typical_one_is_between():
         ("mean", {"mean": 11}, "mean of plausible must lie within the bounds"),
         ("variance", {"sd": 8}, "sd of plausible must lie within"),
         ("variance", {"size": 8}, "has no groups"),
-        ("variance", {"x": {"sd": 1}}, "names a column"),
+        ("variance", {"y": {"sd": 1}}, "names a column"),
+        ("mean", {"y": {"mean": 1}}, "names a column"),
     ],
 )
 def test_bad_statements_say_what_is_wrong(statistic, plausible, message):

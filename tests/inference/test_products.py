@@ -197,3 +197,38 @@ def test_a_tail_that_is_not_worked_out_is_below_what_is_enough(side):
         assert found == pytest.approx(exact, rel=1e-12, abs=1e-300) or exact <= found < enough
         skipped += found > exact * (1 + 1e-9)
     assert 30 < skipped < 200
+
+
+@pytest.mark.claim("products-of-table")
+@pytest.mark.parametrize("rows", [2, 3, 50])
+def test_limits_of_the_table_without_noise_are_its_covariances(rows):
+    columns = list(np.random.default_rng(rows).uniform(-1, 1, (3, rows)))
+    given = exact_sums(columns)
+    lower, upper = products.table_limits(given, 0.05)
+    assert np.abs(np.stack([lower, upper]) - np.cov(columns)).max() < 1e-4
+    assert (lower <= upper).all()
+
+
+@pytest.mark.claim("products-of-table")
+def test_limits_of_the_table_cover_where_means_are_hardly_known():
+    """Few records next to a bound, and noise of a third of their number: less than 723 of 800 runs would be rarer than
+    once in 1e9. The negative control takes the noisy mean for the true one."""
+    rng, scale, runs = np.random.default_rng(8), 20.0, 800
+    columns = np.clip(rng.normal([[0.95], [-0.6]], [[0.02], [0.2]], (2, 100)), -1, 1)
+    truth = np.cov(columns)
+    law = rng.laplace(0, scale, (4096, 6))
+    # Of one column the product is the square.
+    law_of_one = law[:, [0, 1, 2, 3, 4, 3]]
+    held, known = np.zeros((2, 2)), 0
+    for _ in range(runs):
+        count, *totals = np.array([100, *columns.sum(axis=1)]) + rng.laplace(0, scale, 3)
+        noise = rng.laplace(0, scale, 3)
+        products_of_both = columns @ columns.T + noise[[[0, 1], [1, 2]]]
+        given = Sums(count, np.array(totals), products_of_both, lambda i, j: law_of_one if i == j else law)
+        lower, upper = products.table_limits(given, 0.05)
+        held += (lower <= truth) & (truth <= upper)
+        mean = (float(np.clip(totals[0] / count, -1, 1)),) * 2
+        low, high = products._covariance_of_table(given, (0, 0), (mean, mean), 0.05)
+        known += low <= truth[0, 0] <= high
+    assert (held >= 723).all()
+    assert known < 723

@@ -196,6 +196,24 @@ def test_forecasts_are_what_releases_do(q, monkeypatch):
     assert np.all(seen.rmse <= seen.rmse_range[1])
 
 
+@pytest.mark.claim("forecast-quantile")
+@pytest.mark.parametrize("q", [0.5, [0.3, 0.5, 0.8]])
+def test_forecasts_say_that_they_are_for_values_without_gaps_or_ties(q, monkeypatch):
+    """Ranges do not hold with a gap at the median, nor for one value: its quantiles are exact."""
+    keywords = {"q": q, "bounds": (0, 100), "epsilon": "0.1"}
+    seen = ib.preview("quantile", rows=1000, **keywords)
+    assert seen.forecast.assumed.startswith("nearly normal values without gaps or ties, standard deviations of ")
+    assert "ranges are over nearly normal values without gaps" in " ".join(str(seen).split())
+    assert "normal" not in ib.preview("variance", bounds=(0, 100), rows=1000, epsilon=1).forecast.assumed
+    entropy, place = SeededEntropy(3), np.ravel(q).tolist().index(0.5)
+    monkeypatch.setattr(road_draw, "entropy_source", lambda: entropy)
+    gap = np.concatenate([np.linspace(0, 20, 500), np.linspace(80, 100, 500)])
+    medians = [np.ravel(np.asarray(ib.quantile(gap, **keywords)))[place] for _ in range(40)]
+    assert np.std(medians) > 2 * np.ravel(seen.forecast.rmse_range[1])[place]
+    same = ib.quantile(np.full(1000, 37.0), **keywords | {"epsilon": 1})
+    assert np.asarray(same) == pytest.approx(37, abs=0.01)
+
+
 # Where the number of records is secret
 
 

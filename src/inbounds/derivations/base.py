@@ -70,13 +70,14 @@ def list_parts(
 class Situation:
     """What is known before a release: where the truth plausibly lies, and among about how many records.
 
-    ``groups`` says how many cells have sums of their own, ``selected`` that the records are some of the ``size`` that
-    the table has.
+    ``names`` are those of the numeric ``columns``. ``groups`` says how many cells have sums of their own, ``selected``
+    that the records are some of the ``size`` that the table has.
     """
 
     plausible: Any
     size: int | None
     columns: Array
+    names: tuple[str, ...]
     units: tuple[Fraction, ...]
     labels: tuple[tuple[str, ...], ...]
     groups: int

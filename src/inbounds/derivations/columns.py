@@ -12,13 +12,17 @@ from inbounds.derivations.base import Situation
 from inbounds.derivations.truths import Truth
 from inbounds.expected.quantiles import Spread
 
+# Gaps and values that many records share may make errors many times as large, or nothing.
+_NORMAL = "nearly normal values without gaps or ties"
+
 
 def find_column_truths(situation: Situation, ends: tuple[float, float], groups: int) -> truths.Truths:
     """What is plausible for the column; a number or a range without a name is where its middle lies."""
     statement = situation.plausible
     if statement is not None and not isinstance(statement, Mapping | Truth):
         situation = replace(situation, plausible={truths.KEYS[1]: statement})
-    return truths.find_truths(replace(situation, groups=groups, columns=np.array([ends])), "spread")
+    plausible = truths.find_truths(replace(situation, groups=groups, columns=np.array([ends])), "spread")
+    return replace(plausible, assumed=f"{_NORMAL}, {plausible.assumed}" if plausible.assumed else "")
 
 
 def spread_of_column(truth: Truth, ends: tuple[float, float]) -> Spread:

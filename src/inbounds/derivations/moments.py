@@ -353,9 +353,9 @@ class Clamped(Simulated):
         return self._span(situation), ""
 
     def _span(self, situation: Situation) -> tuple[float, float]:
-        ends = situation.columns[0].tolist() if len(situation.columns) else (0.0, 1.0)
-        statement = of_one_number(situation.plausible, situation.meaning, ends, situation.size)
-        return plausible.span(statement, float(situation.limits.lower[0]), float(situation.limits.upper[0]))
+        return plausible.span(
+            of_one_number(situation), float(situation.limits.lower[0]), float(situation.limits.upper[0])
+        )
 
 
 def _worst_of_clamped(coordinates: Coordinates, worth: float) -> tuple[Array, Array]:

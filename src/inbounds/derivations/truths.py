@@ -114,16 +114,18 @@ def plausible_sizes(situation: Situation, groups: int) -> list[Array]:
     return [sizes[0], sizes[1 % len(sizes)], sizes[-1]]
 
 
-def of_one_number(statement: Any, meaning: Meaning | None, ends: Sequence[float], rows: int | None) -> Any:
+def of_one_number(situation: Situation) -> Any:
     """What is plausible for one number, if a mean or a standard deviation of its column is stated.
 
-    ``meaning`` says what the number tells about its column. None if the part that it needs is not stated.
+    The meaning says what the number tells about its column. None if the part that it needs is not stated.
     """
+    statement, meaning, rows = situation.plausible, situation.meaning, situation.size
     if not isinstance(statement, Mapping):
         return statement
     if meaning is None:
         raise TypeError("plausible must be a number or a pair (low, high) here, not sd, mean and size")
-    (ranges,) = _by_column(statement, np.array([ends]), ())
+    ends = situation.columns if len(situation.columns) else np.array([[0.0, 1.0]])
+    ranges = _by_column(statement, ends[:1], situation.names)[0]
     key = KEYS[0] if meaning in ("spread", "squared spread") else KEYS[1]
     if key not in ranges:
         return None
@@ -143,8 +145,7 @@ def _read(situation: Situation, meaning: Meaning) -> list[dict[str, tuple[float,
     if statement is None or (meaning == "matrix" and _is_table(statement)):
         return [{} for _ in ends]
     if isinstance(statement, Mapping):
-        names = situation.labels[-1] if situation.labels and len(situation.labels[-1]) == len(ends) else ()
-        return _by_column(statement, ends, names)
+        return _by_column(statement, ends, situation.names)
     if meaning == "centre":
         return [{"mean": plausible.span(statement, *map(float, ends[0]))}]
     # Two records at the two bounds have the largest sample variance, W²/2.

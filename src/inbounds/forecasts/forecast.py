@@ -56,10 +56,7 @@ def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
     """The plausible range of one released number. An open side ends where noise from the other end does not reach."""
     (bounds,) = record.limits_of_coordinates()
     far = 40 * float(record.mechanism.spread * record.mechanism.step)
-    ends = record.numeric_ends()
-    statement = of_one_number(
-        wanted.guess, record.statistic.traits.meaning, ends[0] if len(ends) else (0, 1), wanted.size
-    )
+    statement = of_one_number(record.situation(wanted.guess, wanted.size))
     return plausible.span(statement, *way.span(*bounds), far)
 
 
@@ -94,7 +91,7 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
 def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
     """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = way.law(replace(record, noisy=record.units).coordinates())
-    statement = of_one_number(wanted.guess, record.statistic.traits.meaning, record.numeric_ends()[0], wanted.size)
+    statement = of_one_number(record.situation(wanted.guess, wanted.size))
     points, weights = _spread_out(*plausible.span(statement, *law.bounds), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)

@@ -12,11 +12,12 @@ covers as often as it says, was tested on some laws, and is not proved.
 W. Hoeffding, Probability inequalities for sums of bounded random variables, J. Amer. Stat. Assoc. 58 (1963).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
+from inbounds._check import Array
 from inbounds.derivations import CentredSpread, Matrix
 from inbounds.inference import products, score, spreads
 from inbounds.inference.centred import centred_limits, robust_limits
@@ -63,15 +64,26 @@ def spread_limits(release: Release, alpha: float, population: bool) -> RawInterv
 
 def product_limits(release: Release, alpha: float) -> RawInterval:
     """Limits of variances, covariances and correlations that are computed from noisy sums, also of groups."""
-    columns, root = release.numeric_ends(), getattr(release.derivation, "root", False)
-    halves = (columns[:, 1] - columns[:, 0]) / 2
     unit = release.statistic.traits.unit_diagonal
-    worth = 1.0 if unit else np.outer(halves, halves)
     limits = [products.matrix_limits(sums, alpha, correlation=unit) for sums in products.list_sums(release, alpha)]
+    return *_in_units(release, limits), products.METHOD, (score.ASSUMPTION,)
+
+
+def table_limits(release: Release, alpha: float) -> RawInterval:
+    """The same for the table itself. Correlations and pooled figures are simulated."""
+    if release.statistic.traits.unit_diagonal or getattr(release.derivation, "pooled", False):
+        return spreads.of_sums(release, alpha, population=False)
+    limits = [products.table_limits(sums, alpha) for sums in products.list_sums(release, alpha, table=True)]
+    return *_in_units(release, limits), products.TABLE, ()
+
+
+def _in_units(release: Release, limits: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Limits of one matrix of covariances of u for each group, in units of the columns, or the roots of variances."""
+    columns = release.numeric_ends()
+    halves = (columns[:, 1] - columns[:, 0]) / 2
+    worth = 1.0 if release.statistic.traits.unit_diagonal else np.outer(halves, halves)
     lower, upper = (np.concatenate([np.ravel(ends[side] * worth) for ends in limits]) for side in (0, 1))
-    if root:
-        lower, upper = np.sqrt(lower), np.sqrt(upper)
-    return lower, upper, products.METHOD, (score.ASSUMPTION,)
+    return (np.sqrt(lower), np.sqrt(upper)) if getattr(release.derivation, "root", False) else (lower, upper)
 
 
 def interval_of_spread(
@@ -119,7 +131,7 @@ def normal_limits(release: Release, alpha: float, population: bool) -> RawInterv
         clauses = (*spreads.NORMAL, ABOUT) if population else (ABOUT,)
         return *centred_limits(release, alpha, population, normal=True), spreads.INVERTED, clauses
     if way.of_sums:
-        return spreads.of_sums(release, alpha, population)
+        return spreads.of_sums(release, alpha, population) if population else table_limits(release, alpha)
     if traits.matrix:
         return spreads.matrix(release, alpha, population)
     if traits.meaning == "squared spread":

@@ -20,6 +20,12 @@ ones, unseen records are added as for means (`inbounds.inference.score`). Means,
 tried at the ends of separate intervals, for each of which a twentieth of α is set aside.
 
 Coverage is shown by simulation, not proved: `bench/products.py` has the laws that were tried.
+
+For the table itself m are its means and γ its covariance, with the denominator C - 1. Then
+
+    P_ij - m_i A_j - m_j A_i + m_i m_j C - γ (C - 1)
+
+is noise alone, whatever the records are, and a γ is kept if that much noise is not in a tail.
 """
 
 import math
@@ -40,6 +46,7 @@ from inbounds.inference.spreads import noisy_cells
 from inbounds.record.release import Release
 
 METHOD = "score interval from noisy sums of products, with the largest sampling error that means and variances allow"
+TABLE = "score interval from noisy sums of products, whose noise is known"
 # How many parameters are tried first; and the width of a bracket, as a part of the distance between two of them.
 _GRID, _WIDTH = 8, 2**-16
 # How many draws of noise are used; more if tails are thin, but not for all pairs of many columns.
@@ -98,8 +105,11 @@ def _list_scores(
     return _Scores(start, slope, noise, noise_of_slope, spread, farthest)
 
 
-def list_sums(release: Release, alpha: float) -> list[Sums]:
-    """The noisy sums of each group of a release that is computed from them; one entry for all records."""
+def list_sums(release: Release, alpha: float, *, table: bool = False) -> list[Sums]:
+    """The noisy sums of each group of a release that is computed from them; one entry for all records.
+
+    For the ``table`` itself noise is all that there is, so that more draws of it are used.
+    """
     part = release.parts[0]
     size = len(release.numeric_ends())
     public = getattr(release.derivation, "rows", None) is not None
@@ -111,7 +121,7 @@ def list_sums(release: Release, alpha: float) -> list[Sums]:
     place = np.zeros((size, size), dtype=int)
     place[np.triu_indices(size)] = np.arange(size * (size + 1) // 2)
     place = np.maximum(place, place.T) + start + size
-    draws = _MORE_DRAWS if alpha < _THIN and size <= _MANY else _DRAWS
+    draws = _MORE_DRAWS if (table or alpha < _THIN) and size <= _MANY else _DRAWS
 
     def draw(i: int, j: int) -> Array:
         """Noise of the number, of Σu_i and Σu_j, of Σu_i² and Σu_j², and of Σu_i u_j."""
@@ -155,6 +165,53 @@ def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array
                 ends = limits_of_covariance(sums, (i, j), (means[i], means[j]), alpha - 2 * apart)
             (lower[i, j], upper[i, j]) = (lower[j, i], upper[j, i]) = ends
     return lower, upper
+
+
+def table_limits(sums: Sums, alpha: float) -> tuple[Array, Array]:
+    """claim:products-of-table. Limits of the covariances of u in the table itself, where only noise is uncertain."""
+    size, apart = len(sums.totals), _APART * alpha
+    enough_draws(alpha, len(sums.draw(0, 0)))
+    lower, upper = np.empty((size, size)), np.empty((size, size))
+    means = [_mean_of_table(sums, i, apart) for i in range(size)]
+    for i in range(size):
+        for j in range(i, size):
+            asked = alpha - (1 if i == j else 2) * apart
+            ends = _covariance_of_table(sums, (i, j), (means[i], means[j]), asked)
+            (lower[i, j], upper[i, j]) = (lower[j, i], upper[j, i]) = ends
+    return lower, upper
+
+
+def _mean_of_table(sums: Sums, column: int, alpha: float) -> Ends:
+    if sums.count <= 1:
+        return -1.0, 1.0
+    noise = sums.draw(column, column)
+    scores = _list_scores(float(sums.totals[column]), sums.count, noise[:, 1], noise[:, 0], _no_spread)
+    return _find_limits([scores], -1.0, 1.0, alpha)
+
+
+def _covariance_of_table(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
+    """Limits of a covariance of the table, or of a variance, whose two means are the same."""
+    noise, count, (i, j) = sums.draw(*columns), sums.count, columns
+    largest = _find_largest(count) if not noise[:, 0].any() else _find_largest(2)
+    lowest = 0.0 if i == j else -largest
+    if count <= 1:
+        return lowest, largest
+    pairs = _among_pairs(sums, columns, means)
+    scores = []
+    for pair in [pair for pair in pairs if i != j or pair[0] == pair[1]]:
+        start, errors = _centre(sums, noise, columns, pair)
+        scores.append(_list_scores(start, count - 1, errors, noise[:, 0], _no_spread))
+    return _find_limits(scores, lowest, largest, alpha)
+
+
+def _find_largest(count: float) -> float:
+    """The largest sample variance of so many records: half of them at either end of [-1, 1], the most of it for two."""
+    rows = round(count)
+    return 4 * (rows**2 // 4) / (rows * (rows - 1))
+
+
+def _no_spread(_: float) -> float:
+    return 0.0
 
 
 def limits_of_mean(sums: Sums, column: int, alpha: float) -> Ends:

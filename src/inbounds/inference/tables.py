@@ -8,7 +8,7 @@ from inbounds.inference.laws import Law, noise_of
 from inbounds.inference.means import of_noisy_number, of_public_number
 from inbounds.inference.numbers import noise_only
 from inbounds.inference.score import Noisy
-from inbounds.inference.spreads import SIMULATED, RawInterval
+from inbounds.inference.spreads import INVERTED, SIMULATED, RawInterval
 from inbounds.record.release import Release
 
 
@@ -21,12 +21,11 @@ def moments_table(release: Release, alpha: float, population: bool) -> RawInterv
         lower, upper, rest, clauses = bounded.product_limits(release, alpha)
         method = f"of means {score.METHOD}; of covariances {rest}"
     else:
-        lower, upper, _, clauses = spreads.of_sums(release, alpha, population)
+        lower, upper, rest, clauses = bounded.table_limits(release, alpha)
         find = _mean_over_count if release.rows is None else _mean
         means = np.array([find(release, column, alpha) for column in columns]).T
-        method = SIMULATED
-        if release.rows is None:
-            method = f"of means Fieller's method, with simulated noise; of covariances {SIMULATED}"
+        way = "Fieller's method, with simulated noise" if release.rows is None else INVERTED
+        method = f"of means {way}; of covariances {rest}"
     return np.concatenate([means[0], lower]), np.concatenate([means[1], upper]), method, clauses
 
 

@@ -56,13 +56,32 @@ def find_numeric_ends(release: "Release") -> Array:
     return np.array(numeric).reshape(-1, 2)
 
 
+def list_numeric_names(release: "Release") -> tuple[str, ...]:
+    """The name of each of these columns."""
+    names = tuple(rule.name for rule in release.columns if rule.step is not None)
+    # The columns of levels are the last regressors.
+    return names + release.axes[-1][len(names) :] if release.statistic.traits.columns == "outcome" else names
+
+
 def find_situation(release: "Release", plausible: Any, size: int | None) -> Situation:
     """What is known before the release, for a plausible true value and ``size`` records."""
     several = release.derivation.of_sums and not release.places
     groups = max(len(release.units) // max(release.parts[0].dimension, 1), 1) if several else 1
     ends, limits, selected = release.numeric_ends(), release.limits(), is_selection(release.statistic)
-    name, meaning = release.statistic.name, release.statistic.traits.meaning
-    return Situation(plausible, size, ends, release.units, release.axes, groups, name, limits, meaning, selected)
+    names, meaning = list_numeric_names(release), release.statistic.traits.meaning
+    return Situation(
+        plausible,
+        size,
+        ends,
+        names,
+        release.units,
+        release.axes,
+        groups,
+        release.statistic.name,
+        limits,
+        meaning,
+        selected,
+    )
 
 
 def check_together(release: "Release") -> None:
