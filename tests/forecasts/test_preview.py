@@ -120,6 +120,46 @@ def test_the_recommended_way_has_the_smallest_typical_error():
     assert both.forecast.simulated
 
 
+@pytest.mark.parametrize("statistic", ["variance", "standard_deviation"])
+def test_ways_of_a_spread_are_compared_where_its_mean_is_stated(statistic):
+    """As `plausible` of the release chooses: next to a bound noise on the variance itself is smaller."""
+    keywords = {"bounds": (0, 500), "rows": 2000, "epsilon": 1}
+    near, middle = {"mean": (15, 22), "sd": (60, 80)}, {"mean": (200, 300), "sd": (60, 80)}
+    for stated, best in ((near, "direct"), (middle, "centred"), ({"x": near}, "direct")):
+        seen = ib.preview(statistic, **keywords, plausible=stated)
+        assert [(option.bounding, option.method) for option in seen.options] == [
+            ("bit", "centred"),
+            ("bit", "moments"),
+            ("bit", "direct"),
+            ("truncated", "direct"),
+        ]
+        assert (seen.asked.method, seen.recommended.method) == ("centred", best)
+    release = getattr(ib, statistic)(np.linspace(0, 200, 2000), **keywords, plausible={"mean": (15, 22)})
+    assert release.statistic.method == "direct"
+    asked = ib.preview(statistic, **keywords, plausible=near, method="direct")
+    assert [option.method for option in asked.options] == ["direct", "centred", "moments", "direct"]
+    lines = {
+        line.index(option.method) for line, option in zip(str(asked).splitlines()[2:], asked.options, strict=False)
+    }
+    assert len(lines) == 1
+    # On average over all means the default is best, which a typical mean in the middle would not show.
+    assert len(ib.preview(statistic, **keywords).options) == 1
+    assert len(ib.preview(statistic, **keywords, plausible={"sd": (60, 80)}).options) == 1
+    secret = {"bounds": (0, 500), "epsilon": 1, "neighbours": "add-remove"}
+    assert len(ib.preview(statistic, **secret, expected_rows=2000, plausible=near).options) == 1
+
+
+def test_a_plan_advises_the_way_of_a_variance_for_the_stated_mean():
+    plan = {"data": {"rows": 2000}, "budget": {"epsilon": 1}, "columns": {"x": {"bounds": [0, 500]}}}
+    item = {"name": "v", "statistic": "variance", "columns": ["x"]}
+    advice = []
+    for stated in ([15, 22], [200, 300]):
+        plan["release"] = [{**item, "plausible": {"mean": stated, "sd": 60}}]
+        advice += [prospect.advice for prospect in ib.Plan.of(plan).preview().prospects]
+    assert advice[0].startswith("method = 'direct' would give ")
+    assert advice[1] == ""
+
+
 def test_an_interval_for_the_population_is_wider_than_the_noise():
     option = ib.preview("proportion", epsilon=0.5, rows=200, plausible=0.3).asked
     wald = 1.96 * math.sqrt(0.21 / 200)

@@ -1,6 +1,7 @@
 """Inverse questions: answers are re-checked, and shares of a budget against brute force."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -27,6 +28,24 @@ def test_the_least_epsilon_reaches_its_target_and_less_does_not(name, error):
     assert target.reached(one.but(epsilon=0.97 * epsilon)) > target.wanted
     rmse, half = simulated(one.but(epsilon=epsilon), 1000)
     assert (rmse if error == "rmse" else half) <= 1.35 * target.wanted
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_the_least_epsilon_of_a_correlation_is_not_where_noise_hides_it(neighbours):
+    """Noise draws correlations towards 0. About a correlation of 0 any ε would do: that is the negative control."""
+    bounds = {"x": (0, 1), "y": (0, 1)}
+    size = {"rows": 2000} if neighbours == "substitute" else {"neighbours": neighbours}
+    expected = None if neighbours == "substitute" else 2000
+    asked = Wanted("correlation", {"bounds": bounds, "epsilon": 1, **size}, expected_rows=expected)
+    epsilons = [least_epsilon(asked, Target(rmse=error)) for error in (0.2, 0.05)]
+    assert 0.1 < epsilons[0] < epsilons[1]
+    errors = [forecast_errors(asked.but(epsilon=epsilon)).typical for epsilon in (0.01, 0.1, 0.5, 2.0)]
+    # A half, of two elements of four.
+    assert errors[0] == pytest.approx(0.5 / math.sqrt(2), rel=0.1)
+    assert errors[0] * 1.02 > errors[1] > errors[2] > errors[3]
+    unrelated = np.diag([0.01, 0.01])
+    at_zero = Wanted("correlation", asked.keywords, unrelated, expected)
+    assert forecast_errors(at_zero.but(epsilon=0.0001)).typical < forecast_errors(at_zero.but(epsilon=0.05)).typical / 2
 
 
 def test_worst_cases_and_populations_are_targets_too():

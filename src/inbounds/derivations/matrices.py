@@ -85,7 +85,7 @@ class Matrix(Simulated):
         return self._truths(situation).assume()
 
     def _truths(self, situation: Situation) -> Truths:
-        return find_truths(situation, "matrix", depends_on_means=False)
+        return find_truths(situation, "matrix", depends_on_means=False, of_correlations=self.unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,7 +187,7 @@ class MatrixOfMoments(Simulated):
         return self._truths(situation).assume()
 
     def _truths(self, situation: Situation) -> Truths:
-        return find_truths(situation, "matrix")
+        return find_truths(situation, "matrix", of_correlations=self.unit)
 
 
 @dataclass(frozen=True, slots=True)

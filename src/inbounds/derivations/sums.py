@@ -218,7 +218,7 @@ class MatrixOfSums(Simulated):
         return self._truths(situation).assume()
 
     def _truths(self, situation: Situation) -> Truths:
-        return find_truths(situation, "matrix", pooled=self.pooled)
+        return find_truths(situation, "matrix", pooled=self.pooled, of_correlations=self.unit)
 
 
 def _widths(coordinates: Coordinates) -> tuple[Array, Array]:

@@ -7,7 +7,8 @@ a typical truth and at the corners of what is plausible: of what the user states
 
 - standard deviations from W/50 to W/2, which is the largest possible; W/10 typically;
 - means anywhere within the bounds that such a standard deviation allows; their middle typically;
-- correlations of 0 and, between all columns, 0.9; 0 typically;
+- correlations of 0 and, between all columns, 0.9; 0 typically, and 0.5 for a correlation itself: noise draws it towards
+  0, so that an error about 0 would vanish as noise grows;
 - for a selection, a hundredth of the table's records to all of them; a quarter typically;
 - groups from a thousandth of an even share n/J (but no fewer than ten records) to four times it; a quarter typically.
   For pooled statistics sizes add up to n: even sizes, and sizes in a geometric sequence from 1 to 1000.
@@ -33,7 +34,7 @@ from inbounds.derivations.base import Situation
 Meaning: TypeAlias = Literal["centre", "total", "spread", "squared spread", "matrix"]
 KEYS = ("sd", "mean", "size")
 _NARROWEST, _USUAL, _WIDEST = 1 / 50, 1 / 10, 1 / 2
-_CORRELATED = 0.9
+_CORRELATED, _HALF = 0.9, 0.5
 _NEAR = 0.95
 _SMALLEST, _FEWEST, _QUARTER, _LARGEST = 1 / 1000, 10.0, 1 / 4, 4.0
 
@@ -61,12 +62,17 @@ class Truths:
 
 
 def find_truths(
-    situation: Situation, meaning: Meaning, *, pooled: bool = False, depends_on_means: bool = True
+    situation: Situation,
+    meaning: Meaning,
+    *,
+    pooled: bool = False,
+    depends_on_means: bool = True,
+    of_correlations: bool = False,
 ) -> Truths:
     """What is plausible: what is stated, what is assumed, or the one `Truth` that is given.
 
-    ``depends_on_means`` says that errors depend on where means lie, ``meaning`` what a number without a name means. For
-    a ``"centre"`` the spread does not matter.
+    ``depends_on_means`` says that errors depend on where means lie, ``of_correlations`` that they are those of
+    correlations, and ``meaning`` what a number without a name means. For a ``"centre"`` the spread does not matter.
     """
     if isinstance(situation.plausible, Truth):
         return Truths(situation.plausible, (), "")
@@ -95,7 +101,8 @@ def find_truths(
     assumed += [_say_means(ranges)] if depends_on_means else []
     assumed += ["correlations of 0 to 0.9"] if len(correlations) > 1 else []
     text = ", ".join([*filter(None, assumed), *words])
-    return Truths(truth(spreads[1], 0.0, 0.0, sizes[1 % len(sizes)]), corners, text)
+    usual = _HALF if of_correlations else 0.0
+    return Truths(truth(spreads[1], 0.0, usual, sizes[1 % len(sizes)]), corners, text)
 
 
 def typical_truth(situation: Situation, meaning: Meaning) -> Truth:

@@ -90,7 +90,7 @@ class Prospect:
         }
 
 
-_METHODS = ("joint", "split")
+_METHODS = ("joint", "split", "centred", "moments", "direct")
 _REMEDY = (
     "plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data] shows what that does; a larger contributions leaves out less."
 )

@@ -4,7 +4,7 @@ A preview is made from the draft, which has the same law, certificate and repair
 one noisy number, and simulated if several are combined.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +56,12 @@ class Option:
 
     @property
     def method(self) -> str:
-        """``joint`` or ``split`` for matrices; otherwise how the value is computed."""
-        method = getattr(plain_statistic(self.record.statistic), "method", None)
+        """``joint`` or ``split`` for matrices; ``centred``, ``moments``, ``direct`` or ``robust`` for a variance of a
+        public number of records; otherwise how the value is computed."""
+        statistic = plain_statistic(self.record.statistic)
+        method = getattr(statistic, "method", None)
+        if method is None and (find_way := getattr(statistic, "find_way", None)) is not None:
+            method = find_way(self.record.terms)
         return self.record.method if method is None else str(method)
 
     @property
@@ -215,13 +219,14 @@ class Preview:
 
     def __str__(self) -> str:
         methods = _has_methods(self.asked.record)
-        ways = f"    {'bounding':10s}{' method' if methods else ''}"
+        wide_method = max(6, *(len(option.method) for option in self.options))
+        ways = f"    {'bounding':10s}{' ' + 'method'.ljust(wide_method) if methods else ''}"
         rows = [option.figures() for option in self.options]
         wide = [max(map(len, column)) for column in zip(self._heads, *rows, strict=True)]
         lines = [self.summary, ways + _line(self._heads, wide)]
         for option, figures in zip(self.options, rows, strict=True):
             mark = "*" if option is self.recommended else ""
-            method = f" {option.method:6s}" if methods else ""
+            method = f" {option.method:{wide_method}s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
         warnings = [wrap(text, "  ", "  ") for text in (*self._hidden, *warn_of_epsilon(self.asked.epsilon))]
@@ -405,11 +410,15 @@ def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:
 def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
     """The option that was asked for, then those with the other boundings and methods."""
     ways = [(wanted, wanted.draft().record)]
-    methods = _has_methods(ways[0][1])
-    first_way = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method", "joint"))
+    record = ways[0][1]
+    methods, default = _has_methods(record), "joint"
     others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
     if not methods:
         others = [(bounding, "joint") for bounding in ("bit", "truncated")]
+    elif (find_way := getattr(plain_statistic(record.statistic), "find_way", None)) is not None:
+        default = find_way(record.terms)
+        others = [] if default is None else _list_spreads(wanted)
+    first_way = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method") or default)
     for bounding, method in others:
         if (bounding, method) == first_way:
             continue
@@ -420,3 +429,15 @@ def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
             # Not every statistic has this option.
             continue
     return ways
+
+
+def _list_spreads(wanted: Wanted) -> list[tuple[str, str]]:
+    """The ways to draw a spread: which of them is best follows from the mean, so they are compared where it is stated.
+
+    If nothing is stated, the default has the smallest error on average over all means.
+    """
+    stated = wanted.plausible
+    columns = [part for part in stated.values() if isinstance(part, Mapping)] if isinstance(stated, Mapping) else []
+    if not any(isinstance(part, Mapping) and "mean" in part for part in (stated, *columns)):
+        return []
+    return [("bit", "centred"), ("bit", "moments"), ("bit", "direct"), ("truncated", "direct")]

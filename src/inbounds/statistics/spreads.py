@@ -100,6 +100,11 @@ class Variance:
     def numbers(self, terms: Terms) -> int:
         return 3 * count_groups(self._keys) if self._keys else count_numbers(self.method, terms)
 
+    def find_way(self, terms: Terms) -> SpreadMethod | None:
+        """The method, or the one that is taken where none is given; None where there is only one."""
+        grouped = bool(self._keys)
+        return None if terms.rows is None or grouped else find_method(self.method, terms)
+
     def draft(self, terms: Terms) -> Draft:
         column = quantise(self._column, terms)
         method = find_method(self.method, terms, grouped=bool(self._keys))
@@ -181,6 +186,11 @@ class StandardDeviation:
         if self.method == "robust":
             return count_numbers(self.method, terms)
         return 1 if find_method(self.method, terms) == "direct" or self._deviation_is_better(terms) else 2
+
+    def find_way(self, terms: Terms) -> SpreadMethod | None:
+        """The method, or the one that is taken where none is given; None where there is only one."""
+        grouped = bool(self._keys)
+        return None if terms.rows is None or grouped else find_method(self.method, terms)
 
     def draft(self, terms: Terms) -> Draft:
         column, method = self._quantise(terms), find_method(self.method, terms, grouped=bool(self._keys))
