@@ -208,6 +208,8 @@ def explain_call(
     unknown = [keyword for keyword in keywords if keyword not in kinds]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         mistake = f"{name} has no keyword {unknown[0]}="
+        if isinstance(function, type) and not example and unknown[0] in _MEANINGS:
+            return f"{mistake}; it belongs to a release, which is inbounds.{function.name}(...)"  # type: ignore[attr-defined]
         return mistake + (f"; write {example}" if example else suggest_keyword(unknown[0], list(kinds)))
     by_name = [each for each, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
     by_place = [each for each, kind in kinds.items() if kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]

@@ -7,11 +7,14 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import polars as pl
 import pytest
 
 import inbounds as ib
+from inbounds.errors import PublicSize
+from inbounds.ledger import Account
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.places import open_place
 from inbounds.tables.schema import DataError, Numeric, quantise_column
@@ -147,6 +150,41 @@ def test_a_postgresql_connection_that_is_dropped():
     with pytest.raises(DataError, match="the table's engine failed"):
         ib.mean(frame, "age", bounds=(0, 100), epsilon=1, rows=50)
     dropper.join()
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_what_a_server_does_not_hand_out_is_refused_before_the_charge(neighbours, tmp_path):
+    """A column that the user may not read, and a table that is gone: the server says so without reading a row."""
+    if places.postgres() is None:
+        pytest.skip("SKIPPED LOUDLY: no PostgreSQL binaries (initdb) on this machine; install postgresql to test it")
+    import ibis
+    import psycopg
+
+    places.put(ages(50).with_columns(income=pl.lit(1.0)), "partly")
+    with psycopg.connect(places.postgres(), autocommit=True) as connection:
+        connection.execute("drop owned by clerk" if clerk_is_there(connection) else "create role clerk login")
+        connection.execute("grant select (age) on partly to clerk")
+    server = ibis.connect(places.postgres().replace("postgres@", "clerk@"))
+    table, account = server.table("partly"), Account(tmp_path / "a.ledger", "survey", 9)
+
+    def release(column):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PublicSize)
+            return ib.mean(table, column, bounds=(0, 100), epsilon=1, neighbours=neighbours, ledger=account)
+
+    with pytest.raises(DataError, match=r"InsufficientPrivilege; its message is not shown, since it might quote data$"):
+        release("income")
+    assert not account.ledger.exists()
+    assert release("age").epsilon == 1
+    with psycopg.connect(places.postgres(), autocommit=True) as connection:
+        connection.execute("drop table partly")
+    with pytest.raises(DataError, match=r"UndefinedTable; its message is not shown, since it might quote data$"):
+        release("income")
+    server.disconnect()
+
+
+def clerk_is_there(connection):
+    return connection.execute("select 1 from pg_roles where rolname = 'clerk'").fetchone() is not None
 
 
 def test_no_room_for_temporary_files():

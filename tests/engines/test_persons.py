@@ -9,7 +9,7 @@ import pytest
 
 from inbounds.errors import DataError
 from inbounds.privacy.persons import Persons
-from inbounds.tables.census import count_persons
+from inbounds.tables.census import Census, count_persons, take_census
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.folding import fold_records
 from inbounds.tables.persons import Keeping, add_columns
@@ -76,6 +76,18 @@ def test_rows_with_missing_numbers_are_kept_or_refused_alike(engine):
         outcomes.add((isinstance(found, str), table["x"].fill_nan(None).null_count() > 0))
     # Some are refused, and in some all that is missing was left out.
     assert {(True, True), (False, True)} <= outcomes
+
+
+@pytest.mark.parametrize("engine", places.ENGINES)
+@pytest.mark.parametrize("name", ["text", "number"])
+def test_persons_and_their_rows_are_counted_on_every_engine(engine, name):
+    """For the curator: how many rows each limit leaves out, in an empty table too."""
+    for table in (panel(), panel()[:0]):
+        sizes = table.drop_nulls(name)[name].value_counts()["count"].cast(pl.Int64)
+        left = tuple((k, int((sizes - k).clip(0).sum())) for k in (1, 2, 5))
+        counted = Census(len(sizes), int(sizes.sum()), table[name].null_count(), left)
+        frame = made(engine, table, 3 if len(table) else 1)
+        assert take_census(read(frame, add_columns([], Persons.of(name))), Persons.of(name), (1, 2, 5)) == counted
 
 
 def fold_by_hand(table, own):

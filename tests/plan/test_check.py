@@ -254,18 +254,19 @@ def test_strays_are_counted_among_the_records_that_a_rule_meets():
 
 def test_a_condition_that_selects_nobody_is_said():
     item = {"name": "x", "statistic": "mean", "columns": ["age"], "where": "cylinders"}
-    plan = ib.Plan.of(
-        {
-            "data": {"rows": 2},
-            "budget": {"epsilon": 1},
-            "columns": {"age": {"bounds": [0, 9], "missing": 5}},
-            "release": [item],
-        }
-    )
-    made = ib.check(plan, {"age": [1, 2], "cylinders": [4, 8]})
+    content = {
+        "data": {"rows": 2},
+        "budget": {"epsilon": 1},
+        "columns": {"age": {"bounds": [0, 9], "missing": 5}},
+        "release": [item],
+    }
+    made = ib.check(ib.Plan.of(content), {"age": [1, 2], "cylinders": [4, 8]})
     assert "No row is selected." in str(made)
     assert made.verdict.endswith("But no row is selected by cylinders.")
     assert "all are missing" not in made.verdict
+    dated = content | {"release": [item | {"where": "month(day) = 7"}]}
+    said = str(ib.check(ib.Plan.of(dated), {"age": [1, 2], "day": ["2013/07/01", "2013/07/02"]}))
+    assert "No row is selected. What is not written in 'day' as 1970-01-31 or 1970-01-31 12:30:00, or has a" in said
 
 
 def test_rows_that_are_left_out_are_said_up_to_where_there_are_none():

@@ -110,6 +110,11 @@ CALLS = {
         "FloatingColumn; hand over the table itself, and name the column",
     ),
     "keyword of a statistic": (lambda: ib.Mean("b", bound=(0, 5)), TypeError, "Mean has no keyword bound=; did you"),
+    "keyword of a release": (
+        lambda: ib.Mean("b", (0, 5), where="b > 1"),
+        TypeError,
+        "Mean has no keyword where=; it belongs to a release, which is inbounds.mean(...)",
+    ),
     "a statistic without its bounds": (lambda: ib.Mean("b"), TypeError, "Mean needs bounds, the smallest and the"),
     "a statistic by position": (lambda: ib.Kendall(*[None] * 9), TypeError, "Kendall takes bounds and "),
     "preview by position": (

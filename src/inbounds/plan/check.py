@@ -231,13 +231,20 @@ def list_sentences(strays: Strays) -> Iterator[str]:
     """What happens to the records that a rule refuses or changes, in a sentence for each kind."""
     column, quiet = strays.column, True
     if strays.where is not None and not strays.met:
-        yield "No row is selected."
+        yield f"No row is selected.{_hint_at_times(strays.where)}"
         return
     for sentence in (*_of_missing(strays), *_of_others(strays), *_of_clipped(strays)):
         quiet = False
         yield sentence
     if quiet:
         yield f"All are taken as they are{'' if isinstance(column, Levels) else ', rounded to the step'}."
+
+
+def _hint_at_times(where: Expression) -> str:
+    """Why a condition on times may be true of no row of a file."""
+    times = [name for name, kind in where.columns.items() if kind == "time"]
+    form = "1970-01-31 or 1970-01-31 12:30:00, or has a zone without time_zone = ..., is missing"
+    return f" What is not written in {', '.join(map(repr, times))} as {form}." if times else ""
 
 
 def _of_missing(strays: Strays) -> Iterator[str]:

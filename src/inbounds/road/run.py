@@ -37,7 +37,7 @@ from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError, list_read
-from inbounds.tables.sources import Frame, check_types, is_column, is_table, read
+from inbounds.tables.sources import Frame, check_types, guard, is_column, is_table, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +264,15 @@ def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
     return frame
 
 
+def _ask_for_nothing(frame: Frame) -> None:
+    """Refuse a table that its database does not hand out, by a query without rows: what it refuses is public.
+
+    Where the number of rows is counted, that query shows it.
+    """
+    if frame.implementation.is_ibis() or frame.implementation.is_duckdb():
+        guard(lambda: frame.head(0).lazy().collect())
+
+
 def columns_of_drafts(drafts: Sequence[Draft]) -> tuple[Column, ...]:
     """All columns that drafts read, each once, those of their rules for persons included."""
     lists = (add_columns(draft.columns, draft.terms.unit.persons) for draft in drafts)
@@ -277,6 +286,8 @@ def check_columns(frame: Frame, columns: Sequence[Column], terms: Terms, *, size
     """
     folded = set() if terms.unit.persons is None else terms.unit.persons.new_columns
     check_types(frame, [column for column in columns if column.name not in folded])
+    if terms.rows is None:
+        _ask_for_nothing(frame)
     if terms.rows is None or sized:
         return
     size = _count_units(frame, terms)

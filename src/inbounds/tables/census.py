@@ -45,9 +45,9 @@ def take_census(frame: Frame, persons: Persons, limits: Sequence[int]) -> Census
     table = _ids(frame, persons).with_columns(one=nw.lit(1.0))
     each = table.filter(~nw.col(ID).is_null()).group_by(ID).agg(nw.col("one").sum())
     above = {f"k{k}": (nw.col("one") - float(k)) * zero_one(nw.col("one") > float(k)) for k in limits}
-    totals = each.with_columns(**above).select(
-        nw.len().alias("persons"), nw.col("one").sum().alias("rows"), *(nw.col(name).sum() for name in above)
-    )
+    # PostgreSQL adds these numbers up as decimals, which Ibis takes for doubles.
+    sums = {name: nw.col(name).sum().cast(nw.Int64) for name in ("one", *above)}
+    totals = each.with_columns(**above).select(nw.len().alias("persons"), **sums)
     without_id = table.filter(nw.col(ID).is_null()).select(nw.len().alias("n"))
     answer, missing = collect(lambda: [totals, without_id])
 
@@ -55,7 +55,7 @@ def take_census(frame: Frame, persons: Persons, limits: Sequence[int]) -> Census
         return int(column[0] or 0)
 
     left = tuple((k, read(answer[f"k{k}"])) for k in limits)
-    return Census(read(answer["persons"]), read(answer["rows"]), read(missing["n"]), left)
+    return Census(read(answer["persons"]), read(answer["one"]), read(missing["n"]), left)
 
 
 def _ids(frame: Frame, persons: Persons) -> Any:
