@@ -126,8 +126,8 @@ def holds(errors: np.ndarray, low: Any, high: Any) -> np.ndarray:
 
 
 def whole(errors: np.ndarray) -> np.ndarray:
-    """The root mean square of the errors of all numbers of each release."""
-    return np.sqrt((errors**2).mean(axis=1, keepdims=True))
+    """The root mean square of the errors of all numbers of each release that are not known, as the diagonal is."""
+    return np.sqrt((errors[:, errors.any(axis=0)] ** 2).mean(axis=1, keepdims=True))
 
 
 def main() -> None:

@@ -43,6 +43,9 @@ COINCIDENCES = {
         "moves == 'moments'",
     ],
     "privacy/norms.py": ["self.kind not in ('box', 'moments', 'mean moments')"],
+    # Ways to draw a variance, and a key of plausible=.
+    "forecasts/outlook.py": ["_METHODS = ('joint', 'split', 'centred', 'moments', 'direct')"],
+    "forecasts/preview.py": ["'mean' in part"],
     # A level of the grammar.
     "tables/expressions/parser.py": ["level == 'sum'", "level == 'sum'"],
     # The public names of the room, of which the fit of released moments is one.

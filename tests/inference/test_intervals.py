@@ -372,12 +372,15 @@ def test_correlations_of_normal_records_are_covered(call, rho):
 
 
 def test_a_correlation_next_to_a_variance_that_noise_hides_is_anything():
+    """About one release of 300 draws a large variance by chance; five of twelve do so less than once in 1e9."""
     x = [0.5, 0.500001] * 50
-    release = ib.correlation({"x": x, "y": x[::-1]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.01)
-    made = release.interval(method="normal")
-    assert made.lower[0, 1] < -0.95
-    assert made.upper[0, 1] > 0.95
-    assert made.lower[0, 0] == made.upper[0, 0] == 1
+    limits = []
+    for _ in range(12):
+        release = ib.correlation({"x": x, "y": x[::-1]}, bounds={"x": (0, 1), "y": (0, 1)}, epsilon=0.01)
+        interval = release.interval(method="normal")
+        limits.append((interval.lower[0, 1], interval.upper[0, 1]))
+        assert interval.lower[0, 0] == interval.upper[0, 0] == 1
+    assert sum(lower < -0.95 and upper > 0.95 for lower, upper in limits) >= 8
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ class Forecast:
 
     @property
     def typical(self) -> float:
-        """One figure for all numbers: the root of the mean of their squared errors."""
+        """One figure for all numbers: the root of the mean of their squared errors. The diagonal of a matrix of
+        correlations is known, and does not count."""
         return one_figure(self.rmse)
 
     @property
@@ -76,4 +77,8 @@ class Forecast:
 
 
 def one_figure(rmse: Figures) -> float:
-    return float(np.sqrt(np.mean(np.square(rmse))))
+    """The root of the mean of squared errors, without the diagonal of a matrix on which none has any."""
+    squares = np.square(rmse)
+    if squares.ndim > 1 and len(squares) == squares.shape[1] > 1 and not squares.diagonal().any():
+        squares = squares[~np.eye(len(squares), dtype=bool)]
+    return float(np.sqrt(np.mean(squares)))

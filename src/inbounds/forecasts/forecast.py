@@ -68,7 +68,7 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
         return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
-        return one_figure(errors)
+        return one_figure(np.sqrt(np.mean(errors**2, axis=0)).reshape([len(axis) for axis in record.axes]))
     if way.root or record.axes:
         return forecast_errors(wanted, record).typical
     part = record.certificate
