@@ -45,7 +45,7 @@ COINCIDENCES = {
     "privacy/norms.py": ["self.kind not in ('box', 'moments', 'mean moments')"],
     # Ways to draw a variance, and a key of plausible=.
     "forecasts/outlook.py": ["_METHODS = ('joint', 'split', 'centred', 'moments', 'direct')"],
-    "forecasts/preview.py": ["'mean' in part"],
+    "forecasts/ways.py": ["'mean' in part"],
     # A level of the grammar.
     "tables/expressions/parser.py": ["level == 'sum'", "level == 'sum'"],
     # The public names of the room, of which the fit of released moments is one.

@@ -127,7 +127,7 @@ def test_showing_a_large_matrix_simulates_nothing_and_repairs_it_once(monkeypatc
         return simulate(*given, **named)
 
     monkeypatch.setattr(matrix, "newton_correlation", count_repair)
-    monkeypatch.setattr("inbounds.derivations.moments.simulate", count_simulation)
+    monkeypatch.setattr("inbounds.derivations.base.simulate", count_simulation)
     rng = np.random.default_rng(1)
     table = {f"x{i}": rng.normal(50, 10, 3_000) for i in range(40)}
     made = ib.covariance(table, bounds=dict.fromkeys(table, (0, 100)), epsilon=1)

@@ -1,7 +1,7 @@
 """The interface of a derivation: what it is given, and what it must compute."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.expected import Error, simulated_error
+from inbounds.expected import Error, simulate, simulated_error
 from inbounds.privacy.certificate import Certificate, Composition
 
 Tail: TypeAlias = Literal["noise", "chebyshev", "bounds"]
@@ -55,6 +55,10 @@ class Coordinates:
     def worth(self) -> Array:
         """The coordinates in double precision, units applied."""
         return np.array([float(x * unit) for x, unit in zip(self.noisy, self.units, strict=True)])
+
+    def simulate_errors(self, values: Callable[[Array, Any], Array], draws: int | None = None) -> Array:
+        """Simulated errors of values that are computed from these numbers, a row for each draw."""
+        return simulate(values, self.worth, self.parts, self.units, self.limits, draws, places=self.places)
 
 
 def list_parts(

@@ -15,7 +15,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.moments import TableOfMoments
-from inbounds.expected import affordable_matrices, simulate
+from inbounds.expected import affordable_matrices
 
 # The least eigenvalue of regressors whose moments are known exactly.
 _LEAST = 1e-12
@@ -73,15 +73,7 @@ class Coefficients(Simulated):
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         size = len(coordinates.limits.columns)
         draws = affordable_matrices(len(coordinates.noisy), size, self.repair)
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            draws,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values, draws)
         # Regressors that hardly vary may have any slopes.
         worst = np.full(size, np.inf)
         return errors, (worst, worst)

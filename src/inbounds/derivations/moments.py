@@ -17,7 +17,7 @@ from inbounds.derivations import plausible
 from inbounds.derivations.base import Coordinates, Limits, Simulated, Situation, Tail
 from inbounds.derivations.matrices import at_least, matrix_room, with_coordinates, zero_variances
 from inbounds.derivations.truths import Truths, find_truths, of_one_number
-from inbounds.expected import Error, affordable_matrices, draw_noise, simulate, simulated_error
+from inbounds.expected import Error, affordable_matrices, draw_noise, simulated_error
 from inbounds.laws import Laplace, Mechanism
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.repairs.likely import correlations_of, posterior_deviations, settle
@@ -82,14 +82,7 @@ class SpreadOfMoments(Simulated):
         return np.asarray(np.sqrt(variances) if self.root else variances)
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values)
         rmse, bias = _worst_covariances(coordinates, self.rows, len(errors))
         if self.root:
             # √a - √b is at most √|a - b|, so that its mean square is at most the mean size.
@@ -159,15 +152,7 @@ class MatrixOfMoments(Simulated):
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         draws = affordable_matrices(len(coordinates.noisy), len(coordinates.limits.columns), self.repair)
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            draws,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values, draws)
         if self.unit:
             width = 2 * (1 - np.eye(len(coordinates.limits.columns))).ravel()
             return errors, (width, width)
@@ -224,15 +209,7 @@ class TableOfMoments(Simulated):
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
         size = len(coordinates.limits.columns)
         draws = affordable_matrices(len(coordinates.noisy), size, self.repair)
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            draws,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values, draws)
         if self.rows is None:
             width = coordinates.limits.upper - coordinates.limits.lower
             return errors, (width, width)
@@ -294,14 +271,7 @@ class MeanOfMoments(Simulated):
         return Mechanism(Laplace(scale), "bit", bounds=(low, high))
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values)
         half = float(coordinates.limits.columns[0, 1] - coordinates.limits.columns[0, 0]) / 2
         return errors, _worst_of_clamped(coordinates, half / self.rows)
 
@@ -332,14 +302,7 @@ class Clamped(Simulated):
         return np.asarray(np.clip(noisy, limits.lower, limits.upper))
 
     def simulate(self, coordinates: Coordinates) -> tuple[Array, tuple[Array, Array]]:
-        errors = simulate(
-            self.values,
-            coordinates.worth,
-            coordinates.parts,
-            coordinates.units,
-            coordinates.limits,
-            places=coordinates.places,
-        )
+        errors = coordinates.simulate_errors(self.values)
         return errors, _worst_of_clamped(coordinates, 1.0)
 
     def room(self, values: Array) -> Array | None:

@@ -4,7 +4,7 @@ A preview is made from the draft, which has the same law, certificate and repair
 one noisy number, and simulated if several are combined.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from inbounds.forecasts.forecast import forecast_errors as forecast_errors
 from inbounds.forecasts.trade import TIMES, Trade, trade_of
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
+from inbounds.forecasts.ways import has_methods, list_ways
 from inbounds.privacy.terms import Unit
 from inbounds.record import Release
 from inbounds.record.notes import describe_kept, keeps_rows
@@ -218,7 +219,7 @@ class Preview:
         return ["RMSE", "bias", f"{_check.percent(self.wanted.confidence)} ±", "worst RMSE", "worst ±"]
 
     def __str__(self) -> str:
-        methods = _has_methods(self.asked.record)
+        methods = has_methods(self.asked.record)
         wide_method = max(6, *(len(option.method) for option in self.options))
         ways = f"    {'bounding':10s}{' ' + 'method'.ljust(wide_method) if methods else ''}"
         rows = [option.figures() for option in self.options]
@@ -247,7 +248,7 @@ class Preview:
         return legend
 
     def _repr_html_(self) -> str:
-        methods = _has_methods(self.asked.record)
+        methods = has_methods(self.asked.record)
         rows = []
         for option in self.options:
             way = f"{option.bounding}, {option.method}" if methods else option.bounding
@@ -286,14 +287,6 @@ def warn_of_epsilon(epsilon: float) -> list[str]:
     return [
         f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more.{percent}"
     ]
-
-
-def _has_methods(record: Release) -> bool:
-    """Whether the statistic has several methods with different errors; those of a mean hardly differ.
-
-    The method for several quantiles is chosen by their errors.
-    """
-    return hasattr(record.statistic, "method") and record.statistic.traits.meaning != "centre"
 
 
 def _line(cells: list[str], wide: list[int]) -> str:
@@ -403,41 +396,5 @@ def preview(
 def preview_wanted(wanted: Wanted, *, alone: bool = True) -> Preview:
     """Preview the release of a statistic. If it is not ``alone``, the plan shows other contributions."""
     require_wanted(wanted)
-    ways = tuple(Option(way, record, forecast_errors(way, record)) for way, record in _ways(wanted))
+    ways = tuple(Option(way, record, forecast_errors(way, record)) for way, record in list_ways(wanted))
     return Preview(wanted, ways, forecast_contributions(wanted) if alone else ())
-
-
-def _ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
-    """The option that was asked for, then those with the other boundings and methods."""
-    ways = [(wanted, wanted.draft().record)]
-    record = ways[0][1]
-    methods, default = _has_methods(record), "joint"
-    others = [("bit", "joint"), ("bit", "split"), ("truncated", "split")]
-    if not methods:
-        others = [(bounding, "joint") for bounding in ("bit", "truncated")]
-    elif (find_way := getattr(plain_statistic(record.statistic), "find_way", None)) is not None:
-        default = find_way(record.terms)
-        others = [] if default is None else _list_spreads(wanted)
-    first_way = (wanted.keywords.get("bounding", "bit"), wanted.keywords.get("method") or default)
-    for bounding, method in others:
-        if (bounding, method) == first_way:
-            continue
-        other = wanted.but(bounding=bounding, **({"method": method} if methods else {}))
-        try:
-            ways.append((other, other.draft().record))
-        except ValueError:
-            # Not every statistic has this option.
-            continue
-    return ways
-
-
-def _list_spreads(wanted: Wanted) -> list[tuple[str, str]]:
-    """The ways to draw a spread: which of them is best follows from the mean, so they are compared where it is stated.
-
-    If nothing is stated, the default has the smallest error on average over all means.
-    """
-    stated = wanted.plausible
-    columns = [part for part in stated.values() if isinstance(part, Mapping)] if isinstance(stated, Mapping) else []
-    if not any(isinstance(part, Mapping) and "mean" in part for part in (stated, *columns)):
-        return []
-    return [("bit", "centred"), ("bit", "moments"), ("bit", "direct"), ("truncated", "direct")]
