@@ -188,6 +188,9 @@ def least_variance(epsilon: float) -> float:
     >>> least_variance(1.0), round(least_variance(2.0), 4)
     (2.0, 0.4227)
     """
+    # Laplace noise is used below 0.01. There e^-ε may be rounded to 1, and ε² to 0.
+    if epsilon < 0.01:
+        return 2 / max(epsilon, 1e-150) ** 2
     b = math.exp(-epsilon)
     laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / (1 - b) ** 2
     # For a huge ε, e^-ε underflows to 0.
