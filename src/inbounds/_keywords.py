@@ -9,6 +9,8 @@ from functools import wraps
 from typing import Any, TypeVar, get_args
 
 from inbounds import _types
+from inbounds._text import shorten
+from inbounds.errors import LONGEST, FileError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _Class = TypeVar("_Class", bound=type)
@@ -188,13 +190,28 @@ def _explain_calls(function: _Function, example: str = "") -> _Function:
     def call(*args: Any, **keywords: Any) -> Any:
         try:
             return function(*args, **keywords)
-        except TypeError:
-            if (mistake := explain_call(function, args, keywords, example)) is None:
+        except (TypeError, ValueError) as error:
+            if (mistake := _explain_error(error, function, args, keywords, example)) is None:
                 raise
         # Raised outside of the handler, it does not repeat what Python says.
         raise TypeError(mistake)
 
     return call  # type: ignore[return-value]
+
+
+def _explain_error(
+    error: TypeError | ValueError,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    example: str,
+) -> str | None:
+    """What is wrong with the arguments of a call that failed. None if the error says it, which is then shortened."""
+    if isinstance(error, TypeError) and (mistake := explain_call(function, args, keywords, example)) is not None:
+        return mistake
+    if error.args and isinstance(error.args[0], str) and not isinstance(error, FileError):
+        error.args = (shorten(error.args[0], LONGEST), *error.args[1:])
+    return None
 
 
 def explain_call(
@@ -270,8 +287,8 @@ def explain_making(example: str = "") -> Callable[[_Class], _Class]:
             try:
                 make(self, *args, **keywords)
                 return
-            except TypeError:
-                if (mistake := explain_call(kind, args, keywords, example)) is None:
+            except (TypeError, ValueError) as error:
+                if (mistake := _explain_error(error, kind, args, keywords, example)) is None:
                     raise
             raise TypeError(mistake)
 
