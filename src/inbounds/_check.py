@@ -33,7 +33,11 @@ def shown(value: object) -> str:
     scalar = value is None or isinstance(value, bool | int | float | complex | np.generic | Fraction | Decimal)
     if isinstance(value, Fraction):
         return _cut(str(value))
-    return f"{_cut(repr(value))} of type {kind}" if scalar or (isinstance(value, str) and len(value) < 100) else f"a {kind}"
+    return (
+        f"{_cut(repr(value))} of type {kind}"
+        if scalar or (isinstance(value, str) and len(value) < 100)
+        else f"a {kind}"
+    )
 
 
 def _cut(text: str) -> str:
