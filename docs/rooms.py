@@ -38,6 +38,7 @@ ROOMS = {
     "_html": ("templates", FILES),
     "_mistakes": ("mistakes in files", FILES),
     "errors": ("every exception, in one tree", FILES),
+    "_charts": ("pictures in notebooks", FILES),
     "_check": ("validators", FILES),
     "_files": ("one atomic writer", FILES),
     "_frozen": ("a mapping to hash", FILES),

@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from inbounds._charts import as_picture
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
@@ -282,6 +283,7 @@ class Outlook:
             "list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {self._assumed_of_rows()}"
         )
 
+    @as_picture
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
         import altair as alt

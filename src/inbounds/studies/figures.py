@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from inbounds._charts import as_picture
 from inbounds._files import write_atomically
 
 _BLUE, _VERMILION, _GREEN, _PURPLE, _ORANGE = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"
@@ -370,6 +371,7 @@ def _panels(chart: Any, columns: Sequence[str], *, header: bool, width: int = 11
     )
 
 
+@as_picture
 def _finish(chart: Any, title: str | list[str]) -> Any:
     heading: Any = {"text": title} if isinstance(title, str) else {"text": title[0], "subtitle": title[1:]}
     return (
