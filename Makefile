@@ -76,6 +76,7 @@ docs: $(DOCS) $(READY) browser  ## the site, in build/docs: pages executed, no w
 
 pages: $(READY)  ## the pages that are made from the library itself, anew
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/measures.py
 
 # Two environments at a time, and nothing else beside them: to install is work for one core each.
 .NOTPARALLEL:

@@ -92,13 +92,12 @@ def plots():
 
 
 def test_charts_are_pictures_that_load_nothing():
-    """So are copies of them; what is kept or sent is an ordinary chart, and another renderer is used if asked for."""
+    """So are copies of them. Another renderer is used if a user asks for it."""
     for chart in plots():
-        for one in (chart, chart.properties(width=200), copy.deepcopy(chart)):
+        for one in (chart, chart.properties(width=200), copy.deepcopy(chart), pickle.loads(pickle.dumps(chart))):
             assert render(one).startswith("<svg")
             assert find_loaded(render(one)) == []
-        assert pickle.loads(pickle.dumps(chart)).to_dict() == chart.to_dict()
-        assert isinstance(chart, altair.TopLevelMixin)
+            assert isinstance(one, altair.TopLevelMixin)
         # A plain chart of the same content would load its drawing code.
         plain = type(chart).__mro__[1].from_dict(chart.to_dict())
         assert find_loaded(render(plain)) != []

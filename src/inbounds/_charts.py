@@ -39,12 +39,16 @@ def _class_of(kind: type) -> type:
         return {"image/svg+xml": _draw(chart)}
 
     def reduce(chart: Any) -> tuple[Any, ...]:
-        # A chart that is kept or sent is an ordinary one.
-        return kind.from_dict, (chart.to_dict(),)  # type: ignore[attr-defined]
+        # The class has no name by which another process could find it.
+        return _restore, (kind, chart.to_dict())
 
     return type(
         kind.__name__, (kind,), {"_repr_mimebundle_": show, "__reduce__": reduce, "__module__": kind.__module__}
     )
+
+
+def _restore(kind: Any, content: dict[str, Any]) -> Any:
+    return as_picture(kind.from_dict)(content)
 
 
 def _draw(chart: Any) -> str:
