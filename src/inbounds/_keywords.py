@@ -225,7 +225,7 @@ def explain_call(
     unknown = [keyword for keyword in keywords if keyword not in kinds]
     if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():
         mistake = f"{name} has no keyword {unknown[0]}="
-        if isinstance(function, type) and not example and unknown[0] in _MEANINGS:
+        if isinstance(function, type) and not example and unknown[0] in _MEANINGS.keys() - _TAKERS.keys():
             return f"{mistake}; it belongs to a release, which is inbounds.{function.name}(...)"  # type: ignore[attr-defined]
         return mistake + (f"; write {example}" if example else suggest_keyword(unknown[0], list(kinds)))
     by_name = [each for each, kind in kinds.items() if kind is inspect.Parameter.KEYWORD_ONLY]
@@ -261,8 +261,10 @@ _MEANT = {
     **dict.fromkeys(("p", "probs", "quantiles"), ("q",)),
     **dict.fromkeys(("categories", "values"), ("levels",)),
     **dict.fromkeys(("df", "table", "frame"), ("data",)),
-    "budget": ("epsilon",),
+    **dict.fromkeys(("eps", "budget"), ("epsilon",)),
 }
+# Keyword -> the statistics that take it. Each statistic notes its own.
+_TAKERS: dict[str, list[str]] = {}
 
 
 def suggest_keyword(name: str, names: Sequence[str]) -> str:
@@ -271,9 +273,15 @@ def suggest_keyword(name: str, names: Sequence[str]) -> str:
         return "; there is no delta, since every release is pure epsilon-differentially private"
     if name == "where":
         return "; it needs a public number of records, which those that a condition selects have not"
-    near = [keyword for keyword in _MEANT.get(name, ()) if keyword in names]
-    near = near or difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if near := [keyword for keyword in _MEANT.get(name, ()) if keyword in names]:
+        return f"; did you mean {near[0]}=?"
+    if takers := _TAKERS.get(name, []):
+        return f"; it is a keyword of {', '.join(takers[:_FEW])}{' and others' * (len(takers) > _FEW)}"
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
+
+
+_FEW = 5
 
 
 def explain_making(example: str = "") -> Callable[[_Class], _Class]:
@@ -304,6 +312,7 @@ def explain_fields(kind: _Class) -> _Class:
     lines = ["Parameters", "----------"]
     for field in fields(kind):
         if field.init:
+            _TAKERS.setdefault(field.name, []).append(kind.name)  # type: ignore[attr-defined]
             meaning = _MEANINGS[field.name].replace("see above", f"see `inbounds.{kind.name}`")  # type: ignore[attr-defined]
             lines += [field.name, *textwrap.wrap(meaning, 112, initial_indent="    ", subsequent_indent="    ")]
     summary, _, example = inspect.cleandoc(kind.__doc__ or "").partition("\n>>> ")

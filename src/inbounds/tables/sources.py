@@ -213,8 +213,7 @@ def _series(values: Any, column: Column) -> "pl.Series":
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
         return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
-    timed = kind_of(column) in ("time", "id", "order")
-    if isinstance(values, np.ndarray) and values.dtype.kind in ("mV" if timed else "mMV"):
+    if isinstance(values, np.ndarray) and values.dtype.kind in _list_unfit(column):
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
@@ -223,6 +222,14 @@ def _series(values: Any, column: Column) -> "pl.Series":
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
     return guard(lambda: from_objects(values, column))
+
+
+def _list_unfit(column: Column) -> str:
+    """The kinds of NumPy's types that do not fit the rule of a column: times, spans of time and records."""
+    if isinstance(column, Operand) and column.kind == "any":
+        # Only whether a value is missing matters, and every type can say that.
+        return ""
+    return "mV" if kind_of(column) in ("time", "id", "order") else "mMV"
 
 
 def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":

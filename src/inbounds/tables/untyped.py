@@ -96,7 +96,9 @@ def wrong_type(column: Column) -> DataError:
         if column.kind == "order":
             return DataError(f"column {column.name!r} must hold numbers, dates or times, as rows are ordered by it")
         kind = {"text": "text", "number": "numbers", "boolean": "booleans", "time": "dates or times"}[column.kind]
-        return DataError(f"column {column.name!r} must hold {kind}, as it is used in an expression; convert it first")
+        dates = f", or write days({column.name}) if it holds dates" if column.kind == "number" else ""
+        rule = f"column {column.name!r} must hold {kind}, as it is used in an expression"
+        return DataError(f"{rule}; convert it first{dates}")
     if column.clock is not None:
         return DataError(f"column {column.name!r} must hold dates or times, as its rule has them; convert it first")
     rule = "bounds" if isinstance(column, Numeric) else "edges"

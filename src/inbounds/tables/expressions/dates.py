@@ -85,7 +85,19 @@ def hour_of(seconds: Any) -> Any:
     return _divide(_floor(seconds) - _whole_days(seconds) * _DAY, 3600.0)
 
 
-PARTS = {"year": year_of, "month": month_of, "day": day_of, "weekday": weekday_of, "hour": hour_of}
+def days_of(seconds: Any) -> Any:
+    """The number of days from 1970-01-01 to the day of a time."""
+    return _whole_days(seconds)
+
+
+PARTS = {
+    "year": year_of,
+    "month": month_of,
+    "day": day_of,
+    "weekday": weekday_of,
+    "hour": hour_of,
+    "days": days_of,
+}
 
 
 def _whole_days(seconds: Any) -> Any:
