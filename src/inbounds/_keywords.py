@@ -169,6 +169,7 @@ def explain(function: _Function) -> _Function:
     not fit it."""
     lines = ["Parameters", "----------"]
     for name, keyword in inspect.signature(function).parameters.items():
+        _FUNCTIONS.setdefault(name, []).append(function.__name__)
         meaning = textwrap.wrap(_MEANINGS[name], 112, initial_indent="    ", subsequent_indent="    ")
         lines += [f"{name} : {_describe_type(keyword)}", *meaning]
     summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n>>> ")
@@ -263,8 +264,9 @@ _MEANT = {
     **dict.fromkeys(("df", "table", "frame"), ("data",)),
     **dict.fromkeys(("eps", "budget"), ("epsilon",)),
 }
-# Keyword -> the statistics that take it. Each statistic notes its own.
+# Keyword -> the statistics that have it, and the functions that take it. Each notes its own.
 _TAKERS: dict[str, list[str]] = {}
+_FUNCTIONS: dict[str, list[str]] = {}
 
 
 def suggest_keyword(name: str, names: Sequence[str]) -> str:
@@ -275,7 +277,7 @@ def suggest_keyword(name: str, names: Sequence[str]) -> str:
         return "; it needs a public number of records, which those that a condition selects have not"
     if near := [keyword for keyword in _MEANT.get(name, ()) if keyword in names]:
         return f"; did you mean {near[0]}=?"
-    if takers := _TAKERS.get(name, []):
+    if takers := list(dict.fromkeys([*_TAKERS.get(name, []), *_FUNCTIONS.get(name, [])])):
         return f"; it is a keyword of {', '.join(takers[:_FEW])}{' and others' * (len(takers) > _FEW)}"
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return f"; did you mean {near[0]}=?" if near else f"; it takes {', '.join(names)}"
