@@ -13,8 +13,9 @@ from inbounds.record.release import Release
 _DRAWS = 100
 
 
+# claim:forecast-quantile
 def forecast_choices(record: Release, situation: Situation, confidence: float) -> Forecast:
-    """claim:forecast-quantile. Errors at a typical truth, and their ranges over plausible ones."""
+    """Errors at a typical truth, and their ranges over plausible ones."""
     way = record.derivation
     assert isinstance(way, Points)
     truths = way.find_truths(situation)

@@ -173,8 +173,9 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
     return errors[:, 0], errors[:, 1], _solve(miss, np.full(len(points), math.sqrt(law.upper)), 1 - level)
 
 
+# claim:half-width
 def _half_widths(law: Law, at: Array, level: float) -> Array:
-    """claim:half-width. The distance that |released - true| exceeds with probability 1 - level, at each true value."""
+    """The distance that |released - true| exceeds with probability 1 - level, at each true value."""
     alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
     if law.cut is not None:
 

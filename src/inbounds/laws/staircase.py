@@ -167,8 +167,9 @@ class Staircase:
         return np.asarray(self.quantile(rng.random(size)))[()]
 
 
+# claim:least-variance
 def least_variance(epsilon: float) -> float:
-    """claim:least-variance. The variance of noise of loss ε on one number of sensitivity 1: Laplace or staircase.
+    """The variance of noise of loss ε on one number of sensitivity 1: Laplace or staircase.
 
     With b = e^-ε the best staircase has the variance (2^(-2/3) b^(2/3) (1+b)^(2/3) + b)/(1-b)², and Laplace noise 2/ε².
     The staircase is used if Laplace noise has at least 1.1 times as much.

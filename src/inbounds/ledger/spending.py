@@ -45,8 +45,9 @@ class Receipt:
     stored: str | None = None
 
 
+# claim:ledger
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
-    """claim:ledger. Charge a request before any data are read, or find its stored result.
+    """Charge a request before any data are read, or find its stored result.
 
     The ledger is created if it does not exist. If the dataset is new and its name looks like another one, there is a
     warning, `LookAlike`, before the charge. If the account states another limit than the dataset has, there is a

@@ -35,8 +35,9 @@ class Inspection:
     census: Census | None = None
 
 
+# claim:inspection
 def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
-    """claim:inspection. What the rules of drafts would do with a table, and whether a release would go through.
+    """What the rules of drafts would do with a table, and whether a release would go through.
 
     The table is opened and counted as for a release, up to where the noise would be drawn. Nothing is charged, drawn or
     written.

@@ -79,6 +79,7 @@ def release_one(data: Any, statistic: Statistic, terms: Terms, rows: Any = None,
     return release
 
 
+# claim:paid
 def walk(
     drafts: Mapping[str, Draft],
     source: Callable[[], Frame],
@@ -90,7 +91,7 @@ def walk(
     title: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Releases:
-    """claim:paid. Release drafts: charge them before the data are read, and store the result before returning it.
+    """Release drafts: charge them before the data are read, and store the result before returning it.
 
     ``source`` opens the table and checks what is public about it. If the same request was charged before, the table is
     not read and the stored result is returned, with ``stored`` set. If the caller handed over a table, a warning says
@@ -250,8 +251,9 @@ def _warn_of_ids(statistics: Sequence[Statistic], terms: Terms) -> None:
         )
 
 
+# claim:open-source
 def open_source(data: Any, drafts: Sequence[Draft]) -> Frame:
-    """claim:open-source. Open the table at a `Place`, or take the caller's table, and check what is public about it.
+    """Open the table at a `Place`, or take the caller's table, and check what is public about it.
 
     Every mistake that can be found without the values of records is raised here: a missing file or column, a column of
     another type, another number of rows than given. This spends nothing: with ``neighbours="substitute"`` the number of

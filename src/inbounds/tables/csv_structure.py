@@ -45,8 +45,9 @@ class _Marks:
         return cls(ord(written.separator), ord(written.quote) if written.quote else -1)
 
 
+# claim:csv-structure
 def check_structure(file: File, fields: int) -> int:
-    """claim:csv-structure. The number of records of a file, its header left out; `DataError` if one is malformed.
+    """The number of records of a file, its header left out; `DataError` if one is malformed.
 
     Malformed is: a quote that opens elsewhere than at the start of a field, or closes elsewhere than at its end; one
     that is never closed; a carriage return outside quotes that no line feed follows; a record with more or fewer fields

@@ -39,6 +39,7 @@ _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
+# claim:located
 def open_place(
     source: Any,
     columns: Sequence[Column] | None,
@@ -47,7 +48,7 @@ def open_place(
     engine: str | None = None,
     written: Format = PLAIN,
 ) -> Any:
-    """claim:located. The table at a place, as a lazy frame of the engine that reads it.
+    """The table at a place, as a lazy frame of the engine that reads it.
 
     With None for the columns, only their names and types are read, and no record of a CSV file.
     Errors name the file or the variable, never what a URL holds.
