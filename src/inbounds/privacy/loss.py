@@ -22,7 +22,8 @@ from inbounds.privacy.guarantee import LOCATIONS
 NUMERICAL_ERROR = 1e-11
 
 
-# claim:loss-bit, claim:loss-truncated, claim:loss-staircase, claim:loss-bit-higher-order, claim:loss-truncated-higher-order
+# claim:loss-bit, claim:loss-truncated, claim:loss-staircase
+# claim:loss-bit-higher-order, claim:loss-truncated-higher-order
 def privacy_loss(
     mechanism: Mechanism,
     sensitivity: float | None = None,
