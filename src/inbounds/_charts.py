@@ -22,20 +22,21 @@ def as_picture(plot: Callable[_Parameters, _Chart]) -> Callable[_Parameters, _Ch
     def draw(*arguments: _Parameters.args, **keywords: _Parameters.kwargs) -> _Chart:
         chart: Any = plot(*arguments, **keywords)
         # The same chart of a class that knows one thing more. Copies, as by .properties(), are of that class too.
-        object.__setattr__(chart, "__class__", _class_of(type(chart)))
+        kind: Any = type(chart)
+        object.__setattr__(chart, "__class__", _class_of(kind))
         return chart  # type: ignore[no-any-return]
 
     return draw
 
 
 @lru_cache
-def _class_of(kind: type) -> type:
+def _class_of(kind: Any) -> type:
     """A class of charts that are shown as pictures."""
     import altair
 
     def show(chart: Any, *arguments: Any, **keywords: Any) -> Any:
         if altair.renderers.active != "default":
-            return kind._repr_mimebundle_(chart, *arguments, **keywords)  # type: ignore[attr-defined]
+            return kind._repr_mimebundle_(chart, *arguments, **keywords)
         return {"image/svg+xml": _draw(chart)}
 
     def reduce(chart: Any) -> tuple[Any, ...]:
