@@ -1,16 +1,27 @@
 """Charge requests and store their results; `inbounds.ledger` has the rules."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from inbounds.errors import BudgetRefused as BudgetRefused
+from inbounds.errors import LedgerError
 from inbounds.errors import Unfinished as Unfinished
-from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
+from inbounds.ledger.access import (
+    append,
+    change_chain,
+    clean_text,
+    is_begun,
+    read_chain,
+    require,
+    require_note,
+)
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
-from inbounds.ledger.chain import Chain, Entry, LedgerError, Standing
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.entry import Entry
 from inbounds.ledger.limits import (
     announce_limit,
     announce_name,
@@ -22,6 +33,7 @@ from inbounds.ledger.limits import (
 )
 from inbounds.ledger.request import Request as Request
 from inbounds.ledger.results import pack, unpack
+from inbounds.ledger.standing import Standing
 from inbounds.ledger.store import Snapshot
 from inbounds.privacy.guarantee import Guarantee
 
@@ -79,12 +91,11 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # No file is created for a charge that will be refused.
         check_limit(account, request, first_standing(account, request, Chain()), Chain())
     with change_chain(account.ledger) as (transaction, chain):
-        charges = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
             check_promise(standing, request)
-        if charges and not new:
-            return _find_stored(transaction, chain, charges, request.longest)
+        if not new and (before := _find_stored(transaction, chain, account, request)) is not None:
+            return before
         is_new = standing is None
         if standing is None:
             standing = first_standing(account, request, chain)
@@ -95,7 +106,7 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.
         announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
-    return Receipt(entry, chain.stood[entry.sequence].left)
+    return Receipt(entry, chain.left[entry.sequence])
 
 
 def find_stored(account: Account, request: Request) -> Receipt | None:
@@ -121,8 +132,8 @@ def find_stored(account: Account, request: Request) -> Receipt | None:
     if not is_begun(account.ledger):
         return None
     with read_chain(account.ledger) as (snapshot, chain):
-        charges = _charges(chain, account, request)
-        return _find_stored(snapshot, chain, charges, request.longest) if charges else None
+        require_note(snapshot, account.ledger)
+        return _find_stored(snapshot, chain, account, request)
 
 
 def affordable(account: Account, request: Request) -> Guarantee | None:
@@ -150,8 +161,8 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
     """
     chain = Chain()
     if is_begun(account.ledger):
-        with read_chain(account.ledger) as (_, chain):
-            pass
+        with read_chain(account.ledger) as (snapshot, chain):
+            require_note(snapshot, account.ledger)
     standing = chain.datasets.get(account.dataset) or first_standing(account, request, chain)
     check_promise(standing, request)
     after = check_limit(account, request, standing, chain)
@@ -182,8 +193,10 @@ def keep(account: Account, receipt: Receipt, result: str) -> Entry:
         If the ledger cannot be written, no longer has the charge, or already has a result for it.
     """
     packed = pack(result)
-    with change_chain(account.ledger, "; the result could not be kept, and the charge stands") as (transaction, chain):
+    meaning = "; the result could not be kept, and the charge stands"
+    with change_chain(account.ledger, meaning, unnoted=True) as (transaction, chain):
         number = receipt.entry.sequence
+        chain.recall(number)
         if chain.charges.get(number) != receipt.entry:
             raise LedgerError("the ledger no longer has the charge of this release; it was changed meanwhile")
         if number in chain.kept:
@@ -203,7 +216,7 @@ def fail(account: Account, receipt: Receipt, why: str) -> None:
     why
         What failed.
     """
-    with change_chain(account.ledger, "; the charge stands") as (transaction, chain):
+    with change_chain(account.ledger, "; the charge stands", unnoted=True) as (transaction, chain):
         append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
 
 
@@ -227,6 +240,47 @@ def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
             note = f"the charge of {cost} on {account.dataset!r} stands; {left} is left"
             error.args = (f"{error}. This was found by reading the data, so {note}",)
         raise
+
+
+def accept(ledger: str | Path, why: str, who: str | None = None) -> Entry:
+    """Accept a ledger as it is, although the file beside it is missing. The reason stays in the ledger.
+
+    Without that file, inbounds cannot know whether the ledger is an older copy in which charges are missing. Accept it
+    only if you know that none are. The entry of a newer record is missing in an older copy: see `verify`.
+
+    Parameters
+    ----------
+    ledger
+        The file of the ledger.
+    why
+        The reason.
+    who
+        Who accepts it. By default the user name.
+
+    Returns
+    -------
+    Entry
+        The entry that has the reason.
+
+    Raises
+    ------
+    ValueError
+        If the reason is missing.
+    LedgerError
+        If there is no such ledger, it was changed, or the file beside it is not missing.
+    """
+    _require_reason(why)
+    require(Path(ledger))
+    with change_chain(Path(ledger), "; it was not accepted", unnoted=True) as (transaction, chain):
+        if transaction.is_noted:
+            raise LedgerError(f"the ledger {str(ledger)!r} has its file beside it, so there is nothing to accept")
+        transaction.renew_note()
+        return append(transaction, chain, "accept", {"why": clean_text(why)}, who)
+
+
+def _require_reason(why: str) -> None:
+    if not isinstance(why, str) or not why.strip():
+        raise ValueError("why must give the reason for the change; it is kept in the ledger")
 
 
 def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
@@ -253,8 +307,7 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
     LedgerError
         If there is no such ledger or dataset, or the limit is below what was spent.
     """
-    if not isinstance(why, str) or not why.strip():
-        raise ValueError("why must give the reason for the change; it is kept in the ledger")
+    _require_reason(why)
     if account.limit is None:
         raise TypeError("the new limit must be given, as in Account(ledger, dataset, limit=2)")
     limit = account.limit.round_down()
@@ -271,19 +324,17 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
         return chain.datasets[account.dataset]
 
 
-def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
-    """The charges of a request."""
-    key = account.dataset, request.digest
-    return [entry for entry in chain.charges.values() if (entry.body["dataset"], entry.body["request"]) == key]
-
-
-def _find_stored(snapshot: Snapshot, chain: Chain, charges: Sequence[Entry], longest: int | None) -> Receipt:
-    """The result of the last charge of a request that has one."""
-    for charge in reversed(charges):
-        if charge.sequence in chain.kept:
-            left = chain.stood[charge.sequence].left
-            return Receipt(charge, left, unpack(snapshot, chain, charge.sequence, longest))
-    last = charges[-1]
+def _find_stored(snapshot: Snapshot, chain: Chain, account: Account, request: Request) -> Receipt | None:
+    """The result of the last charge of a request that has one; None if it was not charged."""
+    last = None
+    for number in chain.find_charges(account.dataset, request.digest):
+        chain.recall(number)
+        last = last or chain.charges[number]
+        if number in chain.kept:
+            stored = unpack(snapshot, chain, number, request.longest)
+            return Receipt(chain.charges[number], chain.left[number], stored)
+    if last is None:
+        return None
     has_failed = last.sequence in chain.failed
     why = "and failed" if has_failed else "but has no result: it is still running elsewhere, or was interrupted"
     raise Unfinished(
