@@ -41,7 +41,6 @@ from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError, list_read
 from inbounds.tables.sources import Frame, check_types, guard, is_column, is_table, read
 
-
 # Memory that is set aside before a draw, for each byte of what is drawn and in any case.
 _SPARE, _LEAST_SPARE = 64, 2**23
 
@@ -113,7 +112,7 @@ def walk(
     with ledgers.hold_turn(account, request, tell):
         # Another process may have finished it meanwhile.
         receipt = ledgers.find_stored(account, request, new=new)
-        if receipt is None:
+        if receipt is None or not receipt.is_drawn:
             tell("looking at the table")
             frame = source()
             try_queries(frame, drafts)
