@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from inbounds.errors import EngineError, LedgerError, Unfinished
-from inbounds.ledger.access import append, change_chain
+from inbounds.ledger.access import append, change_chain, read_chain
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount
 from inbounds.ledger.chain import CHARGED, DRAWING, MOST_ATTEMPTS, Chain
@@ -109,7 +109,10 @@ def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
 def _note_failure(account: Account, receipt: Receipt, error: BaseException) -> LedgerError | None:
     """Write a failure to the ledger. The ledger's own error where it cannot be written."""
     try:
-        fail(account, receipt, type(error).__name__)
+        with read_chain(account.ledger) as (_, chain):
+            chain.recall(receipt.entry.sequence)
+        if receipt.entry.sequence not in chain.failed:
+            fail(account, receipt, type(error).__name__)
     except LedgerError as unwritten:
         return unwritten
     return None
@@ -227,7 +230,4 @@ def fail(account: Account, receipt: Receipt, why: str) -> None:
         What failed.
     """
     with change_chain(account.ledger, "; the charge stands", unnoted=True) as (transaction, chain):
-        charge = receipt.entry.sequence
-        chain.recall(charge)
-        if charge not in chain.failed:
-            append(transaction, chain, "failure", {"charge": charge, "why": why}, None)
+        append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)

@@ -271,9 +271,11 @@ def try_queries(frame: Frame, drafts: Mapping[str, Draft]) -> None:
         for unit, unit_drafts in _list_units(list_draws(drafts)):
             _query_unit(nothing, unit_drafts, unit, bytes(16), None)
     except EngineError as error:
+        engine = frame.implementation.name.replace("_", " ").capitalize()
         raise EngineError(
-            f"{frame.implementation.name.lower()} cannot run the queries of this release: {error}. Nothing was spent. "
-            "Hand over the table in another form, such as Polars or Arrow"
+            f"{engine} cannot run the query of this release ({error.failure}); nothing was spent. Hand over the table "
+            "in another form, such as Polars or Arrow",
+            error.failure,
         ) from None
 
 
