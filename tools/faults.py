@@ -31,7 +31,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 # The whole of what a release loads is loaded before the first fork.
@@ -250,6 +250,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="a fault at every so many steps")
     parser.add_argument("--kills", type=int, default=500, help="how many kills at random moments")
     parser.add_argument("--seed", type=int, default=1, help="of the random moments")
+    parser.add_argument("--json", action="store_true", help="print each outcome as a line of JSON")
     options = parser.parse_args()
     table: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -258,9 +259,13 @@ def main() -> None:
         ):
             counts = table.setdefault(outcome.kind, Counter())
             counts["faults"] += 1
+            if options.json:
+                print(json.dumps(asdict(outcome)), flush=True)
             counts["result" if outcome.result else f"lost after {outcome.stage!r}"] += 1
             if sys.stderr.isatty():
                 print(f"\r{i} faults", end="", file=sys.stderr, flush=True)
+    if options.json:
+        return
     for kind, counts in table.items():
         print(f"{kind:10s} " + ", ".join(f"{name}: {count}" for name, count in counts.items()))
     total = sum(counts["faults"] for counts in table.values())

@@ -25,8 +25,17 @@ class DictStore:
     def write(self, _):
         with self.lock:
             rows = DictRows(list(self.rows), dict(self.results), list(self.files), dict(self.draws))
+            rows.settle = lambda: self.commit(rows)
             yield rows
-            self.rows, self.results, self.files, self.draws = rows.rows, rows.results, rows.files, rows.draws
+            self.commit(rows)
+
+    def commit(self, rows):
+        self.rows, self.results, self.files, self.draws = (
+            list(rows.rows),
+            dict(rows.results),
+            list(rows.files),
+            dict(rows.draws),
+        )
 
 
 class DictRows:

@@ -10,12 +10,11 @@ from fractions import Fraction
 import pytest
 
 import inbounds as ib
-from inbounds import ledger
-from inbounds.errors import BudgetRefused, DataError, EngineError, LedgerError, Unfinished
-from inbounds.ledger import Account, Pure
+from inbounds.errors import LedgerError
+from inbounds.ledger import Account
 from inbounds.ledger import chain as chains
 from inbounds.road import run
-from tests.ledger.stores import DictRows, DictStore
+from tests.ledger.stores import DictStore
 
 TABLE = {"ill": ["yes", "no", "no"]}
 NEIGHBOUR = {"ill": ["yes", "yes", "no"]}
@@ -70,7 +69,7 @@ class _Ticking:
 
     def __getattr__(self, name):
         value = getattr(self._rows, name)
-        if name in ("add_entry", "add_result", "reserve", "write_draw"):
+        if name in ("add_entry", "add_result", "reserve", "write_draw", "settle"):
             self._clock.tick()
         return value
 

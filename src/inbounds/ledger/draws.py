@@ -143,23 +143,23 @@ def drawing(account: Account, receipt: Receipt) -> Iterator[Callable[[bytes], Re
     LedgerError
         If the ledger cannot be written.
     """
-    charge, size = receipt.entry.sequence, receipt.room or 0
-    meaning = "; nothing was drawn, and the charge is kept"
-    with change_chain(account.ledger, meaning, unnoted=True) as (transaction, chain):
-        chain.recall(charge)
-        if charge in chain.failed or not CHARGED < chain.stages[charge] <= MOST_ATTEMPTS:
-            raise Unfinished(f"the draw of entry {charge} is under way elsewhere; ask for its result again")
-        # The room becomes smaller, and so there is room for the entries that follow.
-        transaction.write_draw(charge, bytes(size))
-        append(transaction, chain, "drawing", {"charge": charge}, None)
+    charge, begun = receipt.entry.sequence, False
     try:
-        with change_chain(account.ledger, "; the draw could not be stored", unnoted=True) as (transaction, chain):
+        meaning = "; nothing was drawn, and the charge is kept"
+        with change_chain(account.ledger, meaning, unnoted=True) as (transaction, chain):
             chain.recall(charge)
-            # What the disk may refuse is refused here, before the draw.
-            transaction.write_draw(charge, bytes(size))
+            if charge in chain.failed or not CHARGED < chain.stages[charge] <= MOST_ATTEMPTS:
+                raise Unfinished(f"the draw of entry {charge} is under way elsewhere; ask for its result again")
+            # The room becomes smaller, and so there is room for the entries that follow.
+            transaction.write_draw(charge, bytes(receipt.room or 0))
+            append(transaction, chain, "drawing", {"charge": charge}, None)
+            transaction.settle()
+            begun = True
             yield _make_writer(transaction, chain, receipt)
         return
     except BaseException as error:
+        if not begun:
+            raise
         failure = type(error).__name__
     # Nothing is drawn again, whether or not this can be written.
     with suppress(LedgerError):

@@ -21,6 +21,8 @@ from typing import Any
 from inbounds.errors import LedgerError
 from inbounds.ledger.entry import LONGEST, START, Entry, Row
 
+# A commit is done when everything is on the disk, the name of the journal included.
+_DURABILITY = "EXTRA"
 # Seconds to wait while others write.
 _PATIENCE = 60.0
 
@@ -208,6 +210,12 @@ class SQLiteRows:
         self.connection.execute("DELETE FROM draws WHERE charge = ?", (charge,))
         self.connection.execute("INSERT INTO results VALUES (?, ?)", (charge, content))
 
+    def settle(self) -> None:
+        """Commit what was added so far, and begin again. The lock is not given back in between."""
+        self.connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        self.connection.execute("COMMIT")
+        self.connection.execute("BEGIN IMMEDIATE")
+
     def draw(self, charge: int) -> Any:
         """What was last written to the room of a charge, None where there is no room."""
         self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
@@ -248,8 +256,7 @@ def _connect(path: Path, *, create: bool, meaning: str) -> Iterator[sqlite3.Conn
         address = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         with closing(sqlite3.connect(address, timeout=_PATIENCE, isolation_level=None, uri=True)) as connection:
             _confine(connection)
-            # A commit is done when everything is on the disk, the name of the journal included.
-            connection.execute("PRAGMA synchronous = EXTRA")
+            connection.execute(f"PRAGMA synchronous = {_DURABILITY}")
             yield connection
     except sqlite3.Error as error:
         raise LedgerError(f"the ledger {str(path)!r} cannot be used ({error}){meaning}") from None

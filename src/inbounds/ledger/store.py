@@ -75,6 +75,10 @@ class Transaction(Snapshot, Protocol):
         """Add the result of a charge that has none. The room of its draw is given back."""
         ...
 
+    def settle(self) -> None:
+        """Commit what was added so far. Nobody else writes until the block ends, which commits the rest."""
+        ...
+
     def reserve(self, charge: int, size: int) -> None:
         """Reserve room for the draw of a charge, so that `write_draw` needs no more of the disk."""
         ...
