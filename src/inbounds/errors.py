@@ -8,6 +8,7 @@ type raises a plain `TypeError`. No message shows a value of the data.
     ValueError
     └── InboundsError
         ├── DataError              a table that breaks the rules of its columns
+        │   ├── EngineError        an engine that failed while it ran a query
         │   └── TooManyRows        more rows than the rules allow
         ├── ExpressionError        a condition or formula that cannot be read
         ├── FileError              a file with mistakes; lists all of them
@@ -34,6 +35,7 @@ __all__ = [
     "CertificateError",
     "Contradiction",
     "DataError",
+    "EngineError",
     "ExpressionError",
     "FileError",
     "InboundsError",
@@ -55,6 +57,10 @@ class InboundsError(ValueError):
 
 class DataError(InboundsError):
     """A table that breaks the rules of its columns, so that it cannot be used. The message shows no data."""
+
+
+class EngineError(DataError):
+    """A table whose engine failed while it ran a query. The message of the engine is not shown: it may quote data."""
 
 
 class TooManyRows(DataError):

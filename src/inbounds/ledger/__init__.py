@@ -62,12 +62,14 @@ from inbounds.ledger.spending import (
     Receipt,
     affordable,
     charge,
+    drawing,
     fail,
     find_stored,
     keep,
     raise_limit,
     standing_charge,
 )
+from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.guarantee import Guarantee, Pure
 
 __all__ = [
@@ -84,10 +86,12 @@ __all__ = [
     "Unfinished",
     "affordable",
     "charge",
+    "drawing",
     "export",
     "fail",
     "find_account",
     "find_stored",
+    "hold_turn",
     "keep",
     "name_in",
     "raise_limit",

@@ -18,6 +18,8 @@ from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
 FORMAT = "inbounds-ledger/1"
 START = "0" * 64
+# How often the table may be counted for one charge.
+MOST_ATTEMPTS = 3
 # The most characters of an entry: several times more than a thousand releases with the longest names need.
 LONGEST = 2**21
 # Any limit that can be given as an argument has fewer digits.
@@ -35,7 +37,8 @@ class Entry:
     sequence
         The number of the entry, from 0.
     kind
-        ``"ledger"``, ``"dataset"``, ``"limit"``, ``"charge"``, ``"result"`` or ``"failure"``.
+        ``"ledger"``, ``"dataset"``, ``"limit"``, ``"charge"``, ``"attempt"``, ``"drawing"``, ``"drawn"``, ``"result"`` or
+        ``"failure"``.
     body
         The fields of the entry.
     previous, hash
@@ -121,6 +124,9 @@ _SAYS: dict[str, dict[str, _Types]] = {
     "dataset": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "neighbours": _TEXT, "contributions": _NUMBER},
     "limit": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "before": _AMOUNT, "why": _TEXT},
     "charge": _CHARGE,
+    "attempt": _ACT | {"charge": _NUMBER},
+    "drawing": _ACT | {"charge": _NUMBER},
+    "drawn": _ACT | {"charge": _NUMBER, "digest": _TEXT},
     "result": _ACT | {"charge": _NUMBER, "digest": _TEXT},
     "failure": _ACT | {"charge": _NUMBER, "why": _TEXT},
 }
@@ -217,6 +223,9 @@ class Chain:
     stood: dict[int, Standing] = field(default_factory=dict)
     kept: dict[int, Entry] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
+    attempts: dict[int, int] = field(default_factory=dict)
+    drawing: set[int] = field(default_factory=set)
+    drawn: dict[int, Entry] = field(default_factory=dict)
 
     @property
     def last(self) -> Entry | None:
@@ -242,6 +251,12 @@ class Chain:
             self.kept[entry.body["charge"]] = entry
         elif entry.kind == "failure":
             self.failed.add(entry.body["charge"])
+        elif entry.kind == "attempt":
+            self.attempts[entry.body["charge"]] = self.attempts.get(entry.body["charge"], 0) + 1
+        elif entry.kind == "drawing":
+            self.drawing.add(entry.body["charge"])
+        elif entry.kind == "drawn":
+            self.drawn[entry.body["charge"]] = entry
         self.entries.append(entry)
 
     def _follow(self, entry: Entry) -> Standing | None:
@@ -251,10 +266,8 @@ class Chain:
         if first:
             _require(body["format"] == FORMAT)
             return None
-        if entry.kind in ("result", "failure"):
-            charge = body["charge"]
-            _require(charge in self.charges and charge not in self.kept)
-            _require(entry.kind == "result" or charge not in self.failed)
+        if "charge" in body:
+            _require(body["charge"] in self.charges and self._can_follow(entry.kind, body["charge"]))
             return None
         standing = self.datasets.get(body["dataset"])
         if entry.kind == "dataset":
@@ -269,6 +282,22 @@ class Chain:
         cost = read_amount(body["cost"])
         _require(cost == entry.guarantee.round_up())
         return standing.after(cost)
+
+    def _can_follow(self, kind: str, charge: int) -> bool:
+        """Whether an entry about a charge can follow the others about it.
+
+        A charge has at most one draw. One that is drawn step by step has a result only when its draw is stored.
+        """
+        attempts, drawing, drawn = self.attempts.get(charge, 0), charge in self.drawing, charge in self.drawn
+        ended = charge in self.kept or charge in self.failed
+        follows = {
+            "attempt": not ended and not drawing and attempts < MOST_ATTEMPTS,
+            "drawing": not ended and not drawing and attempts > 0,
+            "drawn": not ended and drawing and not drawn,
+            "result": charge not in self.kept and (drawn or not attempts),
+            "failure": not ended and not drawn,
+        }
+        return follows[kind]
 
 
 def _require(good: bool) -> None:

@@ -27,6 +27,10 @@ class Request:
         What is released, in words, for readers of the ledger.
     longest
         The most bytes that the result may have. A longer stored result is not read.
+    room
+        The bytes of its draw. This room is reserved with the charge, and the draw is stored in it before the result. A
+        run that was interrupted before the draw may then be repeated without a second charge. None for a request whose
+        result is stored in one step.
 
     Raises
     ------
@@ -41,6 +45,7 @@ class Request:
     what: tuple[str, ...] = ()
     longest: int | None = None
     person: str | None = None
+    room: int | None = None
 
     def __post_init__(self) -> None:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)

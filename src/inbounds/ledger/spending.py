@@ -1,16 +1,18 @@
 """Charge requests and store their results; `inbounds.ledger` has the rules."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from inbounds.errors import BudgetRefused as BudgetRefused
+from inbounds.errors import EngineError
 from inbounds.errors import Unfinished as Unfinished
 from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
-from inbounds.ledger.chain import Chain, Entry, LedgerError, Standing
+from inbounds.ledger.chain import MOST_ATTEMPTS, Chain, Entry, LedgerError, Standing
+from inbounds.ledger.draws import begin_attempt, begin_draw, may_repeat, read_draw, write_draw
 from inbounds.ledger.limits import (
     announce_limit,
     announce_name,
@@ -22,7 +24,7 @@ from inbounds.ledger.limits import (
 )
 from inbounds.ledger.request import Request as Request
 from inbounds.ledger.results import pack, unpack
-from inbounds.ledger.store import Snapshot
+from inbounds.ledger.store import Snapshot, Transaction
 from inbounds.privacy.guarantee import Guarantee
 
 
@@ -38,11 +40,23 @@ class Receipt:
         What was left of the limit after it; None is nothing.
     stored
         The stored result, if the request was charged before.
+    drawn
+        The stored draw, if there is one and the result was not made from it yet.
+    attempt, room
+        The number of this attempt to count, and the bytes of its draw; None for requests without ``room``.
     """
 
     entry: Entry
     left: Guarantee | None
     stored: str | None = None
+    drawn: bytes | None = field(default=None, repr=False)
+    attempt: int | None = None
+    room: int | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether nothing is to be drawn for it any more."""
+        return self.stored is not None or self.drawn is not None
 
 
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
@@ -83,8 +97,11 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
             check_promise(standing, request)
-        if charges and not new:
-            return _find_stored(transaction, chain, charges, request.longest)
+        if charges and may_repeat(chain, charges[-1].sequence):
+            # It was paid for. Nothing was drawn for it, so that this is no second draw.
+            return _attempt(transaction, chain, charges[-1], request)
+        if charges and (before := _find_stored(transaction, chain, charges, request, new=new)) is not None:
+            return before
         is_new = standing is None
         if standing is None:
             standing = first_standing(account, request, chain)
@@ -95,26 +112,34 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.
         announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
-    return Receipt(entry, chain.stood[entry.sequence].left)
+        return _attempt(transaction, chain, entry, request)
 
 
-def find_stored(account: Account, request: Request) -> Receipt | None:
-    """Find the stored result of a request that was charged before. Nothing is written.
+def _attempt(transaction: Transaction, chain: Chain, entry: Entry, request: Request) -> Receipt:
+    """Begin to count for a charge. It is an entry of its own, which is on the disk before the table is read."""
+    attempt = begin_attempt(transaction, chain, entry.sequence, request)
+    return Receipt(entry, chain.stood[entry.sequence].left, attempt=attempt, room=request.room)
+
+
+def find_stored(account: Account, request: Request, *, new: bool = False) -> Receipt | None:
+    """Find the stored result of a request that was charged before, or its stored draw. Nothing is written.
 
     Parameters
     ----------
     account, request
         The account and the request.
+    new
+        Whether to look for a draw without a result alone.
 
     Returns
     -------
     Receipt or None
-        The charge with its result; None if the request was not charged.
+        The charge with its result or draw; None if the request was not charged, or if its table has yet to be counted.
 
     Raises
     ------
     Unfinished
-        If the request was charged but has no result.
+        If the request was charged, has no result, and cannot have one any more.
     LedgerError
         If the ledger was changed.
     """
@@ -122,7 +147,7 @@ def find_stored(account: Account, request: Request) -> Receipt | None:
         return None
     with read_chain(account.ledger) as (snapshot, chain):
         charges = _charges(chain, account, request)
-        return _find_stored(snapshot, chain, charges, request.longest) if charges else None
+        return _find_stored(snapshot, chain, charges, request, new=new) if charges else None
 
 
 def affordable(account: Account, request: Request) -> Guarantee | None:
@@ -204,12 +229,17 @@ def fail(account: Account, receipt: Receipt, why: str) -> None:
         What failed.
     """
     with change_chain(account.ledger, "; the charge stands") as (transaction, chain):
-        append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
+        if receipt.entry.sequence not in chain.failed:
+            append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
 
 
 @contextmanager
 def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
-    """A context for the work that was charged. If it fails, the ledger and the error say so, and the charge stands.
+    """A context for the work between a charge and its draw.
+
+    A `ValueError` is a refusal that was found by reading the data. The ledger has it before anyone sees it, and the
+    charge stands. After anything else, such as an interruption, a request with ``room`` may be repeated without a
+    second charge; for others the charge stands.
 
     Parameters
     ----------
@@ -218,15 +248,77 @@ def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
     """
     try:
         yield
+        return
     except BaseException as error:
-        # The original error is shown, not one from writing the ledger.
-        with suppress(LedgerError):
-            fail(account, receipt, type(error).__name__)
-        if isinstance(error, ValueError):
-            cost, left = spell_amount(receipt.entry.guarantee.round_up()), spell_amount(receipt.left)
-            note = f"the charge of {cost} on {account.dataset!r} stands; {left} is left"
-            error.args = (f"{error}. This was found by reading the data, so {note}",)
-        raise
+        repeats = receipt.attempt is not None and (isinstance(error, EngineError) or not isinstance(error, ValueError))
+        unwritten = None if repeats else _note_failure(account, receipt, error)
+        if unwritten is None:
+            if isinstance(error, ValueError):
+                error.args = (f"{error}. {_describe_charge(account, receipt, repeats=repeats)}",)
+            raise
+    # A refusal that the ledger does not have is not shown: it could be asked for again.
+    raise unwritten
+
+
+def _note_failure(account: Account, receipt: Receipt, error: BaseException) -> LedgerError | None:
+    """Write a failure to the ledger. The error of the ledger where that is not possible."""
+    try:
+        fail(account, receipt, type(error).__name__)
+    except LedgerError as unwritten:
+        return unwritten
+    return None
+
+
+def _describe_charge(account: Account, receipt: Receipt, *, repeats: bool) -> str:
+    cost, left = spell_amount(receipt.entry.guarantee.round_up()), spell_amount(receipt.left)
+    if repeats and (receipt.attempt or 0) < MOST_ATTEMPTS:
+        return f"Nothing was drawn: the charge of {cost} on {account.dataset!r} is kept, and the same request is not charged again"
+    why = "This was the last attempt" if repeats else "This was found by reading the data"
+    return f"{why}, so the charge of {cost} on {account.dataset!r} stands; {left} is left"
+
+
+@contextmanager
+def drawing(account: Account, receipt: Receipt) -> Iterator[Callable[[bytes], Receipt]]:
+    """A context for the one draw of a charge. It hands over the function that stores the draw.
+
+    Parameters
+    ----------
+    account, receipt
+        The account that was charged, and the receipt of an attempt.
+
+    Raises
+    ------
+    Unfinished
+        If another process has begun to draw. Nothing is drawn.
+    LedgerError
+        If the ledger cannot be written.
+    """
+    charge, size = receipt.entry.sequence, receipt.room or 0
+    with change_chain(account.ledger, "; nothing was drawn, and the charge is kept") as (transaction, chain):
+        begin_draw(transaction, chain, charge, size)
+    try:
+        with change_chain(account.ledger, "; the draw could not be stored") as (transaction, chain):
+            # What the disk may refuse is refused here, before the draw.
+            transaction.write_draw(charge, bytes(size))
+
+            def store(content: bytes) -> Receipt:
+                if len(content) != size:
+                    raise ArithmeticError("a draw has another length than was reserved; please report this bug")
+                write_draw(transaction, chain, charge, content)
+                return replace(receipt, drawn=content)
+
+            yield store
+        return
+    except BaseException as error:
+        failure = type(error).__name__
+    # Nothing is drawn again, whether or not this can be written.
+    with suppress(LedgerError):
+        fail(account, receipt, failure)
+    cost = spell_amount(receipt.entry.guarantee.round_up())
+    raise LedgerError(
+        f"the draw could not be stored ({failure}). Nothing is drawn twice, so the charge of {cost} on "
+        f"{account.dataset!r} stands"
+    )
 
 
 def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
@@ -277,17 +369,39 @@ def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
     return [entry for entry in chain.charges.values() if (entry.body["dataset"], entry.body["request"]) == key]
 
 
-def _find_stored(snapshot: Snapshot, chain: Chain, charges: Sequence[Entry], longest: int | None) -> Receipt:
-    """The result of the last charge of a request that has one."""
-    for charge in reversed(charges):
-        if charge.sequence in chain.kept:
-            left = chain.stood[charge.sequence].left
-            return Receipt(charge, left, unpack(snapshot, chain, charge.sequence, longest))
+def _find_stored(
+    snapshot: Snapshot, chain: Chain, charges: Sequence[Entry], request: Request, *, new: bool
+) -> Receipt | None:
+    """The last charge of a request that has a result, or the stored draw of the last one.
+
+    None if the table has yet to be counted for the last one. With ``new`` results do not count.
+    """
     last = charges[-1]
-    has_failed = last.sequence in chain.failed
-    why = "and failed" if has_failed else "but has no result: it is still running elsewhere, or was interrupted"
+    for charge in reversed(charges):
+        left = chain.stood[charge.sequence].left
+        if charge.sequence in chain.kept and not new:
+            return Receipt(charge, left, unpack(snapshot, chain, charge.sequence, request.longest))
+        if charge is last and charge.sequence not in chain.kept:
+            if (drawn := read_draw(snapshot, chain, charge.sequence)) is not None:
+                return Receipt(charge, left, drawn=drawn)
+    if new or may_repeat(chain, last.sequence):
+        return None
     raise Unfinished(
-        f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge. To charge again, call the function with a slightly different epsilon, or release "
-        "a plan with --new or new=True"
+        f"this was charged on {last.body['when']} (entry {last.sequence}) {_describe_end(chain, last.sequence)}"
+    )
+
+
+def _describe_end(chain: Chain, charge: int) -> str:
+    """Why a charge has no result, and cannot have one any more."""
+    if charge in chain.failed:
+        why = "and failed"
+    elif charge in chain.drawing:
+        why = "but has no result: it is still running elsewhere, or was interrupted in the moment of the draw"
+    elif charge in chain.attempts:
+        why = f"but has no result: the table was counted {MOST_ATTEMPTS} times in vain"
+    else:
+        why = "but has no result: it is still running elsewhere, or was interrupted"
+    return (
+        f"{why}. The charge stands, and nothing is drawn twice for one charge. To charge again, call the function with "
+        "a slightly different epsilon, or release a plan with --new or new=True"
     )

@@ -33,6 +33,7 @@ CREATE TABLE entries (
     hash TEXT NOT NULL UNIQUE
 ) STRICT;
 CREATE TABLE results (charge INTEGER PRIMARY KEY REFERENCES entries, content BLOB NOT NULL) STRICT;
+CREATE TABLE draws (charge INTEGER PRIMARY KEY REFERENCES entries, content BLOB NOT NULL) STRICT;
 CREATE TRIGGER entries_stay BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only added'); END;
 CREATE TRIGGER entries_remain BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are only added'); END;
 CREATE TRIGGER results_stay BEFORE UPDATE ON results BEGIN SELECT RAISE(ABORT, 'results are only added'); END;
@@ -54,6 +55,8 @@ _LIMITS = {
 }
 # Bytes of a row of entries, every character of which may take four; and of a result.
 _ENTRY_BYTES, _RESULT_BYTES = 4 * LONGEST + 4096, 10**9
+# Room for the entries of a draw, in the pages that its own room gives back.
+_SPARE_BYTES = 2**15
 # Steps of SQLite's machine for one statement before the tables are known to be ours. Those of ours take 150.
 _STEPS = 3000
 # What SQLite writes at the end of a journal that names further files, which it would delete. Ours names none.
@@ -155,7 +158,24 @@ class SQLiteRows:
     def add_result(self, charge: int, content: bytes) -> None:
         """Add the result of a charge."""
         self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        self.connection.execute("DELETE FROM draws WHERE charge = ?", (charge,))
         self.connection.execute("INSERT INTO results VALUES (?, ?)", (charge, content))
+
+    def draw(self, charge: int) -> Any:
+        """What was last written to the room of a charge, None where there is no room."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        row = self.connection.execute("SELECT content FROM draws WHERE charge = ?", (charge,)).fetchone()
+        return None if row is None else row[0]
+
+    def reserve(self, charge: int, size: int) -> None:
+        """Reserve room for a draw, and for the entries that follow it: they take the pages that it does not need."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        self.connection.execute("INSERT INTO draws VALUES (?, zeroblob(?))", (charge, size + _SPARE_BYTES))
+
+    def write_draw(self, charge: int, content: bytes) -> None:
+        """Write to the room of a charge."""
+        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _RESULT_BYTES)
+        self.connection.execute("UPDATE draws SET content = ? WHERE charge = ?", (content, charge))
 
 
 @contextmanager

@@ -28,6 +28,10 @@ class Snapshot(Protocol):
         """The result of a charge, in the bytes that were added; None where there is none."""
         ...
 
+    def draw(self, charge: int) -> Any:
+        """The bytes in the room of a charge, as they were last written; None where there is no room."""
+        ...
+
 
 class Transaction(Snapshot, Protocol):
     """A snapshot that can be added to, and that also has what was added to it so far."""
@@ -42,7 +46,15 @@ class Transaction(Snapshot, Protocol):
         ...
 
     def add_result(self, charge: int, content: bytes) -> None:
-        """Add the result of a charge that has none."""
+        """Add the result of a charge that has none. The room of its draw is given back."""
+        ...
+
+    def reserve(self, charge: int, size: int) -> None:
+        """Reserve room for the draw of a charge, so that `write_draw` needs no more of the disk."""
+        ...
+
+    def write_draw(self, charge: int, content: bytes) -> None:
+        """Write to the room of a charge, which has this many bytes."""
         ...
 
 
@@ -64,7 +76,8 @@ class Store(Protocol):
       the same rows and then both add to them is not enough; a lock on the whole ledger, or an isolation level of
       ``SERIALIZABLE``, is.
     - *One moment.* All that is read within one `read` is of one moment between two `write` blocks.
-    - Entries and results are only added. Rows are handed out as they were added, byte for byte.
+    - Entries and results are only added. Rows are handed out as they were added, byte for byte. The room of a draw is
+      written over, and given back with the result.
 
     A store that can be set back to an earlier state should keep a note of how far it had come, outside of what is set
     back, and refuse to be read if it has not come as far. Without such a note, the records of releases take its place:

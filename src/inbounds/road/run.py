@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from inbounds import ledger as ledgers
-from inbounds.errors import PublicSize
+from inbounds.errors import EngineError, PublicSize
 from inbounds.ledger import Account, LedgerError, Receipt
 from inbounds.privacy.terms import Terms, Unit
 from inbounds.record import charges
@@ -27,6 +27,8 @@ from inbounds.record.selection import check_persons, draft_statistic
 from inbounds.record.spelling import describe, parse_statistic
 from inbounds.record.statistic import Statistic
 from inbounds.road.draw import draw, draw_key, take
+from inbounds.road.drawn import draw_length, read_draws, write_draws
+from inbounds.road.signals import hold_signals
 from inbounds.tables.answers import Cells, records
 from inbounds.tables.census import count_persons
 from inbounds.tables.engine import TooManyRows, count_rows, tally
@@ -38,6 +40,10 @@ from inbounds.tables.places import open_place
 from inbounds.tables.request import MOST_ROWS
 from inbounds.tables.schema import Column, DataError, list_read
 from inbounds.tables.sources import Frame, check_types, guard, is_column, is_table, read
+
+
+# Memory that is set aside before a draw, for each byte of what is drawn and in any case.
+_SPARE, _LEAST_SPARE = 64, 2**23
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +108,51 @@ def walk(
         tell("reading the data, once")
         return Releases(count_and_draw(frame, drafts), dataset)
     request = request_of(drafts, account.dataset)
-    if not new and (before := ledgers.find_stored(account, request)) is not None:
+    if not new and (before := ledgers.find_stored(account, request)) is not None and before.stored is not None:
         return _show_again(before, request, account, title)
-    tell("looking at the table")
-    frame = source()
-    tell("charging the ledger")
-    receipt = ledgers.charge(account, request, new=new, who=who)
-    if receipt.stored is not None:
-        return _show_again(receipt, request, account, title)
+    with ledgers.hold_turn(account, request, tell):
+        # Another process may have finished it meanwhile.
+        receipt = ledgers.find_stored(account, request, new=new)
+        if receipt is None:
+            tell("looking at the table")
+            frame = source()
+            try_queries(frame, drafts)
+            tell("charging the ledger")
+            receipt = ledgers.charge(account, request, new=new, who=who)
+            if not receipt.is_drawn:
+                receipt = draw_paid(frame, drafts, account, receipt, tell)
+        if receipt.stored is not None:
+            return _show_again(receipt, request, account, title)
+        tell("keeping the result")
+        return _finish(drafts, account, receipt)
+
+
+def draw_paid(
+    frame: Frame, drafts: Mapping[str, Draft], account: Account, receipt: Receipt, tell: Callable[[str], None]
+) -> Receipt:
+    """claim:drawn-once. Count for a charge, draw, and store what was drawn before anything else is done with it.
+
+    Nothing that can be foreseen fails between the beginning of the draw and its end on the disk: the room is there, in
+    memory as in the ledger, and signals wait.
+    """
+    first = list_draws(drafts)
     with ledgers.standing_charge(account, receipt):
         tell("reading the data, once")
-        releases = Releases(
-            count_and_draw(frame, drafts), account.dataset, receipt.entry, ledgers.spell_amount(receipt.left)
-        )
-    tell("keeping the result")
+        key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
+        tables = count_exactly(frame, first, key)
+    spare = bytearray(_SPARE * draw_length(first) + _LEAST_SPARE)
+    with hold_signals(), ledgers.drawing(account, receipt) as store:
+        del spare
+        content = write_draws({name: draw(draft, tables[name]) for name, draft in first.items()}, key)
+        return store(content)
+
+
+def _finish(drafts: Mapping[str, Draft], account: Account, receipt: Receipt) -> Releases:
+    """The releases of a stored draw, stored as the result of its charge. No table is read."""
+    draws, key = read_draws(receipt.drawn or b"", list_draws(drafts))
+    releases = Releases(
+        _share_draws(drafts, draws, key), account.dataset, receipt.entry, ledgers.spell_amount(receipt.left)
+    )
     ledgers.keep(account, receipt, releases.to_json())
     return releases
 
@@ -128,7 +165,8 @@ def request_of(drafts: Mapping[str, Draft], dataset: str) -> ledgers.Request:
         if parse_statistic(describe(release.statistic)) != release.statistic:
             raise ValueError(f"{release.title} changes when it is written and read again; please report this bug")
     longest = 10_000 + sum(longest_text(release) + 4 * len(name) for name, release in releases.items())
-    return replace(charges.request_of(dataset, releases), longest=longest)
+    room = draw_length(list_draws(drafts))
+    return replace(charges.request_of(dataset, releases), longest=longest, room=room)
 
 
 def _show_again(receipt: Receipt, request: ledgers.Request, account: Account, title: str | None) -> Releases:
@@ -147,13 +185,22 @@ def count_and_draw(frame: Frame, drafts: Mapping[str, Draft]) -> dict[str, Relea
 
     Nothing is drawn before all of them are checked.
     """
-    # Of the releases that share a draw, only the first is counted and drawn.
-    first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
-    first_drafts = {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
+    first = list_draws(drafts)
     key = draw_key() if any(_is_keyed(draft) for draft in drafts.values()) else b""
-    tables = count_exactly(frame, first_drafts, key)
-    draws = {name: draw(draft, tables[name]) for name, draft in first_drafts.items()}
-    releases = {name: take(draws[first[_draw_of(name, draft)]], draft) for name, draft in drafts.items()}
+    tables = count_exactly(frame, first, key)
+    return _share_draws(drafts, {name: draw(draft, tables[name]) for name, draft in first.items()}, key)
+
+
+def list_draws(drafts: Mapping[str, Draft]) -> dict[str, Draft]:
+    """The drafts that are counted and drawn: of those that share a draw, the first."""
+    first = {_draw_of(name, draft): name for name, draft in reversed(list(drafts.items()))}
+    return {name: draft for name, draft in drafts.items() if first[_draw_of(name, draft)] == name}
+
+
+def _share_draws(drafts: Mapping[str, Draft], draws: Mapping[str, Release], key: bytes) -> dict[str, Release]:
+    """The release of every draft, from the draws of `list_draws`."""
+    by_draw = {_draw_of(name, drafts[name]): release for name, release in draws.items()}
+    releases = {name: take(by_draw[_draw_of(name, draft)], draft) for name, draft in drafts.items()}
     return {
         name: replace(release, key=key.hex()) if _is_keyed(drafts[name]) else release
         for name, release in releases.items()
@@ -171,31 +218,22 @@ def count_exactly(frame: Frame, drafts: Mapping[str, Draft], key: bytes = bytes(
     With persons, each rule for their rows takes a pass of its own. ``key`` decides between rows of one person.
     """
     tables: dict[str, list[Cells]] = {}
-    for unit in dict.fromkeys(draft.terms.unit for draft in drafts.values()):
-        unit_drafts = {name: draft for name, draft in drafts.items() if draft.terms.unit == unit}
+    for unit, unit_drafts in _list_units(drafts):
         tables |= _count_unit(frame, unit_drafts, unit, key)
     return {name: tables[name] for name in drafts}
 
 
 def _count_unit(frame: Frame, drafts: Mapping[str, Draft], unit: Unit, key: bytes) -> dict[str, list[Cells]]:
-    """The exact cells of drafts that have one unit of privacy."""
+    """The exact cells of drafts that have one unit of privacy, checked against what is public about them."""
     terms = next(iter(drafts.values())).terms
     # The number of records, where it follows from what is public.
     rows = None if terms.counts_persons else terms.rows
-    requests = [request for draft in drafts.values() for request in draft.requests]
-    keeping = None
-    if unit.persons is not None and unit.persons.fold is not None:
-        frame = fold_records(frame, requests, unit.persons)
-    elif unit.persons is not None:
-        keeping = Keeping(unit.persons, unit.contributions, key)
-    most = MOST_ROWS if unit.persons is not None else rows or MOST_ROWS
     try:
-        answers = iter(tally(frame, requests, most=most, keeping=keeping))
+        tables = _query_unit(frame, drafts, unit, key, rows)
     except TooManyRows:
         if rows is None:
             raise
         raise other_size(terms) from None
-    tables = {name: [next(answers) for _ in draft.requests] for name, draft in drafts.items()}
     for name, draft in drafts.items():
         if rows is not None and any(records(cells) != rows for cells in tables[name]):
             raise other_size(terms)
@@ -205,6 +243,39 @@ def _count_unit(frame: Frame, drafts: Mapping[str, Draft], unit: Unit, key: byte
         if draft.check is not None:
             draft.check(*tables[name])
     return tables
+
+
+def _query_unit(
+    frame: Frame, drafts: Mapping[str, Draft], unit: Unit, key: bytes, rows: int | None
+) -> dict[str, list[Cells]]:
+    requests = [request for draft in drafts.values() for request in draft.requests]
+    keeping = None
+    if unit.persons is not None and unit.persons.fold is not None:
+        frame = fold_records(frame, requests, unit.persons)
+    elif unit.persons is not None:
+        keeping = Keeping(unit.persons, unit.contributions, key)
+    most = MOST_ROWS if unit.persons is not None else rows or MOST_ROWS
+    answers = iter(tally(frame, requests, most=most, keeping=keeping))
+    return {name: [next(answers) for _ in draft.requests] for name, draft in drafts.items()}
+
+
+def _list_units(drafts: Mapping[str, Draft]) -> list[tuple[Unit, dict[str, Draft]]]:
+    """The drafts of each unit of privacy."""
+    units = dict.fromkeys(draft.terms.unit for draft in drafts.values())
+    return [(unit, {name: draft for name, draft in drafts.items() if draft.terms.unit == unit}) for unit in units]
+
+
+def try_queries(frame: Frame, drafts: Mapping[str, Draft]) -> None:
+    """Run every query on no rows, so that an engine that cannot run one is found before the charge."""
+    nothing = frame.head(0)
+    try:
+        for unit, unit_drafts in _list_units(list_draws(drafts)):
+            _query_unit(nothing, unit_drafts, unit, bytes(16), None)
+    except EngineError as error:
+        raise EngineError(
+            f"{frame.implementation.name.lower()} cannot run the queries of this release: {error}. Nothing was spent. "
+            "Hand over the table in another form, such as Polars or Arrow"
+        ) from None
 
 
 def _draw_of(name: str, draft: Draft) -> str | Group:
