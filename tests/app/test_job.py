@@ -90,13 +90,13 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
 
     from inbounds.road import run
 
-    for name in ("count_rows", "count_and_draw", "tally"):
+    for name in ("count_rows", "count_and_draw", "count_cells"):
         noted(run, name)
     noted(ledger, "charge")
     noted(ledger, "keep")
     release(plan)
     # The whole plan is one pass.
-    assert order == ["count_rows", "charge", "count_and_draw", "tally", "keep"]
+    assert order == ["count_rows", "charge", "count_and_draw", "count_cells", "keep"]
 
 
 @pytest.mark.claim("open-source")

@@ -113,11 +113,8 @@ def draw_radii(scale: Scale, dimension: int, count: int, entropy: Entropy) -> In
     radii: Integers = magnitudes.reshape(count, dimension + 1).sum(axis=1)
     word = words(entropy, count)
     mask = np.ones(count, dtype=np.bool_)
-    unsure = np.flatnonzero(~_surely_kept(radii, dimension, word))
-    # Radii are drawn noise, so their shares are kept for this draw alone.
-    shares = {radius: _find_share(radius, dimension) for radius in set(radii[unsure].tolist())}
-    for i in unsure:
-        mask[i] = count_reached(int(word[i]), 64, [shares[int(radii[i])]], entropy) == 0
+    for i in np.flatnonzero(~_surely_kept(radii, dimension, word)):
+        mask[i] = _is_kept(int(radii[i]), dimension, int(word[i]), entropy)
     return radii[mask]
 
 
@@ -127,8 +124,12 @@ def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np
     return (word >> np.uint64(32)).view(np.int64) + 1 <= (1 << 32) - rejection
 
 
+def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
+    return count_reached(word, 64, [_find_share(radius, dimension)], entropy) == 0
+
+
 def _find_share(radius: int, dimension: int) -> Interval:
-    """Π (r+½)/(r+k), k = 1..d."""
+    """Π (r+½)/(r+k), k = 1..d. It is not cached: a radius is drawn noise."""
     numerator, denominator = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
         denominator *= radius + k

@@ -23,7 +23,7 @@ def log_factorial(n: int) -> Interval:
     if n < _LARGE:
         return log_factorial(n + _LARGE) - log_integer(prod(range(n + 1, n + _LARGE + 1)))
     total = (n + Fraction(1, 2)) * log_integer(n) - n
-    power, square, coefficients = Fraction(1, n), Fraction(1, n * n), iter(_coefficients())
+    power, square, coefficients = Fraction(1, n), Fraction(1, n * n), iter(_coefficients(_REST))
     while abs(term := next(coefficients) * power) > _REST:
         total += term
         power *= square
@@ -37,13 +37,13 @@ def log_integer(n: int) -> Interval:
 
 
 @cache
-def _coefficients() -> tuple[Fraction, ...]:
+def _coefficients(rest: Fraction) -> tuple[Fraction, ...]:
     """B_2k / (2k (2k-1)), k = 1, 2, ...: as many as the smallest n needs.
 
     All at once, since n may be drawn noise: how many were needed so far would tell how small it was.
     """
     numbers, coefficients, power = [Fraction(1), Fraction(-1, 2)], list[Fraction](), Fraction(1, _LARGE)
-    while not coefficients or abs(coefficients[-1] * power) * _LARGE**2 > _REST:
+    while not coefficients or abs(coefficients[-1] * power) * _LARGE**2 > rest:
         n = len(numbers)
         numbers += [_bernoulli(n, numbers), Fraction(0)]
         coefficients.append(numbers[n] / (n * (n - 1)))
