@@ -3,7 +3,7 @@
 A CSV file is checked before the charge and counted after it, and types and numbers of rows are looked at before, too.
 The version of a file is what its system knows without its content: its place on the disk, its size, and when its
 content and its entry last changed. Nobody needs a value of the file to compare two versions, so a refusal says no more
-than that somebody wrote to it. An Excel file is read once, and remote files and servers have no versions here.
+than that a program wrote to it. An Excel file is read once, and remote files and servers have no versions here.
 """
 
 import time
@@ -52,8 +52,10 @@ def _list_files(source: Any) -> list[Path]:
     text = read_address(source)
     if text.endswith(DUCKDB):
         return [Path(text), Path(f"{text}.wal")]
+    if "://" in text or text.endswith(EXCEL):
+        return []
     try:
-        return [] if "://" in text else find_files(text, (*CSV, *EXCEL, *SUFFIXES))
+        return find_files(text, (*CSV, *SUFFIXES))
     except (DataError, OSError):
         # Whoever opens it finds out why.
         return []
