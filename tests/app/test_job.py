@@ -96,13 +96,13 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
     for name in ("charge", "drawing", "keep"):
         noted(ledger, name)
     passes = []
-    real = run.tally
+    real = run.count_cells
 
-    def tally(frame, *args, **kwargs):
+    def count_cells(frame, *args, **kwargs):
         passes.append(frame.lazy().select(nw.len()).collect().item())
         return real(frame, *args, **kwargs)
 
-    monkeypatch.setattr(run, "tally", tally)
+    monkeypatch.setattr(run, "count_cells", count_cells)
     release(plan)
     assert order == ["count_rows", "try_queries", "charge", "count_exactly", "drawing", "write_draws", "keep"]
     # The whole plan is one pass, after one over no rows.

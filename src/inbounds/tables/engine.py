@@ -21,7 +21,19 @@ import numpy as np
 from inbounds.errors import DataError
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import persons, rules
-from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
+from inbounds.tables.answers import (
+    Cell,
+    Cells,
+    Counts,
+    add_cells,
+    find_refusal,
+    integer,
+    make_refusal,
+    places_of,
+    records,
+    require,
+    to_whole,
+)
 from inbounds.tables.arithmetic import floor
 from inbounds.tables.dask_parts import count_parts
 from inbounds.tables.dialects import prepare, write_groups, write_ids
@@ -61,6 +73,13 @@ def tally(
     adds one to the count of one cell, and at most `Quantised.count` and `Product.largest` to its sums. Refusals do
     not say which record or value caused them.
     """
+    return require(count_cells(frame, requests, most=most, keeping=keeping))
+
+
+def count_cells(
+    frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS, keeping: persons.Keeping | None = None
+) -> list[Cells] | DataError:
+    """The cells of `tally`, or the refusal of their table, to be raised where they are no variable."""
     import narwhals as nw
 
     columns = list(dict.fromkeys(column for request in requests for column in request.columns))
@@ -83,9 +102,14 @@ def tally(
     else:
         whole = Plan(union(requests), at_most)
         answers = collect(lambda: query_kept(whole, table, keeping, plans))
-    results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
+    results: list[Cells] = []
+    for plan, answer in zip(plans, answers, strict=True):
+        cells = plan.cells(answer)
+        if isinstance(cells, DataError):
+            return cells
+        results.append(cells)
     if any(records(result) > most for result in results):
-        raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
+        return TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
     return [answer_part(queries, results, request) for request in requests]
 
 
@@ -329,19 +353,22 @@ class Plan:
             terms |= {digits[name][level]: digit for name, digit in low.items()}
         return frame, terms
 
-    def cells(self, answer: Any) -> Cells:
-        """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
+    def cells(self, answer: Any) -> Cells | DataError:
+        """The engine's answer in integers, one entry for each cell; or the refusal of what a rule does not take."""
         request = self.request
         counts = to_whole(answer["one"])
         for i in self.refusing:
             if np.any(to_whole(answer[f"m{i}"]) != counts):
-                raise make_refusal(request.sums[i].column, "missing")
+                return make_refusal(request.sums[i].column, "missing")
         names = set(answer.columns)
         in_hexadecimal = [f"h{i}" in names for i in range(len(request.by))]
         places = [
             places_of(key, answer[f"{'h' if hexadecimal else 'g'}{i}"], hexadecimal=hexadecimal)
             for i, (key, hexadecimal) in enumerate(zip(request.by, in_hexadecimal, strict=True))
         ]
+        refusals = map(find_refusal, request.by, places)
+        if refusal := next((refusal for refusal in refusals if refusal is not None), None):
+            return refusal
         if places and not request.sums:
             table = np.zeros([key.cells for key in request.by], dtype=np.int64)
             np.add.at(table, tuple(places), counts)
