@@ -221,10 +221,12 @@ class Chain:
 
     def _find_earlier(self, key: str) -> Iterator[tuple[Entry, Any]]:
         """The entries under a key that are not held, with their notes: those that are what the key says."""
+        before = None
         for row, note in () if self.earlier is None else self.earlier.find(key):
             entry = _read_alone(row)
-            if entry.key != key:
+            if entry.key != key or (before is not None and entry.sequence >= before):
                 raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
+            before = entry.sequence
             if entry.sequence < self.start:
                 yield entry, note
 

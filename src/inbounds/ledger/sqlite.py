@@ -355,15 +355,17 @@ def _read_head(path: Path) -> tuple[int, str] | None:
     try:
         # Neither a link, which may lead to a device, nor a pipe, which may never end.
         handle = os.open(head, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with open(handle, "rb") as file:  # noqa: PTH123
-            good = stat.S_ISREG(os.fstat(handle).st_mode)
-            match = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", file.read(100)) if good else None
+        try:
+            content = os.read(handle, 100) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return None
     except OSError as error:
         if not head.is_symlink():
             raise LedgerError(f"{str(head)!r} beside the ledger cannot be read: {_spell(error)}") from None
-        match = None
+        content = b""
+    match = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", content)
     if match is None:
         raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there")
     return int(match[1]), match[2].decode("ascii")
