@@ -29,7 +29,12 @@ AIMED = {
     "ledger/spending": _LEDGER,
     "ledger/limits": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/request": [*_LEDGER, "tests/ledger/test_results.py"],
-    "ledger/chain": [*_LEDGER, "tests/ledger/test_chain.py", "tests/ledger/test_hostile_ledger.py"],
+    "ledger/chain": [
+        *_LEDGER,
+        "tests/ledger/test_chain.py",
+        "tests/ledger/test_checkpoints.py",
+        "tests/ledger/test_hostile_ledger.py",
+    ],
     "grid/polyhedral": ["tests/grid/test_polyhedral.py", "tests/grid/test_polyhedral_parts.py"],
     "grid/staircase": ["tests/grid/test_staircase.py"],
     "grid/interval": ["tests/grid/test_interval.py"],

@@ -49,7 +49,7 @@ def fill(account, entries, *, kept=True):
 
 
 def edited(path, *statements):
-    """What somebody does who knows SQLite: the guards are dropped first, and put back."""
+    """Change a file with SQLite: the guards are dropped first, and put back."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         guards = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall())
         for guard in guards:
@@ -61,7 +61,7 @@ def edited(path, *statements):
 
 
 def noted(path):
-    """Write the file beside a ledger as one who changes both does."""
+    """Write the file beside a ledger, so that it has the last entry."""
     with closing(sqlite3.connect(path)) as connection:
         last = connection.execute("SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1").fetchone()
     Path(f"{path}.head").write_text("{} {}\n".format(*last))
@@ -335,7 +335,7 @@ def test_an_early_entry_that_was_changed_is_found_by_verify_alone(account):
 
 
 @pytest.mark.claim("ledger")
-def test_an_index_that_leads_elsewhere_gives_nobody_another_result(account):
+def test_an_index_that_leads_elsewhere_gives_no_request_another_result(account):
     fill(account, 200)
     first, second = (ledger.find_stored(account, request(f"of {n}")).entry for n in (3, 5))
     kept = {entry.body["charge"]: entry for entry in ledger.read(account.ledger) if entry.kind == "result"}

@@ -1,4 +1,4 @@
-"""The file beside a ledger: a missing one needs a word of the owner, errors of the system are told, nothing is left."""
+"""The file beside a ledger: a missing one needs a word of the owner, errors of the system, litter."""
 
 import errno
 import os

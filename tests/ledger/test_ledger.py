@@ -691,12 +691,16 @@ def raced(path, digests):
 
 
 @pytest.mark.claim("ledger")
-def test_32_processes_race_for_the_last_unit(account):
-    """Exactly as many succeed as the limit allows; and of those that ask for the same, one."""
-    said = raced(account.ledger, [str(i) for i in range(32)])
-    assert (said.count("charged"), said.count("refused")) == (10, 22)
-    (standing,) = ledger.standings(ledger.verify(account.ledger))
-    assert standing.left is None
+def test_64_processes_race_for_the_last_unit(account):
+    """Exactly as many succeed as the limit allows, with a checkpoint among them."""
+    used(account, 10)
+    before = len(ledger.read(account.ledger))
+    said = raced(account.ledger, [str(i) for i in range(64)])
+    assert (said.count("charged"), said.count("refused")) == (10, 54)
+    entries = ledger.verify(account.ledger)
+    assert ledger.standings(entries)[1].left is None
+    assert "checkpoint" in [entry.kind for entry in entries[before:]]
+    assert {path.name for path in account.ledger.parent.iterdir()} == {"survey.ledger", "survey.ledger.head"}
 
 
 @pytest.mark.claim("ledger")

@@ -220,20 +220,13 @@ class Chain:
         return key in self.keys or any(True for _ in self._find_earlier(key))
 
     def _find_earlier(self, key: str) -> Iterator[tuple[Entry, Any]]:
-        """The entries under a key that are not held, with their notes: those that are what the key says."""
-        before = None
-        for row, note in () if self.earlier is None else self.earlier.find(key):
-            entry = _read_alone(row)
-            if entry.key != key or (before is not None and entry.sequence >= before):
-                raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
-            before = entry.sequence
-            if entry.sequence < self.start:
-                yield entry, note
+        """The entries under a key that are not held, the last first, with their notes."""
+        found = () if self.earlier is None else _look_up(self.earlier, key)
+        return ((entry, note) for entry, note in found if entry.sequence < self.start)
 
     def note_of(self, entry: Entry) -> str:
         """The note that is filed with an entry: what was left after a charge, and nothing for others."""
-        left = self.left[entry.sequence] if entry.kind == "charge" else None
-        return write_text({"left": write_amount(left)}) if entry.kind == "charge" else ""
+        return write_text({"left": write_amount(self.left[entry.sequence])}) if entry.kind == "charge" else ""
 
 
 def _require(good: bool) -> None:
@@ -253,6 +246,17 @@ def _read_alone(row: Row) -> Entry:
     return entry
 
 
+def _look_up(earlier: Earlier, key: str) -> Iterator[tuple[Entry, Any]]:
+    """The entries that a store has under a key, each checked to be one of this key, and each once."""
+    before = None
+    for row, note in earlier.find(key):
+        entry = _read_alone(row)
+        if entry.key != key or (before is not None and entry.sequence >= before):
+            raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
+        before = entry.sequence
+        yield entry, note
+
+
 def _read_note(note: Any, charge: Entry) -> Guarantee | None:
     """What was left after a charge, from the note that was filed with it."""
     try:
@@ -269,8 +273,9 @@ def parse_rows(rows: Iterable[Row]) -> Chain:
 
 def parse_end(earlier: Earlier) -> Chain:
     """Read a chain from the last checkpoint but one, so that the last one is checked. Others are looked up."""
-    found = [_read_alone(row) for row, _ in islice(earlier.find(CHECKPOINTS), 2)]
-    if not found:
+    found = [entry for entry, _ in islice(_look_up(earlier, CHECKPOINTS), 2)]
+    # The only one is checked, too, unless an earlier version wrote many entries before it.
+    if not found or (len(found) == 1 and found[0].sequence <= 4 * EVERY):
         return parse_rows(earlier.entries())
     chain = Chain.resume(found[-1], earlier)
     return _continue(chain, found[-1].hash, earlier.entries(chain.length))
