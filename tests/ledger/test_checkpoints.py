@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 
 from inbounds import ledger
-from inbounds.ledger import Account, BudgetRefused, Entry, LedgerError, Pure, Request, Unfinished, access, chain
+from inbounds.ledger import (
+    Account,
+    BudgetRefused,
+    Entry,
+    LedgerError,
+    Pure,
+    Request,
+    Unfinished,
+    access,
+    chain,
+    history,
+)
 from inbounds.ledger.chain import EVERY, MOST_OPEN
 from inbounds.ledger.results import pack
 from tests.ledger.stores import DictStore
@@ -325,10 +336,10 @@ def test_a_chain_is_not_resumed_at_an_impossible_checkpoint(account, what):
 def test_an_early_entry_that_was_changed_is_found_by_verify_alone(account):
     """The next charge does not read it, and what it spent is in the checkpoint."""
     fill(account, 200)
-    before = ledger.find_standing(account)
+    before = history.find_standing(account)
     edited(account.ledger, "UPDATE entries SET body = replace(body, '1000000', '1') WHERE sequence = 5")
     ledger.charge(account, request("later"))
-    after = ledger.find_standing(account)
+    after = history.find_standing(account)
     assert after.spent == before.after(Pure("1/1000")).spent
     with pytest.raises(LedgerError, match="entry 5 does not follow from those before it"):
         ledger.verify(account.ledger)
@@ -364,7 +375,7 @@ def test_an_index_that_leads_elsewhere_gives_no_request_another_result(account):
 def test_what_an_index_lost_is_charged_again_and_not_drawn_for_free(account):
     fill(account, 200)
     receipt = ledger.find_stored(account, request("of 3"))
-    spent = ledger.find_standing(account).spent
+    spent = history.find_standing(account).spent
     kept = next(entry for entry in ledger.read(account.ledger) if entry.body.get("charge") == receipt.entry.sequence)
     # The result is not found: the charge has no second one.
     edited(account.ledger, ("DELETE FROM filed WHERE key = ?", (kept.key,)))
@@ -376,7 +387,7 @@ def test_what_an_index_lost_is_charged_again_and_not_drawn_for_free(account):
     # The charge is not found: it is a new one, which costs as much.
     edited(account.ledger, ("DELETE FROM filed WHERE key = ?", (receipt.entry.key,)))
     assert ledger.charge(account, request("of 3")).stored is None
-    assert ledger.find_standing(account).spent == spent.plus(Pure("1/1000"))
+    assert history.find_standing(account).spent == spent.plus(Pure("1/1000"))
     # The checkpoints are not found: all entries are read.
     edited(account.ledger, ("DELETE FROM filed WHERE key = ?", (chain.CHECKPOINTS,)))
     assert ledger.charge(account, request("b")).stored is None
@@ -433,7 +444,7 @@ def test_a_ledger_of_an_earlier_version_is_read_as_it_is(former):
         act(former.ledger)
     assert ledger.find_stored(former, request("of 3")).stored == "{}"
     assert ledger.affordable(former, request("new"))
-    assert ledger.find_standing(former).charges == ledger.standings(ledger.read(former.ledger))[0].charges
+    assert history.find_standing(former).charges == ledger.standings(ledger.read(former.ledger))[0].charges
     with pytest.raises(Unfinished):
         ledger.find_stored(former, request("unfinished"))
     assert (former.ledger.read_bytes(), Path(f"{former.ledger}.head").read_bytes()) == before

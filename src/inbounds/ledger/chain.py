@@ -17,6 +17,7 @@ from inbounds.ledger.amounts import Plain, read_amount, write_amount
 from inbounds.ledger.entry import (
     CHECKPOINTS,
     FORMAT,
+    OUTCOMES,
     START,
     Entry,
     Row,
@@ -126,7 +127,7 @@ class Chain:
             self._open(entry.sequence)
         elif entry.kind == "checkpoint":
             self.checkpoint = entry.sequence
-        elif entry.kind in ("result", "failure"):
+        elif entry.kind in OUTCOMES:
             self.open.pop(entry.body["charge"], None)
             self._note_outcome(entry)
         if (key := entry.key) is not None:
@@ -208,7 +209,7 @@ class Chain:
             return
         self.charges[charge] = entry
         for outcome, _ in self._find_earlier(key_of_outcome(charge)):
-            if charge in self.open:
+            if charge in self.open and outcome.kind in OUTCOMES:
                 raise LedgerError(
                     f"the ledger was changed: its index has entry {outcome.sequence}, which is impossible"
                 )

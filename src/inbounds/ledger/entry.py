@@ -139,6 +139,8 @@ _SAYS: dict[str, dict[str, _Types]] = {
     # The owner's word for a ledger whose note was missing.
     "accept": _ACT | {"why": _TEXT},
 }
+# The kinds that say what came of a charge: after one of them, it is not open.
+OUTCOMES = ("result", "failure")
 
 
 def key_of_request(dataset: str, request: str) -> str:
