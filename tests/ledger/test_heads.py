@@ -131,14 +131,14 @@ def test_an_error_of_the_system_is_no_tampering(account, monkeypatch, number):
         return real(path, *words, **more)
 
     monkeypatch.setattr(os, "open", refuse)
-    for act in (
-        lambda: ledger.charge(account, request("b")),
-        lambda: ledger.find_stored(account, request()),
-        lambda: ledger.verify(account.ledger),
+    for act, meaning in (
+        (lambda: ledger.charge(account, request("b")), "; nothing was spent"),
+        (lambda: ledger.find_stored(account, request()), ""),
+        (lambda: ledger.verify(account.ledger), ""),
     ):
         with pytest.raises(LedgerError) as refused:
             act()
-        why = f"{str(head_of(account))!r} beside the ledger cannot be read: {os.strerror(number)}"
+        why = f"{str(head_of(account))!r} beside the ledger cannot be read: {os.strerror(number)}{meaning}"
         assert str(refused.value) == why
     monkeypatch.undo()
     assert len(ledger.verify(account.ledger)) == 4
