@@ -26,12 +26,13 @@ from inbounds.tables.answers import Cell, Cells, Counts, add_cells, make_refusal
 from inbounds.tables.dask_parts import count_parts
 from inbounds.tables.dialects import prepare, write_groups, write_ids
 from inbounds.tables.doubles import clip_settled, integers, settle
-from inbounds.tables.exact_sums import Term, list_terms, write_terms
+from inbounds.tables.exact_sums import HUGE, INTEGERS, Term, list_terms, write_terms
 from inbounds.tables.expressions.pairs import tame_column
 from inbounds.tables.kept import query_kept
 from inbounds.tables.names import find_prefix
 from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, join, merge, split, union
-from inbounds.tables.request import MOST_ROWS, Request
+from inbounds.tables.request import EXACT, MOST_ROWS, Request
+from inbounds.tables.request import Product as Product
 from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Steps, to_hexadecimal
 from inbounds.tables.selected import decide, is_presence, number_groups
 from inbounds.tables.sources import Frame, check_types, guard, is_told
@@ -73,7 +74,7 @@ def tally(
     )
     engine = frame.implementation
     integers = polars or engine.is_duckdb() or engine.is_pyspark() or engine.is_pyspark_connect()
-    plans = [Plan(query, at_most, integers=integers, blocks=polars) for query in queries]
+    plans = [Plan(query, at_most, integers=integers, huge=engine.is_duckdb(), blocks=polars) for query in queries]
     answers = _ask(frame.lazy() if polars else frame, plans, union(requests), keeping)
     cells = (part.cells(answer) for part, answer in answers)
     results = [join(plan.request, plan.asked, list(islice(cells, len(plan.asked)))) for plan in plans]
@@ -104,7 +105,8 @@ class Plan:
 
     ``integers`` says that the engine's own 64-bit integers can be relied on (Polars, DuckDB, Spark): then a sum that
     would pass 2^53 is taken in them, if it cannot pass 2^62, and digits are not needed. Whole doubles below 2^48 become
-    integers without rounding, whichever way an engine rounds. ``blocks``: many products are counted by several queries.
+    integers without rounding, whichever way an engine rounds. ``huge`` says that the engine adds them up in 128 bits
+    (DuckDB): then digits are never needed. ``blocks``: many products are counted by several queries.
 
     Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
     key, ``h`` one in hexadecimal digits; the number after it is the place in the request. The table's own names are
@@ -114,6 +116,7 @@ class Plan:
     request: Request
     most: int
     integers: bool = False
+    huge: bool = False
     blocks: bool = False
 
     @property
@@ -129,7 +132,8 @@ class Plan:
     @property
     def terms(self) -> list[Term]:
         """What is added up, sums of columns first."""
-        return list_terms(self.request, self.most, integers=self.integers)
+        limit = HUGE if self.huge else INTEGERS if self.integers else EXACT
+        return list_terms(self.request, self.most, limit)
 
     @property
     def refusing(self) -> list[int]:

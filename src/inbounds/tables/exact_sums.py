@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from inbounds.tables.sources import Frame
 
-# What 64-bit integers hold, with a bit to spare.
-_INTEGERS = 1 << 62
+# What integers of 64 and 128 bits hold, with bits to spare.
+INTEGERS, HUGE = 1 << 62, 1 << 120
 # A product is not multiplied by more digits of a factor than these: then it is itself split.
 _MOST_DIGITS = 4
 
@@ -49,12 +49,11 @@ class Term:
         return sum(integer(row[name]) << (self.bits * place) for place, name in enumerate(self.names))
 
 
-def list_terms(request: Request, most: int, *, integers: bool) -> list[Term]:
+def list_terms(request: Request, most: int, limit: int) -> list[Term]:
     """What is added up for a request, sums of columns first, in a table of at most ``most`` rows.
 
-    ``integers``: the engine's 64-bit integers can be relied on.
+    The engine's sums are exact up to ``limit``, beyond 2^53 as integers.
     """
-    limit = _INTEGERS if integers else EXACT
     sums = [_split(f"k{i}", quantised.count, most, limit) for i, quantised in enumerate(request.sums)]
     return sums + [_split_product(f"p{i}", pair, most, limit) for i, pair in enumerate(request.pairs)]
 
@@ -68,10 +67,14 @@ def _split(name: str, largest: int, most: int, limit: int) -> Term:
 
 
 def _split_product(name: str, pair: Product, most: int, limit: int) -> Term:
-    """A product, in digits of its finer factor where these are few. A product that is rounded has digits of its own."""
+    """A product, in digits of its finer factor where these are few, on engines with integers that can be relied on.
+
+    A product that is rounded has digits of its own.
+    """
     coarser, finer = coarser_first(pair)
     bits = (limit // (coarser.count * most)).bit_length() - 1
-    if pair.unit > 1 or pair.largest * most <= limit or _MOST_DIGITS * bits < finer.count.bit_length():
+    few = limit > EXACT and finer.count.bit_length() <= _MOST_DIGITS * bits
+    if pair.unit > 1 or pair.largest * most <= limit or not few:
         return _split(name, pair.largest, most, limit)
     return Term(name, -(-finer.count.bit_length() // bits), bits, (coarser.count << bits) * most > EXACT, finer)
 
