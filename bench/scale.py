@@ -285,7 +285,7 @@ def matrix_cell(whose: str, engine: str, where: Path, columns: int, rows: int) -
         products = [(pl.col(a) * pl.col(b)).sum().alias(f"{a}{b}") for i, a in enumerate(names) for b in names[i:]]
         own = lambda: table.lazy().with_columns(pl.all().clip(0, 100)).select(products).collect(engine="streaming")  # noqa: E731
     bounds = dict.fromkeys(names, (0, 100))
-    work, _ = spent(own if whose == "own" else lambda: ib.correlation(table, bounds, epsilon=1, rows=rows))
+    work, _ = spent(own if whose == "own" else lambda: ib.correlation(table, bounds=bounds, epsilon=1, rows=rows))
     return {"seconds": work, "megabytes": peak()}
 
 

@@ -30,6 +30,7 @@ import re
 from collections.abc import Container, Sequence
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
@@ -141,9 +142,9 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
 
     kind = kind_of(column)
     if kind in ("number", "integer", "boolean"):
-        # Without ``blank``: empty text is no number, and no other level than a missing one.
-        number = text.map_batches(lambda block: _read_block(block, kind), return_dtype=pl.Float64, is_elementwise=True)
-        return _numbers_as(number, kind)
+        # Whatever ``blank``: empty text is no number, and missing where levels are asked for.
+        read = partial(_read_block, kind=kind)
+        return text.map_batches(read, return_dtype=polars_type(column), is_elementwise=True)
     text = pl.when(text != "").then(text) if blank else text
     if kind in ("text", "id"):
         return text
@@ -153,19 +154,21 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
     return pl.coalesce(trimmed.cast(pl.Float64, strict=False).fill_nan(None), text_as_time(text, None))
 
 
-def _read_block(text: "pl.Series", kind: Kind) -> "pl.Series":
-    """Texts as numbers, in one step where all of them are: words and spaces cost more than numbers.
+def _read_block(text: "pl.Series", *, kind: Kind) -> "pl.Series":
+    """Texts as numbers or booleans, in one step where all are numbers: words and spaces cost more than these.
 
     Text that is a number as it stands is the same number without the spaces around it, and no word.
     """
     import polars as pl
 
+    # Polars reads some names as patterns.
+    name, text = text.name, text.alias("text")
     numbers = text.cast(pl.Float64, strict=False).fill_nan(None)
-    if numbers.null_count() == text.null_count():
-        return numbers
-    unread = numbers.is_null() & text.is_not_null()
-    words = text.filter(unread).alias("word").to_frame().select(_read_words(pl.col("word"), kind)).to_series()
-    return numbers.scatter(unread.arg_true(), words)
+    if numbers.null_count() > text.null_count():
+        unread = numbers.is_null() & text.is_not_null()
+        words = text.filter(unread).to_frame().select(_read_words(pl.col("text"), kind)).to_series()
+        numbers = numbers.scatter(unread.arg_true(), words)
+    return numbers.to_frame().select(_numbers_as(pl.col("text"), kind).alias("text")).to_series().alias(name)
 
 
 def _read_words(text: "pl.Expr", kind: Kind) -> "pl.Expr":
