@@ -8,6 +8,7 @@ import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from polars.io.plugins import register_io_source
 
 from inbounds.tables.answers import counts_of, records
 from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
@@ -341,3 +342,21 @@ def test_many_unequal_edges_are_refused():
         Edges.of("x", np.linspace(1, 2, 10_001) ** 2)
     assert Edges.of("x", np.linspace(1, 2, 10_001)).cells == 10_000
     assert Edges.of("x", np.linspace(1, 2, 1000) ** 2).spacing is None
+
+
+@pytest.mark.parametrize("columns", [12, 30])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_all_blocks_are_one_pass_over_a_lazy_table(columns, grouped):
+    """A file is read once, whatever the number of blocks, and only the columns that are asked for."""
+    table, rules = wide_table(columns)
+    reads = []
+
+    def read_once(with_columns, predicate, n_rows, size):
+        reads.append(with_columns)
+        yield table.select(with_columns or pl.all())
+
+    lazy = register_io_source(read_once, schema={**table.schema, "other": pl.Float64})
+    edges = (Edges.of("x0", [0, 30, 60, 100], missing=30),) if grouped else ()
+    wanted = Request(edges, tuple(quantise_column(rule, resolution=1 << 26) for rule in rules), True)
+    assert tally(read(lazy, rules), [wanted]) == tally(read(table, rules), [wanted])
+    assert [sorted(names) for names in reads] == [sorted(table.columns)]

@@ -142,11 +142,15 @@ class Plan:
 
     def queries(self, frame: Frame) -> list[Frame]:
         """A query for each part. Records become integers only once."""
+        import narwhals as nw
+
         parts = self.parts
         if len(parts) == 1:
             return [self.query(frame)]
         rows, levels, text = self.records(frame)
-        return [part.count(part.pick(rows, self.request), levels, text) for part in parts]
+        # Polars then reads the table once, and passes each block of records to all queries.
+        shared = nw.from_native(rows.to_native().cache())
+        return [part.count(part.pick(shared, self.request), levels, text) for part in parts]
 
     def pick(self, rows: Frame, whole: Request) -> Frame:
         """The columns of this request in the records of a whole one, under its own names."""
