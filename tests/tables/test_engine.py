@@ -351,7 +351,7 @@ def test_all_blocks_are_one_pass_over_a_lazy_table(columns, grouped):
     table, rules = wide_table(columns)
     reads = []
 
-    def read_once(with_columns, predicate, n_rows, size):
+    def read_once(with_columns, *_):
         reads.append(with_columns)
         yield table.select(with_columns or pl.all())
 

@@ -2,7 +2,7 @@
 
 Each record becomes whole numbers by public rules (`schema`), and only those are added up. They are held as
 double-precision numbers, whose sums are exact below 2^53 in any order, partition or engine; a number whose sum could
-pass that is first split into digits small enough (`_digits`), so that overflow is excluded before anything runs. No
+pass that is first split into digits small enough (`exact_sums`), so that overflow is excluded before anything runs. No
 engine is trusted with a cast to integers, an integer overflow or a rounding mode, in all of which they differ.
 
 With k_i in 0..M_i the integer of a record, products are taken as they are while M_i M_j ≤ 2^53, and otherwise rounded

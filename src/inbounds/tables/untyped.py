@@ -142,7 +142,7 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
 
     kind = kind_of(column)
     if kind in ("number", "integer", "boolean"):
-        # Whatever ``blank``: empty text is no number, and missing where levels are asked for.
+        # With or without ``blank``, empty text is no number, and missing where levels are asked for.
         read = partial(_read_block, kind=kind)
         return text.map_batches(read, return_dtype=polars_type(column), is_elementwise=True)
     text = pl.when(text != "").then(text) if blank else text
