@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 from inbounds.ledger.amounts import spell_amount
-from inbounds.ledger.chain import Entry, Standing
+from inbounds.ledger.entry import Entry
+from inbounds.ledger.standing import Standing
 
 _UNKNOWN = "not stated in the ledger"
 _VARIANTS = {"pure": "Pure DP", "approximate": "Approximate DP", "zcdp": "Zero-concentrated DP", "renyi": "Renyi DP"}
