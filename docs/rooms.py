@@ -35,6 +35,7 @@ ROOMS = {
     "privacy": ("guarantees, sensitivity, loss, calibration, certificates", LAWS),
     "grid": ("laws in integers, and how to draw from them", LAWS),
     "laws": ("noise × bounding on the real line", LAWS),
+    "_frames": ("frames of errors", FILES),
     "_html": ("templates", FILES),
     "_mistakes": ("mistakes in files", FILES),
     "errors": ("every exception, in one tree", FILES),
