@@ -41,15 +41,17 @@ def _class_of(kind: Any) -> type:
 
     def reduce(chart: Any) -> tuple[Any, ...]:
         # The class has no name by which another process could find it.
-        return _restore, (kind, chart.to_dict())
+        return _restore, (kind, dict(vars(chart)))
 
     return type(
         kind.__name__, (kind,), {"_repr_mimebundle_": show, "__reduce__": reduce, "__module__": kind.__module__}
     )
 
 
-def _restore(kind: Any, content: dict[str, Any]) -> Any:
-    return as_picture(kind.from_dict)(content)
+def _restore(kind: Any, state: dict[str, Any]) -> Any:
+    chart = kind.__new__(kind)
+    vars(chart).update(state)
+    return as_picture(lambda: chart)()
 
 
 def _draw(chart: Any) -> str:
