@@ -60,7 +60,11 @@ class DataError(InboundsError):
 
 
 class EngineError(DataError):
-    """A table whose engine failed while it ran a query. The message of the engine is not shown: it may quote data."""
+    """An engine that failed while it ran a query. Only the name of its error is shown: its message might quote data."""
+
+    def __init__(self, message: str, failure: str = "") -> None:
+        super().__init__(message)
+        self.failure = failure
 
 
 class TooManyRows(DataError):

@@ -17,7 +17,8 @@ import pytest
 
 from inbounds import ledger
 from inbounds.ledger import Account, LedgerError, Pure, Request, results
-from inbounds.ledger.chain import LONGEST, Chain, read_body
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.entry import LONGEST, read_body
 from inbounds.ledger.sqlite import SQLiteRows
 
 # Bytes of a hostile file.

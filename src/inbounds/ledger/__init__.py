@@ -51,24 +51,16 @@ survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)
 >>> folder.cleanup()
 """
 
-from inbounds.errors import BudgetRefused, LookAlike, Unfinished
+from inbounds.errors import BudgetRefused, LedgerError, LookAlike, Unfinished
 from inbounds.ledger.account import Account, find_account, name_in
 from inbounds.ledger.amounts import spell_amount
-from inbounds.ledger.chain import Entry, LedgerError, Standing
-from inbounds.ledger.history import read, read_result, read_results, similar, standings, verify
+from inbounds.ledger.draws import drawing, fail, keep, standing_charge
+from inbounds.ledger.entry import Entry
+from inbounds.ledger.history import find_standing, read, read_result, read_results, similar, standings, verify
 from inbounds.ledger.reports import export, show, summarize
-from inbounds.ledger.request import Request
-from inbounds.ledger.spending import (
-    Receipt,
-    affordable,
-    charge,
-    drawing,
-    fail,
-    find_stored,
-    keep,
-    raise_limit,
-    standing_charge,
-)
+from inbounds.ledger.request import Receipt, Request
+from inbounds.ledger.spending import accept, affordable, charge, find_stored, raise_limit
+from inbounds.ledger.standing import Standing
 from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.guarantee import Guarantee, Pure
 
@@ -84,12 +76,14 @@ __all__ = [
     "Request",
     "Standing",
     "Unfinished",
+    "accept",
     "affordable",
     "charge",
     "drawing",
     "export",
     "fail",
     "find_account",
+    "find_standing",
     "find_stored",
     "hold_turn",
     "keep",

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from inbounds.ledger.chain import Chain, LedgerError
+from inbounds.errors import LedgerError
+from inbounds.ledger.chain import Chain
 from inbounds.ledger.store import Snapshot
 
 # The most characters per stored byte. Records of a few releases have 4, tables of a million cells 7 to 18, a hundred

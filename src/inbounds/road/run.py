@@ -44,10 +44,8 @@ from inbounds.tables.schema import Column, DataError, list_read
 from inbounds.tables.sources import Frame, check_types, guard, is_column, is_table, read
 from inbounds.tables.versions import Versions, find_change, take_versions
 
-
 # The exact cells of releases, one set for each request of their drafts.
 _Tables: TypeAlias = dict[str, list[Cells]]
-
 # Memory that is set aside before a draw, for each byte of what is drawn and in any case.
 _SPARE, _LEAST_SPARE = 64, 2**23
 
@@ -128,7 +126,7 @@ def walk(
     with ledgers.hold_turn(account, request, tell):
         # Another process may have finished it meanwhile.
         receipt = ledgers.find_stored(account, request, new=new)
-        if receipt is None:
+        if receipt is None or not receipt.is_drawn:
             tell("looking at the table")
             table = source()
             try_queries(table.frame, drafts)
@@ -313,9 +311,11 @@ def try_queries(frame: Frame, drafts: Mapping[str, Draft]) -> None:
         for unit, unit_drafts in _list_units(list_draws(drafts)):
             require(_query_unit(nothing, unit_drafts, unit, bytes(16), None))
     except EngineError as error:
+        engine = frame.implementation.name.replace("_", " ").capitalize()
         raise EngineError(
-            f"{frame.implementation.name.lower()} cannot run the queries of this release: {error}. Nothing was spent. "
-            "Hand over the table in another form, such as Polars or Arrow"
+            f"{engine} cannot run the query of this release ({error.failure}); nothing was spent. Hand over the table "
+            "in another form, such as Polars or Arrow",
+            error.failure,
         ) from None
 
 

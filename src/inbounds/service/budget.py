@@ -120,11 +120,8 @@ def _parse(epsilon: str) -> Fraction:
 
 def find_left(account: ledgers.Account) -> str:
     """Find what is left of the limit of a dataset; the limit that it would have if it is new."""
-    if is_begun(account.ledger):
-        for standing in ledgers.standings(ledgers.read(account.ledger)):
-            if standing.dataset == account.dataset:
-                return ledgers.spell_amount(standing.left)
-    return ledgers.spell_amount(account.limit)
+    standing = ledgers.find_standing(account)
+    return ledgers.spell_amount(account.limit if standing is None else standing.left)
 
 
 def offer_release(plan: Plan) -> dict[str, Any]:

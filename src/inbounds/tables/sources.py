@@ -39,7 +39,8 @@ def guard(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised outside of the handler, it carries no context.
-    raise EngineError(f"the table's engine failed with {failure}; its message is not shown, since it might quote data")
+    message = f"the table's engine failed with {failure}; its message is not shown, since it might quote data"
+    raise EngineError(message, failure)
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
