@@ -140,3 +140,13 @@ def test_what_the_caller_handles_already_is_left_as_it_is():
     assert before.__traceback__ is not None
     assert variables(before) == {104729}
     assert confine(lambda: 3) == 3
+
+
+@pytest.mark.claim("confined")
+def test_work_that_counts_nothing_keeps_all_messages():
+    with pytest.raises(ZeroDivisionError, match=r"Fraction\(7, 0\)") as caught:
+        confine(lambda: Fraction(7, 0), counts=False)
+    assert caught.value.__context__ is None
+    with pytest.raises(Odd) as odd:
+        confine(fail(Odd(1, "x")), counts=False)
+    assert (odd.value.args, variables(odd.value)) == ((1, "x"), set())

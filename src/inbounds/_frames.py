@@ -20,8 +20,10 @@ _Result = TypeVar("_Result")
 _PUBLIC = (InboundsError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
-def confine(action: Callable[[], _Result]) -> _Result:
+def confine(action: Callable[[], _Result], *, counts: bool = True) -> _Result:
     """claim:confined. The result of some work, or its exception without the values that it met.
+
+    Work that ``counts`` knows exact numbers. Other work reads a table to open it, and keeps all messages.
 
     Formal guarantees
     -----------------
@@ -33,7 +35,7 @@ def confine(action: Callable[[], _Result]) -> _Result:
     try:
         return action()
     except BaseException as error:
-        failure = _without_values(error, handled)
+        failure = _without_values(error, handled, counts=counts)
     try:
         # Raised outside of the handler, it has no context from the work.
         raise failure
@@ -41,9 +43,10 @@ def confine(action: Callable[[], _Result]) -> _Result:
         del failure
 
 
-def _without_values(error: BaseException, handled: BaseException | None) -> BaseException:
+def _without_values(error: BaseException, handled: BaseException | None, *, counts: bool) -> BaseException:
     """The exception to raise, after clearing the frames of this one and of all that led to it."""
-    is_public, message, places = isinstance(error, _PUBLIC), _find_message(error), _list_places(error)
+    is_public = isinstance(error, _PUBLIC) or not counts
+    message, places = _find_message(error), _list_places(error)
     _forget(error, handled)
     if is_public:
         return error
