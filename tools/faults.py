@@ -107,7 +107,13 @@ def _instrument(steps: Steps) -> None:
         return connection
 
     sqlite.sqlite3.connect = traced  # type: ignore[assignment]
-    stages = [(run, "count_cells"), (run, "draw"), (run, "write_draws"), (sqlite, "_note_head"), (files, "write_atomically")]
+    stages = [
+        (run, "count_cells"),
+        (run, "draw"),
+        (run, "write_draws"),
+        (sqlite, "_note_head"),
+        (files, "write_atomically"),
+    ]
     for module, name in stages:
         setattr(module, name, _wrap(getattr(module, name), steps))
     collect = engines.collect

@@ -327,7 +327,8 @@ def connect(*args, **kwargs):
     made.set_trace_callback(step)
     return made
 sqlite.sqlite3.connect = connect
-steps = (opening, "count_cells"), (opening, "draw"), (opening, "write_draws"), (sqlite, "_note_head"), (files, "write_atomically")
+stages = "count_cells", "draw", "write_draws"
+steps = *((opening, name) for name in stages), (sqlite, "_note_head"), (files, "write_atomically")
 for module, name in steps:
     def wrapped(*args, _real=getattr(module, name), **kwargs):
         step()

@@ -152,9 +152,10 @@ def release(
 ) -> None:
     """Release what a plan says: charge the ledger, read the data once, add noise, write the record and a report.
 
-    The charge is made before the data are read, and stands whatever happens then. Releasing the same plan again returns
-    the stored result and costs nothing. The files in DIR are release.json (the record, which can be verified),
-    values.csv, report.html and report.md.
+    The charge is made before the data are read. It stands if the table is refused. A release that was interrupted is
+    finished by the same command, at no further cost. Releasing the same plan again returns the stored result and costs
+    nothing. The files in DIR are release.json (the record, which can be verified), values.csv, report.html and
+    report.md.
 
     Example: inbounds release plan.toml --out results
     """

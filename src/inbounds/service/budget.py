@@ -135,8 +135,8 @@ def offer_release(plan: Plan) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"unfinished"`` if it was charged
-        and has no result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
+        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"paid"`` if it was charged,
+        interrupted, and goes on without another charge; ``"unfinished"`` if it was charged and cannot have a result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
         is that of `imagine_charge`.
     """
     account = plan.account
@@ -161,7 +161,10 @@ def offer_release(plan: Plan) -> dict[str, Any]:
             }
         if before is not None:
             when, left = str(before.entry.body["when"]), find_left(account)
-            sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
-            return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
+            kind, sentence = "paid", f"This was charged on {when[:10]} and did not finish. To finish it costs nothing."
+            if before.stored is not None:
+                kind = "stored"
+                sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
+            return {"kind": kind, "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
     imagined = imagine_charge(plan)
     return {"kind": "new" if imagined["fits"] else "refused", **imagined}
