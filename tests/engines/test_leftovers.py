@@ -1,8 +1,6 @@
 """No exact number is left in memory after a release or a refusal of any kind: not in a cache, a frame or an object."""
 
 import sys
-from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -120,48 +118,3 @@ def test_nothing_is_left_of_exact_numbers(engine, tmp_path, monkeypatch):
     del error, stop
     found = leftovers.find(numbers, known=before)
     assert (found, len(kept)) == ([], 4)
-
-
-@lru_cache
-def remember(number):
-    """A cache that has what it was called with."""
-    return number
-
-
-def remembered(number):
-    remember(number)
-    return remember
-
-
-def raised_with(number):
-    """An exception in whose frame a number is a variable."""
-    try:
-        cells = {(0,): number + 0}
-        raise DataError(f"of {len(cells)} cells")
-    except DataError as error:
-        return [error]
-
-
-PLANTS = {
-    "cache": remembered,
-    "fraction": lambda number: Fraction(number, 7),
-    "array": lambda number: [np.array([3, number])],
-    "table": lambda number: {"answer": pl.DataFrame({"one": [number]})},
-    "cells": lambda number: [({"cell": (number, ())},)],
-    "closure": lambda number: lambda: number,
-    "frame of an exception": raised_with,
-}
-
-
-@pytest.mark.claim("confined")
-@pytest.mark.parametrize("plant", PLANTS.values(), ids=PLANTS)
-def test_a_planted_number_is_found(plant):
-    """Negative control, in all places that the test above looks into."""
-    number = 48_611_239
-    before, held = leftovers.holders([number]), []
-    assert leftovers.find([number], known=before) == []
-    held.append(plant(int(str(number))))
-    assert leftovers.find([number], known=before)
-    held.clear()
-    remember.cache_clear()
-    assert leftovers.find([number], known=before) == []

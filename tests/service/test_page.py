@@ -276,7 +276,15 @@ def test_an_offer_for_a_charge_without_a_result(path):
 
 def test_the_ledger_in_words(made):
     shown = service.show_ledger(made[0] / "survey.ledger")
-    assert [one["kind"] for one in shown["entries"]] == ["ledger", "dataset", "charge", "attempt", "drawing", "drawn", "result"]
+    assert [one["kind"] for one in shown["entries"]] == [
+        "ledger",
+        "dataset",
+        "charge",
+        "attempt",
+        "drawing",
+        "drawn",
+        "result",
+    ]
     (dataset,) = shown["datasets"]
     assert (dataset["spent"], dataset["limit"], dataset["left"]) == ("1", "3", "2")
     assert dataset["part"] == pytest.approx(1 / 3)
