@@ -82,6 +82,28 @@ def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
     assert called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")[0] == 0
 
 
+def test_a_ledger_without_its_file_waits_for_its_owner(monkeypatch, capsys, folder):
+    plan, book = folder / "plan.toml", folder / "survey.ledger"
+    called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
+    Path(f"{book}.head").unlink()
+    before = files(folder)
+    for words in ([], ["--new"], ["--dry-run"]):
+        status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out", *words)
+        assert (status, said, err.count("\n")) == (2, "", 1)
+        assert f"inbounds ledger accept {book} --why" in err
+    assert files(folder) == before
+    for words in ("show", "verify", "export"):
+        assert called(monkeypatch, capsys, "ledger", words, book)[0] == 0
+    assert called(monkeypatch, capsys, "ledger", "accept", book)[0] == 2
+    status, said, _ = called(monkeypatch, capsys, "ledger", "accept", book, "--why", "moved", "--by", "Ada")
+    assert (status, said) == (0, "accepted with its 4 entries; the reason is entry 4\n")
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
+    assert (status, "stored" in said + err) == (0, True)
+    assert "moved  (Ada)" in called(monkeypatch, capsys, "ledger", "show", book)[1]
+    status, _, err = called(monkeypatch, capsys, "ledger", "accept", book, "--why", "again")
+    assert (status, "there is nothing to accept" in err) == (2, True)
+
+
 def change(plan, name, **words):
     """A plan beside another one, with some words changed."""
     text = plan.read_text()

@@ -272,6 +272,25 @@ def ledger_raise(
     show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
 
+@ledger.command("accept", short_help="accept it as it is when the file beside it is missing")
+def ledger_accept(
+    path: LedgerFile,
+    why: Annotated[str, typer.Option(help="the reason, which is kept in the ledger")],
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who does it; your user name by default")] = None,
+) -> None:
+    """Accept a ledger whose .head file is missing, so that it can be charged. The ledger keeps who did it, and why.
+
+    Without that file, the ledger may be an older copy in which charges are missing. Look for the file in your backups
+    first. To detect an older copy, run inbounds ledger verify with the newest records.
+
+    Example: inbounds ledger accept survey.ledger --why "moved to the new server, 31 charges as in the minutes"
+    """
+    from inbounds.ledger import accept
+
+    entry = accept(path, why, by)
+    show(f"accepted with its {entry.sequence} entries; the reason is entry {entry.sequence}")
+
+
 @ledger.command("export", short_help="write it as CSV, or with the fields of the registry")
 def ledger_export(
     path: LedgerFile,

@@ -76,14 +76,12 @@ def change_chain(
             for entry in chain.entries:
                 _file(transaction, chain, entry)
         yield transaction, chain
-        if chain.is_checkpoint_due:
-            _append_checkpoint(transaction, chain)
+        append_checkpoint(transaction, chain)
 
 
-def _append_checkpoint(transaction: Transaction, chain: Chain) -> None:
-    """Add the state to the chain. Without it, the next charge reads more entries."""
-    state = chain.state
-    if len(write_text(state)) < LONGEST - _SPARE:
+def append_checkpoint(transaction: Transaction, chain: Chain) -> None:
+    """Add a checkpoint if one is due, unless there are more datasets than an entry can hold."""
+    if chain.is_checkpoint_due and len(write_text(state := chain.state)) < LONGEST - _SPARE:
         append(transaction, chain, "checkpoint", state, None)
 
 

@@ -194,18 +194,18 @@ class Chain:
 
         The first attempt comes with the charge: charges of version 0.2 have none, and their draw may have been lost.
         """
-        stage, kept, failed = self.stages[charge], charge in self.kept, charge in self.failed
+        stage, is_open, kept = self.stages[charge], charge in self.open, charge in self.kept
         match kind:
             case "attempt":
                 first = stage == CHARGED and self.length == charge + 1
-                return not kept and not failed and (first or CHARGED < stage < MOST_ATTEMPTS)
+                return is_open and (first or CHARGED < stage < MOST_ATTEMPTS)
             case "drawing":
-                return not failed and CHARGED < stage <= MOST_ATTEMPTS
+                return is_open and CHARGED < stage <= MOST_ATTEMPTS
             case "drawn":
-                return not failed and stage == DRAWING
+                return is_open and stage == DRAWING
             case "result":
                 return not kept and stage in (CHARGED, DRAWN)
-        return not kept and not failed and stage != DRAWN
+        return not kept and charge not in self.failed and stage != DRAWN
 
     def _follow_dataset(self, entry: Entry) -> Standing:
         body = entry.body
@@ -253,18 +253,13 @@ class Chain:
         return key in self.keys or any(True for _ in self._find_earlier(key))
 
     def _find_earlier(self, key: str) -> Iterator[tuple[Entry, Any]]:
-        """The entries under a key that are not held, with their notes: those that are what the key says."""
-        for row, note in () if self.earlier is None else self.earlier.find(key):
-            entry = _read_alone(row)
-            if entry.key != key:
-                raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
-            if entry.sequence < self.start:
-                yield entry, note
+        """The entries under a key that are not held, the last first, with their notes."""
+        found = () if self.earlier is None else _look_up(self.earlier, key)
+        return ((entry, note) for entry, note in found if entry.sequence < self.start)
 
     def note_of(self, entry: Entry) -> str:
         """The note that is filed with an entry: what was left after a charge, and nothing for others."""
-        left = self.left[entry.sequence] if entry.kind == "charge" else None
-        return write_text({"left": write_amount(left)}) if entry.kind == "charge" else ""
+        return write_text({"left": write_amount(self.left[entry.sequence])}) if entry.kind == "charge" else ""
 
 
 def _require(good: bool) -> None:
@@ -284,6 +279,17 @@ def _read_alone(row: Row) -> Entry:
     return entry
 
 
+def _look_up(earlier: Earlier, key: str) -> Iterator[tuple[Entry, Any]]:
+    """The entries that a store has under a key, each checked to be one of this key, and each once."""
+    before = None
+    for row, note in earlier.find(key):
+        entry = _read_alone(row)
+        if entry.key != key or (before is not None and entry.sequence >= before):
+            raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
+        before = entry.sequence
+        yield entry, note
+
+
 def _read_note(note: Any, charge: Entry) -> Guarantee | None:
     """What was left after a charge, from the note that was filed with it."""
     try:
@@ -300,8 +306,9 @@ def parse_rows(rows: Iterable[Row]) -> Chain:
 
 def parse_end(earlier: Earlier) -> Chain:
     """Read a chain from the last checkpoint but one, so that the last one is checked. Others are looked up."""
-    found = [_read_alone(row) for row, _ in islice(earlier.find(CHECKPOINTS), 2)]
-    if not found:
+    found = [entry for entry, _ in islice(_look_up(earlier, CHECKPOINTS), 2)]
+    # The only one is checked, too, unless an earlier version wrote many entries before it.
+    if not found or (len(found) == 1 and found[0].sequence <= 4 * EVERY):
         return parse_rows(earlier.entries())
     chain = Chain.resume(found[-1], earlier)
     return _continue(chain, found[-1].hash, earlier.entries(chain.length))

@@ -44,9 +44,8 @@ def begin_attempt(transaction: Transaction, chain: Chain, entry: Entry, request:
 
 
 def may_repeat(chain: Chain, charge: int) -> bool:
-    """Whether the table may be counted again for a charge."""
-    ended = charge in chain.kept or charge in chain.failed
-    return not ended and CHARGED < chain.stages[charge] < MOST_ATTEMPTS
+    """Whether the table may be counted again for a charge. Its stage must be in the state, and not only looked up."""
+    return charge in chain.open and CHARGED < chain.stages[charge] < MOST_ATTEMPTS
 
 
 def read_draw(snapshot: Snapshot, chain: Chain, charge: int) -> bytes | None:

@@ -196,7 +196,6 @@ def _check_filed(snapshot: Snapshot, chain: Chain) -> None:
     """Raise a `LedgerError` unless exactly the entries of the chain are filed, each under its key and with its note."""
     if not snapshot.is_filed:
         return
-    keyed = ((entry.key, entry) for entry in chain.entries)
-    filed = sorted((key, entry.sequence, chain.note_of(entry)) for key, entry in keyed if key is not None)
+    filed = ((key, n, chain.note_of(chain.entries[n])) for key, found in sorted(chain.keys.items()) for n in found)
     if any(one != other for one, other in zip_longest(filed, snapshot.filed())):
         raise LedgerError("the ledger was changed: its index is not what follows from its entries")

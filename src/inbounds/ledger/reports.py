@@ -61,7 +61,7 @@ def _describe(entry: Entry) -> str:
             datasets = len(body["datasets"])
             return f"the state of {datasets} dataset{'s' * (datasets != 1)}"
         case "accept":
-            return f"without the file beside it; {body['why']}"
+            return f"without its .head file; {body['why']}"
         case _:
             return f"of entry {body['charge']} ({body['why']}); the charge stands"
 

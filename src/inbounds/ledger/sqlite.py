@@ -118,16 +118,16 @@ class SQLiteStore:
         with _connect(self.path, create=True, meaning=meaning) as connection:
             with _exclude(connection):
                 # Nobody else commits during the transaction, so the file beside it cannot be ahead of it.
-                rows = self._prepare(connection)
+                rows = self._prepare(connection, meaning)
                 yield rows
                 if rows.is_new:
                     self._begin_head(meaning)
             if rows.last is not None and rows.is_noted:
                 _note_head(connection, self.path)
 
-    def _prepare(self, connection: sqlite3.Connection) -> "SQLiteRows":
+    def _prepare(self, connection: sqlite3.Connection, meaning: str) -> "SQLiteRows":
         """Create the tables that are not there, and compare the ledger with the file beside it."""
-        head, tables = _read_head(self.path), _find_tables(connection)
+        head, tables = _read_head(self.path, meaning), _find_tables(connection)
         for statement in {_NONE: _split(_TABLES) + _split(_ADDED), _FORMER: _split(_ADDED)}.get(tables, ()):
             connection.execute(statement)
         if tables == _FORMER:
@@ -376,21 +376,23 @@ def _remove_former_notes(path: Path) -> None:
                 file.unlink(missing_ok=True)
 
 
-def _read_head(path: Path) -> tuple[int, str] | None:
-    """What the note says; None if there is none."""
+def _read_head(path: Path, meaning: str = "") -> tuple[int, str] | None:
+    """The number and the hash in the note; None if there is none. ``meaning`` is added to an error of the system."""
     head = _head_file(path)
     try:
         # Neither a link, which may lead to a device, nor a pipe, which may never end.
         handle = os.open(head, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with open(handle, "rb") as file:  # noqa: PTH123
-            good = stat.S_ISREG(os.fstat(handle).st_mode)
-            match = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", file.read(100)) if good else None
+        try:
+            content = os.read(handle, 100) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+        finally:
+            os.close(handle)
     except FileNotFoundError:
         return None
     except OSError as error:
         if not head.is_symlink():
-            raise LedgerError(f"{str(head)!r} beside the ledger cannot be read: {_spell(error)}") from None
-        match = None
+            raise LedgerError(f"{str(head)!r} beside the ledger cannot be read: {_spell(error)}{meaning}") from None
+        content = b""
+    match = re.fullmatch(rb"([0-9]{1,18}) ([0-9a-f]{64})\r?\n", content)
     if match is None:
         raise LedgerError(f"{str(head)!r} beside the ledger is not what was written there")
     return int(match[1]), match[2].decode("ascii")

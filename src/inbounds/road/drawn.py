@@ -46,7 +46,10 @@ def read_draws(content: bytes, drafts: Mapping[str, Draft]) -> tuple[dict[str, R
 
 def _count_numbers(draft: Draft) -> int:
     """How many numbers are drawn: for a joint draw, those of all its members."""
-    return draft.record.certificate.dimension if draft.record.group is not None else len(draft.record.parts)
+    if draft.record.group is None:
+        return len(draft.record.parts)
+    assert isinstance(draft.record.certificate, Certificate)
+    return draft.record.certificate.dimension
 
 
 def _list_laws(release: Release, size: int) -> Sequence[Certificate]:

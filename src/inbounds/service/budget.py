@@ -10,6 +10,7 @@ from inbounds import ledger as ledgers
 from inbounds._text import visible
 from inbounds.errors import OtherLimit
 from inbounds.ledger.access import is_begun
+from inbounds.ledger.history import find_standing
 from inbounds.ledger.reports import CSV_HEADS, to_cells
 from inbounds.plan.plan import Plan
 from inbounds.road.run import request_of
@@ -120,7 +121,7 @@ def _parse(epsilon: str) -> Fraction:
 
 def find_left(account: ledgers.Account) -> str:
     """Find what is left of the limit of a dataset; the limit that it would have if it is new."""
-    standing = ledgers.find_standing(account)
+    standing = find_standing(account)
     return ledgers.spell_amount(account.limit if standing is None else standing.left)
 
 
