@@ -1,6 +1,7 @@
 """The preview of a whole plan: its cost and its expected errors. No data are read and nothing is spent."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -41,7 +42,7 @@ class Prospect:
     preview
         The preview of the release if it is drawn alone.
     errors
-        The typical RMSE at each of `MULTIPLES` of the budget.
+        The typical RMSE at each of `MULTIPLES` of the budget; NaN where that budget allows no noise.
     joint
         The forecast if it is drawn together with others; None if it is drawn alone.
     """
@@ -84,7 +85,10 @@ class Prospect:
             "confidence": forecast.confidence,
             "worst_rmse": forecast.worst,
             "simulated": forecast.simulated,
-            "rmse_at_multiples": dict(zip(map(str, MULTIPLES), self.errors, strict=True)),
+            "rmse_at_multiples": {
+                str(times): None if math.isnan(error) else error
+                for times, error in zip(MULTIPLES, self.errors, strict=True)
+            },
             "advice": self.advice,
             "rmse_by_itself": None if self.joint is None else self.preview.forecast.typical,
         }
@@ -226,7 +230,8 @@ class Outlook:
     @property
     def notes(self) -> list[str]:
         """Notes on what would be better, what is assumed, and what may go wrong."""
-        notes = [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
+        notes = list(self._assumed_rows())
+        notes += [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
         joint = [item for item in self.prospects if item.joint is not None]
         if joint:
             gains = [
@@ -253,6 +258,14 @@ class Outlook:
             if names
         ]
         return [*notes, "Errors are those of the noise. No data were read and nothing was spent."]
+
+    def _assumed_rows(self) -> Iterator[str]:
+        """A note where the preview had to assume how many rows there are."""
+        if self.plan.expected_rows != self.plan.data.expected_rows:
+            yield (
+                f"The plan does not state how many rows there are. Errors are as if there were "
+                f"{self.plan.expected_rows:,}: write expected_rows = ... under [data]."
+            )
 
     def _assumptions(self) -> list[str]:
         """Notes on the true values that the ranges are over."""
@@ -292,6 +305,7 @@ class Outlook:
             for prospect in self.prospects
             for times, error in zip(MULTIPLES, prospect.errors, strict=True)
             for at in [prospect.errors[MULTIPLES.index(1.0)]]
+            if not math.isnan(error)
         ]
         chart: alt.Chart = (
             alt.Chart(pl.DataFrame(points), title="Errors at other budgets", width=420, height=260)
@@ -314,20 +328,27 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
         if progress is not None:
             progress(count, len(wanted))
         preview, epsilon = preview_wanted(request, alone=False), Fraction(request.keywords["epsilon"])
-        if drafts[name].record.group is not None:
-            forecast = forecast_errors(request, together.at(name, 1.0))
-            errors = tuple(
-                forecast.typical if times == 1 else typical_error(request, together.at(name, times))
-                for times in MULTIPLES
-            )
-            prospects.append(Prospect(name, epsilon, preview, errors, forecast))
-            continue
-        errors = tuple(
-            preview.forecast.typical if times == 1 else typical_error(request.but(epsilon=epsilon * Fraction(times)))
-            for times in MULTIPLES
-        )
-        prospects.append(Prospect(name, epsilon, preview, errors))
+        grouped = drafts[name].record.group is not None
+        forecast = forecast_errors(request, together.at(name, 1.0)) if grouped else None
+        typical = (preview.forecast if forecast is None else forecast).typical
+        at = partial(together.at, name) if grouped else partial(_draft_alone, request)
+        errors = tuple(typical if times == 1 else _find_typical(request, at, times) for times in MULTIPLES)
+        prospects.append(Prospect(name, epsilon, preview, errors, forecast))
     return Outlook(plan, tuple(prospects), _forecast_kept(plan, wanted))
+
+
+def _draft_alone(wanted: Wanted, times: float) -> Release:
+    """The record of a release that is drawn alone, at a multiple of its ε."""
+    return wanted.but(epsilon=Fraction(wanted.keywords["epsilon"]) * Fraction(times)).draft().record
+
+
+def _find_typical(wanted: Wanted, at: Callable[[float], Release], times: float) -> float:
+    """The typical error at a multiple of the budget; NaN if no noise can be drawn for that one."""
+    try:
+        record = at(times)
+    except ValueError:
+        return math.nan
+    return typical_error(wanted, record)
 
 
 def _forecast_kept(plan: "Plan", wanted: Mapping[str, Wanted]) -> dict[str, tuple[Kept, ...]]:
@@ -372,7 +393,7 @@ class _Together:
 
 
 def _figure(x: float) -> str:
-    return f"{x:.3g}"
+    return "-" if math.isnan(x) else f"{x:.3g}"
 
 
 def _span(forecast: Forecast) -> str:
