@@ -1,7 +1,7 @@
 """The preview of a whole plan: its cost and its expected errors. No data are read and nothing is spent."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
+from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, describe_lost, preview_wanted, warn_of_epsilon
+from inbounds.forecasts.preview import KEPT, Preview, assume_rows, describe_lost, preview_wanted, warn_of_epsilon
 from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
@@ -230,7 +231,7 @@ class Outlook:
     @property
     def notes(self) -> list[str]:
         """Notes on what would be better, what is assumed, and what may go wrong."""
-        notes = list(self._assumed_rows())
+        notes = list(self.plan.notes_on_rows)
         notes += [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
         joint = [item for item in self.prospects if item.joint is not None]
         if joint:
@@ -244,11 +245,16 @@ class Outlook:
             )
         notes += self._assumptions()
         notes += [f"{item.name}: {hidden}." for item in self.prospects if (hidden := item.preview.hidden)]
+        heaped: dict[str, list[str]] = {}
+        for item in self.prospects:
+            for warning in warn_of_heaps(item.preview.asked.record):
+                heaped.setdefault(warning, []).append(item.name)
+        notes += [f"{', '.join(names)}: {warning}" for warning, names in heaped.items()]
         if self.kept:
             notes.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         else:
             units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
-            notes += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
+            notes += [f"{assume_rows(unit)}. {describe_lost(unit)}. {_REMEDY}" for unit in units]
         notes += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands; inbounds check looks for it before"
@@ -258,14 +264,6 @@ class Outlook:
             if names
         ]
         return [*notes, "Errors are those of the noise. No data were read and nothing was spent."]
-
-    def _assumed_rows(self) -> Iterator[str]:
-        """A note where the preview had to assume how many rows there are."""
-        if self.plan.expected_rows != self.plan.data.expected_rows:
-            yield (
-                f"The plan does not state how many rows there are. Errors are as if there were "
-                f"{self.plan.expected_rows:,}: write expected_rows = ... under [data]."
-            )
 
     def _assumptions(self) -> list[str]:
         """Notes on the true values that the ranges are over."""

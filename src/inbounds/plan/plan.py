@@ -323,6 +323,16 @@ class Plan(Part):
         stated = self.data.expected_rows
         return ASSUMED_ROWS if stated is None and self.data.neighbours == "add-remove" else stated
 
+    @property
+    def notes_on_rows(self) -> list[str]:
+        """A note for previews where the plan does not state how many rows there are; otherwise an empty list."""
+        if self.expected_rows == self.data.expected_rows:
+            return []
+        return [
+            "The plan does not state how many rows there are. Errors are as if there were "
+            f"{self.expected_rows:,}: write expected_rows = ... under [data]."
+        ]
+
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
         if self._drafts["of"][0] != self._identity() and (problems := list(self._make_drafts(set()))):
