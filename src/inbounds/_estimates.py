@@ -15,11 +15,11 @@ QUALITIES: tuple[Quality, ...] = ("reliable", "rough", "tells nothing")
 RELIABLE = 0.1
 NOTHING = 0.8
 QUALITY_RULE = (
-    "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its "
-    "possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
-    "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values, or if noise "
-    "leaves no interval. Between the two it is rough. It is not judged if nothing is known of its error: so are released bounds, and quantiles whose "
-    "interval was not paid for."
+    "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its"
+    " possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
+    "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values, or if noise"
+    " leaves no interval. Between the two it is rough. It is not judged if nothing is known of its error: so are "
+    "released bounds, and quantiles whose interval was not paid for."
 )
 # With an end nearer to the value than this share of the other end's distance, an interval is not written with ±.
 _EVEN = 0.75

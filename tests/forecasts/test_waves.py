@@ -78,7 +78,7 @@ def test_no_wave_has_more_rows_than_there_are_persons():
         assert min(sizes) == PERSONS / 4
 
 
-def test_cells_of_a_wave_do_divide_it(panel):
+def test_cells_of_a_wave_do_divide_it():
     keywords = {"bounds": (-4, 5), "by": ["year", "sex"], "levels": {"year": YEARS, "sex": ["f", "m"]}}
     wanted = Wanted("mean", {**keywords, **terms("substitute")})
     record = wanted.draft().record

@@ -208,10 +208,12 @@ def test_a_release_refuses_every_plausible_truth_that_its_preview_refuses(tmp_pa
 @pytest.mark.parametrize("which", PLANS)
 def test_a_release_refuses_every_mutated_plan_that_its_preview_refuses(which, tmp_path):
     assert not compare(PLANS[which], tmp_path)
-    pick, refused = np.random.default_rng(2), []
-    for place in list_places(PLANS[which]):
-        for value in pick.permutation(len(VALUES))[:6]:
-            refused.append(compare(mutate(PLANS[which], place, VALUES[value]), tmp_path))
+    pick = np.random.default_rng(2)
+    refused = [
+        compare(mutate(PLANS[which], place, VALUES[value]), tmp_path)
+        for place in list_places(PLANS[which])
+        for value in pick.permutation(len(VALUES))[:6]
+    ]
     assert 100 < sum(refused) < len(refused) - 10
 
 

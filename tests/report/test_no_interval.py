@@ -91,7 +91,7 @@ def test_coefficients_are_headed_as_such(epsilon):
     (section,) = collect_sections(releases)
     assert name_cells(section) == "coefficient"
     assert "| coefficient | value |" in export(releases, "markdown").decode()
-    assert list(releases["fit"].to_polars().columns)[0] == "coefficient"
+    assert next(iter(releases["fit"].to_polars().columns)) == "coefficient"
 
 
 def test_identified_coefficients_have_intervals():

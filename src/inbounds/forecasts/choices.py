@@ -13,8 +13,8 @@ from inbounds.record.release import Release
 _DRAWS = 100
 # Measured on heaped columns of public tables, at the 95% error of a preview.
 HEAPED = (
-    "Where many rows share a value, such as rounded ages or amounts, do not rely on the forecast of a quantile: it held "
-    "in 36% of the cases that were tried"
+    "Where many rows share a value, such as rounded ages or amounts, do not rely on the forecast of a quantile: it "
+    "held in 36% of the cases that were tried"
 )
 
 

@@ -22,8 +22,8 @@ FAMILIES = ("laplace", "gaussian", "generalized-gaussian")
 
 # For a scale that is private, though a smaller one would be as well.
 UNION_BOUND = (
-    "not the least noise: the scale is that of a union bound over the coordinates; with 2 to 20 of them and powers of 2 "
-    "to 4, its variance is 1.9 to 37 times the least"
+    "not the least noise: the scale is that of a union bound over the coordinates; with 2 to 20 of them and powers of "
+    "2 to 4, its variance is 1.9 to 37 times the least"
 )
 _OF_PURE = "not known to be the least noise: the scale is that of pure epsilon, with delta = 0"
 # The closed form of the truncated loss is accurate to a few units in the last place.

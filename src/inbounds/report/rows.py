@@ -245,11 +245,9 @@ def to_columns(releases: Releases) -> dict[str, list[Any]]:
     sections = collect_sections(releases)
     lines = [fields for section in sections for fields in list_fields(section)]
     columns = {name: [fields[i] for fields in lines] for i, name in enumerate(HEADS)}
-    numbers = [row for section in sections for row in section.rows()]
-    for name, figures in zip(
-        ("value", "lower", "upper"), zip(*((row.value, *row.ends) for row in numbers)), strict=True
-    ):
-        columns[name] = [None if x is None else float(x) for x in figures]
+    numbers = [(row.value, *row.ends) for section in sections for row in section.rows()]
+    for place, name in enumerate(("value", "lower", "upper")):
+        columns[name] = [None if x is None else float(x) for x in (figures[place] for figures in numbers)]
     return columns
 
 
