@@ -12,7 +12,9 @@ each. Every entry is raised by more than interpolation errs, so that no interval
 alone, and none is noticeably longer.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 import scipy
@@ -28,11 +30,27 @@ _MEANS, _ANGLES = 64, 32
 # The lattice of the noise: the number of its points.
 _LATTICE = 512
 # The smallest angle in the table, in steps. With less sampling error than this, the draws of the noise show one by one.
-_LEAST = 2
+_FIRST = 2
 # How much entries are raised: this over the part of the variance that is due to sampling.
 _RAISED = 4e-6
 # Newton's steps: from the critical value of a normal law, and from those of the mean before.
 _FAR, _NEAR = 12, 2
+
+
+class Cells(Protocol):
+    """Many groups, each with its score of every mean."""
+
+    @property
+    def counts(self) -> Array: ...
+    def __len__(self) -> int: ...
+    def some(self, places: Array) -> Self:
+        """Some of the groups."""
+
+    def centres(self) -> Array:
+        """The mean in [-1, 1] that is kept if any is, for each group."""
+
+    def scores(self, means: Array) -> tuple[Array, Array]:
+        """How far the score of each mean is from 0, and the standard deviation of its sampling error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,79 +62,104 @@ class Groups:
     squares: Array
     noise: Array
     off: float
+    alpha: float
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def one(self, place: int) -> Noisy:
         """The noisy sums of one of the groups."""
-        return Noisy(
-            float(self.counts[place]), float(self.totals[place]), float(self.squares[place]), self.noise, self.off
-        )
+        count, total, squares = (float(x[place]) for x in (self.counts, self.totals, self.squares))
+        return Noisy(count, total, squares, self.noise, self.off)
 
     def some(self, places: Array) -> "Groups":
-        """The noisy sums of some of the groups."""
-        return Groups(self.counts[places], self.totals[places], self.squares[places], self.noise, self.off)
+        """Some of the groups."""
+        return replace(
+            self, counts=self.counts[places], totals=self.totals[places], squares=self.squares[places]
+        )
 
     def centres(self) -> Array:
-        """The mean of each group, or 0 without records."""
-        means = np.divide(self.totals, self.counts, out=np.zeros(len(self)), where=self.counts > 0)
-        return np.clip(means, -1.0, 1.0)
+        """The released mean of each group, or 0 without records."""
+        return find_centres(self.counts, self.totals)
 
-    def scores(self, means: Array, alpha: float) -> tuple[Array, Array]:
+    def scores(self, means: Array) -> tuple[Array, Array]:
         """How far the score of each mean is from 0, and the standard deviation of its sampling error."""
         score = self.totals - means * self.counts
         spread = self.squares - 2 * means * self.totals + means**2 * self.counts
         reach = np.where(score > 0, 1 + means, 1 - means)
-        spread = np.maximum(spread, 0.0) + OF_SQUARES * self.off + rare(alpha) * reach**2
+        spread = np.maximum(spread, 0.0) + OF_SQUARES * self.off + rare(self.alpha) * reach**2
         return np.abs(score), np.sqrt(spread)
+
+
+def find_centres(counts: Array, totals: Array) -> Array:
+    """The mean of each group within [-1, 1], or 0 without records."""
+    means = np.divide(totals, counts, out=np.zeros(len(counts)), where=counts > 0)
+    return np.clip(means, -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Critical values in units of √(σ² + v): a row for each mean, a column for each angle from the smallest on."""
+    """Critical values in units of √(σ² + v): a row for each mean, a column for each angle from the smallest on.
+
+    ``first`` is the smallest angle, in steps. Below it the entries of the smallest are used.
+    """
 
     entries: Array
     # The variance of the noise of the score is a + b m + c m².
     variance: tuple[float, float, float]
+    first: int = 0
 
-    @classmethod
-    def of(cls, noise: Array, alpha: float) -> "Table":
-        """The table for draws of the noise of the number and of Σu."""
-        products = noise.T @ noise / len(noise)
-        variance = float(products[1, 1]), -2 * float(products[0, 1]), float(products[0, 0])
-        angles = np.arange(_LEAST, _ANGLES + 1) * (np.pi / 2 / _ANGLES)
-        values, rows = np.full(len(angles), scipy.special.ndtri(1 - alpha / 2)), []
-        for mean in np.linspace(-1.0, 1.0, _MEANS + 1):
-            sizes = np.abs(noise[:, 1] - mean * noise[:, 0]) / np.sqrt(_at(variance, mean))
-            values = _find_critical(*_put_on_lattice(sizes), angles, alpha / 2, values, _NEAR if rows else _FAR)
-            rows.append(values)
-        return cls(np.array(rows) * (1 + _RAISED / np.sin(angles) ** 2), variance)
+    @property
+    def step(self) -> float:
+        """The distance between two angles."""
+        return math.pi / 2 / (self.entries.shape[1] - 1 + self.first)
 
     def angles(self, means: Array, deviations: Array) -> Array:
-        """The angle of each mean and standard deviation, in steps."""
-        steps = np.arctan2(deviations, np.sqrt(_at(self.variance, means))) / (np.pi / 2 / _ANGLES)
-        return np.asarray(steps)
+        """The angle of each mean and standard deviation, in steps from the smallest one."""
+        angles = np.arctan2(deviations, np.sqrt(variance_at(self.variance, means)))
+        return np.asarray(angles / self.step - self.first)
 
     def units(self, means: Array, deviations: Array) -> Array:
         """The units of the entries."""
-        return np.asarray(np.sqrt(deviations**2 + _at(self.variance, means)))
+        return np.asarray(np.sqrt(deviations**2 + variance_at(self.variance, means)))
 
     def critical(self, means: Array, deviations: Array) -> Array:
         """The largest score that is kept, at each mean."""
-        across, across_weights = _interpolate((means + 1) * (_MEANS / 2), self.entries.shape[0])
-        along, along_weights = _interpolate(self.angles(means, deviations) - _LEAST, self.entries.shape[1])
-        flat, width = self.entries.ravel(), self.entries.shape[1]
-        found = np.zeros(len(means))
-        for i in range(4):
-            line = flat[(across + i) * width + along] * along_weights[0]
-            for j in range(1, 4):
-                line += flat[(across + i) * width + along + j] * along_weights[j]
-            found += across_weights[i] * line
+        size, width = self.entries.shape
+        across, across_weights = _interpolate((means + 1) / 2 * (size - 1), size)
+        along, along_weights = _interpolate(self.angles(means, deviations), width)
+        flat, found = self.entries.ravel(), np.zeros(len(means))
+        for i, weight in enumerate(across_weights):
+            start = (across + i) * width + along
+            found += weight * sum(flat[start + j] * along_weights[j] for j in range(4))
         return found * self.units(means, deviations)
 
+    def excess(self, cells: Cells, means: Array) -> Array:
+        """How far the critical value is above the score."""
+        score, deviation = cells.scores(means)
+        return self.critical(means, deviation) - score
 
-def _at(variance: tuple[float, float, float], mean: Array) -> Array:
+
+def variance_of(noise: Array) -> tuple[float, float, float]:
+    """The variance of the noise of the score, from draws of the noise of the number and of Σu."""
+    products = noise.T @ noise / len(noise)
+    return float(products[1, 1]), -2 * float(products[0, 1]), float(products[0, 0])
+
+
+def make_table(noise: Array, alpha: float) -> Table:
+    """The table of a score with a normal error of sampling, for draws of the noise of the number and of Σu."""
+    variance, angles = variance_of(noise), np.arange(_FIRST, _ANGLES + 1) * (math.pi / 2 / _ANGLES)
+    values, rows = np.full(len(angles), scipy.special.ndtri(1 - alpha / 2)), []
+    for mean in np.linspace(-1.0, 1.0, _MEANS + 1):
+        sizes = np.abs(noise[:, 1] - mean * noise[:, 0]) / math.sqrt(variance_at(variance, mean))
+        steps = _NEAR if rows else _FAR
+        values = _find_critical(*_put_on_lattice(sizes), angles, alpha / 2, values, steps)
+        rows.append(values)
+    return Table(np.array(rows) * (1 + _RAISED / np.sin(angles) ** 2), variance, _FIRST)
+
+
+def variance_at(variance: tuple[float, float, float], mean: Any) -> Any:
+    """The variance of the noise of the score at a mean."""
     return variance[0] + mean * (variance[1] + mean * variance[2])
 
 
@@ -157,54 +200,56 @@ def _find_critical(points: Array, mass: Array, angles: Array, tail: float, start
     return values
 
 
-def limits_of_groups(groups: Groups, alpha: float) -> tuple[Array, Array]:
+def limits_of_groups(groups: Groups) -> tuple[Array, Array]:
     """claim:score-of-groups. The smallest and the largest mean in [-1, 1] that is kept, for each group."""
-    table, centres = Table.of(groups.noise, alpha), groups.centres()
-    kept = _excess(table, groups, centres, alpha) >= 0
-    # Without records, or with a larger sum than they can have, only the nearest mean is left.
-    lower, upper = (np.where(groups.counts > 0, centres, end) for end in (-1.0, 1.0))
-    places = np.flatnonzero(kept)
-    inner = groups.some(places)
-    lower[places] = _outermost(table, inner, -1.0, centres[places], alpha)
-    upper[places] = _outermost(table, inner, 1.0, centres[places], alpha)
-    for place in np.flatnonzero(_is_rough(table, groups, (lower, centres, upper), alpha)):
-        lower[place], upper[place] = limits_of_draws(groups.one(int(place)), alpha)
+    table = make_table(groups.noise, groups.alpha)
+    lower, upper = find_limits(table, groups, GRID, WIDTH)
+    means = lower, groups.centres(), upper
+    least = np.min([table.angles(some, groups.scores(some)[1]) for some in means], axis=0)
+    for place in np.flatnonzero(least < 0):
+        lower[place], upper[place] = limits_of_draws(groups.one(int(place)), groups.alpha)
     return lower, upper
 
 
-def _is_rough(table: Table, groups: Groups, means: tuple[Array, ...], alpha: float) -> Array:
-    """Whether a group has less sampling error than the table, at any of some means."""
-    angles = [table.angles(some, groups.scores(some, alpha)[1]) for some in means]
-    return np.min(angles, axis=0) < _LEAST
+def find_limits(table: Table, cells: Cells, grid: int, width: float) -> tuple[Array, Array]:
+    """The outermost means that a table keeps. So many means are tried before a root is bracketed this closely."""
+    centres = cells.centres()
+    places = np.flatnonzero(table.excess(cells, centres) >= 0)
+    # Without records, or with a larger sum than they can have, only the nearest mean is left.
+    lower, upper = (np.where(cells.counts > 0, centres, end) for end in (-1.0, 1.0))
+    for limits, end in ((lower, -1.0), (upper, 1.0)):
+        limits[places] = _outermost(table, cells.some(places), end, centres[places], grid, width)
+    return lower, upper
 
 
-def _excess(table: Table, groups: Groups, means: Array, alpha: float) -> Array:
-    """How far the critical value is above the score, where that decides; otherwise a number of the same sign."""
-    score, deviation = groups.scores(means, alpha)
-    return table.critical(means, deviation) - score
-
-
-def _outermost(table: Table, groups: Groups, end: float, centres: Array, alpha: float) -> Array:
-    """The mean nearest to an end of the bounds that is kept, rounded outwards: the first of some, then a root."""
-    least, most = float(table.entries.min()), float(table.entries.max())
-    first, steps = np.full(len(groups), GRID - 1), (centres - end) / (GRID - 1)
-    left = np.arange(len(groups))
-    for i in range(GRID - 1):
-        some, means = groups.some(left), end + i * steps[left]
-        score, deviation = some.scores(means, alpha)
-        unit = table.units(means, deviation)
-        kept = score <= least * unit
-        close = np.flatnonzero(~kept & (score <= most * unit))
-        kept[close] = table.critical(means[close], deviation[close]) >= score[close]
-        first[left[kept]] = i
-        left = left[~kept]
-    limits = np.full(len(groups), end)
-    inside = np.flatnonzero(first > 0)
-    some, outer = groups.some(inside), end + (first[inside] - 1) * steps[inside]
-    inner = np.where(first[inside] == GRID - 1, centres[inside], outer + steps[inside])
+def _outermost(table: Table, cells: Cells, end: float, centres: Array, grid: int, width: float) -> Array:
+    """The mean nearest to an end of the bounds that is kept, rounded outwards."""
+    steps = (centres - end) / (grid - 1)
+    first = _find_first(table, cells, end, steps, grid)
+    limits, inside = np.full(len(cells), end), np.flatnonzero(first > 0)
+    outer = end + (first[inside] - 1) * steps[inside]
+    inner = np.where(first[inside] == grid - 1, centres[inside], outer + steps[inside])
     low, high = np.minimum(outer, inner), np.maximum(outer, inner)
+    some = cells.some(inside)
     below, above = bracket_roots(
-        lambda means, places: _excess(table, some.some(places), means, alpha), low, high, WIDTH * (high - low)
+        lambda means, places: table.excess(some.some(places), means), low, high, width * (high - low)
     )
     limits[inside] = below if end < 0 else above
     return limits
+
+
+def _find_first(table: Table, cells: Cells, end: float, steps: Array, grid: int) -> Array:
+    """The first of some means from an end to the centre that is kept. The centre, which is the last one, always is."""
+    least, most = float(table.entries.min()), float(table.entries.max())
+    first, left = np.full(len(cells), grid - 1), np.arange(len(cells))
+    for i in range(grid - 1):
+        means = end + i * steps[left]
+        score, deviation = cells.some(left).scores(means)
+        unit = table.units(means, deviation)
+        # Far out and far inside, no critical value has to be interpolated.
+        kept = score <= 0.99 * least * unit
+        close = np.flatnonzero(~kept & (score <= 1.01 * most * unit))
+        kept[close] = table.critical(means[close], deviation[close]) >= score[close]
+        first[left[kept]] = i
+        left = left[~kept]
+    return first

@@ -78,17 +78,17 @@ def _find_ends(release: Release, alpha: float) -> tuple[Array, Array]:
     """Limits of each mean in [-1, 1]: of many groups together, of few one by one."""
     if len(release.noisy) >= 3 * critical.MANY:
         score.enough_draws(alpha, score.DRAWS)
-        return critical.limits_of_groups(collect_groups(release), alpha)
+        return critical.limits_of_groups(collect_groups(release, alpha))
     lower, upper = np.array([score.limits(cell, alpha) for cell in list_noisy(release)]).T
     return lower, upper
 
 
-def collect_groups(release: Release) -> Groups:
+def collect_groups(release: Release, alpha: float) -> Groups:
     """The noisy sums of all groups of a mean that was drawn with its squares."""
     units = np.array([float(unit) for unit in release.units[:3]])
     count, total, squares = np.reshape(release.worth(), (-1, 3)).T
     noise = score.draw_joint(release.parts[0], (0, 1, 2)) * units
-    return Groups(count, total, (squares + count) / 2, noise[:, :2], _deviation_of_squares(noise))
+    return Groups(count, total, (squares + count) / 2, noise[:, :2], _deviation_of_squares(noise), alpha)
 
 
 def list_noisy(release: Release) -> list[Noisy]:
@@ -100,7 +100,7 @@ def list_noisy(release: Release) -> list[Noisy]:
         places = release.places or (0, 1)
         part, both = release.parts[0], (places[0], places[1])
         return [of_public_number(part, way.rows, (worth[0], worth[1]), units[:2], both)]
-    groups = collect_groups(release)
+    groups = collect_groups(release, 0.05)
     return [groups.one(place) for place in range(len(groups))]
 
 
