@@ -47,6 +47,7 @@ from inbounds.expected.noise import (
 )
 from inbounds.expected.noise import (
     draw_zero_sum as draw_zero_sum,
+    seeded_zero_sum as seeded_zero_sum,
 )
 from inbounds.expected.noise import (
     is_coarse as is_coarse,
@@ -183,7 +184,7 @@ def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) ->
         if len(units) > MANY_CELLS:
             # Independent noise minus its mean, which is a little longer.
             return math.sqrt((len(units) - 1) * discrete_variance(scale)) * float(units[0])
-        noise = draw_zero_sum(len(units), scale, np.random.default_rng(0), DRAWS)
+        noise = seeded_zero_sum(len(units), scale, DRAWS)
         return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     return math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 

@@ -74,9 +74,7 @@ class Groups:
 
     def some(self, places: Array) -> "Groups":
         """Some of the groups."""
-        return replace(
-            self, counts=self.counts[places], totals=self.totals[places], squares=self.squares[places]
-        )
+        return replace(self, counts=self.counts[places], totals=self.totals[places], squares=self.squares[places])
 
     def centres(self) -> Array:
         """The released mean of each group, or 0 without records."""

@@ -127,12 +127,14 @@ def _make_table(errors: Errors) -> Table:
     for row, mean in zip(entries, np.linspace(-1.0, 1.0, _MEANS + 1), strict=True):
         unit = np.sqrt(variance_at(variance, mean))
         noise = errors.noise / unit
-        row[:] = np.array([
-            Errors(noise * np.cos(angle), errors.sampling * np.sin(angle), errors.above).quantiles(
-                np.array([mean]), np.ones(1)
-            )[0]
-            for angle in angles
-        ])
+        row[:] = np.array(
+            [
+                Errors(noise * np.cos(angle), errors.sampling * np.sin(angle), errors.above).quantiles(
+                    np.array([mean]), np.ones(1)
+                )[0]
+                for angle in angles
+            ]
+        )
     return Table(entries, variance)
 
 
