@@ -27,9 +27,11 @@ _TINY = 1e-12
 # How far the standard deviations of two scores with the same tail may be apart, as a part of them: this, and parts of how
 # far their noise is from a multiple of each other, and of how far its share of the variance differs.
 _APART, _APART_OF_NOISE, _APART_OF_SHARES = 1e-4, 0.15, 0.3
-# How far a limit is looked for from where another score puts it, or a law with tails a little above those of a normal
-# law, as a part of its distance from the centre.
-_NEAR, _ABOUT, _HEAVIER = 0.003, 0.04, 1.03
+# How far a limit is looked for from where another score puts it, or the fourth moment of its own, as a part of its
+# distance from the centre.
+_NEAR, _ABOUT = 0.003, 0.08
+# The most steps towards such a place, and how near the distance must have been for the last one.
+_STEPS, _CLOSE = 4, 0.05
 
 Ends = tuple[float, float]
 
@@ -79,9 +81,21 @@ class Scores:
         distance = self.draws.values @ (weights * (side / deviation)) - side * score / deviation
         return float(scipy.special.ndtr(distance).mean())
 
-    def distance(self, theta: float, side: int) -> float:
-        """How many standard deviations the score of θ is to one side."""
-        return float(find_distances([self], theta, side)[0, 0])
+    def distance(self, theta: float, side: int) -> tuple[float, float]:
+        """How many standard deviations the score of θ is to one side, and the standard deviation."""
+        weights = self.weights - theta * self.weights_of_slope
+        score = self.start - theta * self.slope - float(weights @ self.draws.means)
+        noise = float(weights @ self.draws.covariances @ weights)
+        deviation = math.sqrt(max(self.spread(theta), _TINY) + max(noise, 0.0))
+        return side * score / deviation, deviation
+
+    def expect_distance(self, theta: float, z: float) -> float:
+        """About the distance at which a tail is that of a normal law at z, by the fourth moment (Cornish and Fisher)."""
+        noise = self.draws.values @ (self.weights - theta * self.weights_of_slope)
+        squares = (noise - noise.mean()) ** 2
+        spread = max(self.spread(theta), _TINY) + float(squares.mean())
+        excess = (float((squares**2).mean()) - 3 * float(squares.mean()) ** 2) / spread**2
+        return float(np.clip(z + excess / 24 * (z**3 - 3 * z), 0.8 * z, 1.2 * z))
 
 
 def find_distances(scores: Sequence[Scores], theta: float, side: int) -> Array:
@@ -115,7 +129,8 @@ def _find_limit(scores: Sequence[Scores], centre: float, end: float, side: int, 
         return in_deviations(candidate.tail(theta, side, enough)) - level
 
     present, left = scores[0], list(scores[1:])
-    limit = _move(partial(excess, candidate=present), present, (centre, centre, end), -level * _HEAVIER, side, _ABOUT)
+    known = present.expect_distance(centre, -level)
+    limit = _move(partial(excess, candidate=present), present, (centre, centre, end), known, side, _ABOUT)
     if limit == centre:
         # The first score keeps nothing there. Others may keep a θ farther out.
         limits = [_outermost(partial(excess, candidate=candidate), end, centre) for candidate in left]
@@ -152,21 +167,28 @@ def _move(
     It is looked for near the place at which the score has the known distance, and elsewhere if it is not there.
     """
     centre, limit, end = places
-    guess = _guess(lambda theta: known - candidate.distance(theta, side), limit, end)
-    if guess is not None:
-        outer, inner = guess + near * (guess - centre), guess - near * (guess - centre)
-        inner = limit if abs(inner - centre) < abs(limit - centre) else inner
-        if abs(outer - centre) < abs(end - centre) and (at_outer := excess(outer)) < 0 <= (at_inner := excess(inner)):
-            return _round_outwards(excess, outer, inner, abs(end - limit) / (_GRID - 1), (at_outer, at_inner))
+    guess = _guess(candidate, limit, known, side)
+    if guess is None or abs(guess - centre) >= abs(end - centre) or (guess - centre) * (end - centre) <= 0:
+        return _outermost(excess, end, limit)
+    guess = max(limit, guess, key=lambda x: abs(x - centre))
+    outer, inner = guess + near * (guess - centre), guess - near * (guess - centre)
+    inner = max(limit, inner, key=lambda x: abs(x - centre))
+    if abs(outer - centre) < abs(end - centre) and (at_outer := excess(outer)) < 0 <= (at_inner := excess(inner)):
+        return _round_outwards(excess, outer, inner, abs(end - limit) / (_GRID - 1), (at_outer, at_inner))
     return _outermost(excess, end, limit)
 
 
-def _guess(function: Callable[[float], float], inside: float, end: float) -> float | None:
-    """About where a function that is positive inside changes its sign; None if it does not."""
-    if not function(inside) > 0 > function(end):
-        return None
-    low, high = sorted((inside, end))
-    return sum(bracket_root(function, low, high, 1e-3 * (high - low))) / 2
+def _guess(candidate: Scores, theta: float, known: float, side: int) -> float | None:
+    """About where the score has the known distance, from a θ nearby or in some steps; None if it depends on no θ."""
+    for _ in range(_STEPS):
+        distance, deviation = candidate.distance(theta, side)
+        if not candidate.slope > 0:
+            return None
+        step = side * (distance - known) * deviation / candidate.slope
+        theta += step
+        if abs(distance / known - 1) < _CLOSE:
+            break
+    return theta
 
 
 def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:

@@ -50,6 +50,7 @@ _DRAWS, _MORE_DRAWS, _THIN, _MANY = 4096, 16_384, 0.02, 20
 # What is set aside for each mean and variance, as a part of α.
 _APART = 1 / 20
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
     """Noisy sums of one group: its number of records, Σu of each column, and Σu_i u_j of each pair.
