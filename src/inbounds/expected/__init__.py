@@ -47,13 +47,15 @@ from inbounds.expected.noise import (
 )
 from inbounds.expected.noise import (
     draw_zero_sum as draw_zero_sum,
-    seeded_zero_sum as seeded_zero_sum,
 )
 from inbounds.expected.noise import (
     is_coarse as is_coarse,
 )
 from inbounds.expected.noise import (
     norm_parts as norm_parts,
+)
+from inbounds.expected.noise import (
+    seeded_zero_sum as seeded_zero_sum,
 )
 from inbounds.expected.noise import (
     simulate as simulate,

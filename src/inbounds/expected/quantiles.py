@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -97,7 +98,7 @@ def simulate_choices(
     return differences + rng.uniform(-step / 2, step / 2, differences.shape)
 
 
-def _find_places(sums: Array, which: Array, targets: Array) -> Array:
+def _find_places(sums: Array, which: Any, targets: Array) -> Any:
     """The place of each target among the sums of its row: how many of them are smaller."""
     places = np.empty(len(targets), int)
     order = np.argsort(which, kind="stable")

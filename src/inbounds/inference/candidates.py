@@ -24,7 +24,7 @@ from inbounds.inference.score import in_deviations
 # How many parameters are tried first; and the width of a bracket, as a part of the distance between two of them.
 _GRID, _WIDTH = 8, 2**-16
 _TINY = 1e-12
-# How far the standard deviations of two scores with the same tail may be apart, as a part of them: this, and parts of how
+# How far the distances of two scores with the same tail may be apart, as a part of them: this, and parts of how
 # far their noise is from a multiple of each other, and of how far its share of the variance differs.
 _APART, _APART_OF_NOISE, _APART_OF_SHARES = 1e-4, 0.15, 0.3
 # How far a limit is looked for from where another score puts it, or the fourth moment of its own, as a part of its
@@ -90,7 +90,7 @@ class Scores:
         return side * score / deviation, deviation
 
     def expect_distance(self, theta: float, z: float) -> float:
-        """About the distance at which a tail is that of a normal law at z, by the fourth moment (Cornish and Fisher)."""
+        """About the distance with the tail of a normal law at z, by the fourth moment (Cornish and Fisher)."""
         noise = self.draws.values @ (self.weights - theta * self.weights_of_slope)
         squares = (noise - noise.mean()) ** 2
         spread = max(self.spread(theta), _TINY) + float(squares.mean())

@@ -43,7 +43,7 @@ class Cells(Protocol):
     @property
     def counts(self) -> Array: ...
     def __len__(self) -> int: ...
-    def some(self, places: Array) -> Self:
+    def some(self, places: Any) -> Self:
         """Some of the groups."""
 
     def centres(self) -> Array:
@@ -72,7 +72,7 @@ class Groups:
         count, total, squares = (float(x[place]) for x in (self.counts, self.totals, self.squares))
         return Noisy(count, total, squares, self.noise, self.off)
 
-    def some(self, places: Array) -> "Groups":
+    def some(self, places: Any) -> "Groups":
         """Some of the groups."""
         return replace(self, counts=self.counts[places], totals=self.totals[places], squares=self.squares[places])
 
@@ -110,7 +110,7 @@ class Table:
     @property
     def step(self) -> float:
         """The distance between two angles."""
-        return math.pi / 2 / (self.entries.shape[1] - 1 + self.first)
+        return math.pi / 2 / float(self.entries.shape[1] - 1 + self.first)
 
     def angles(self, means: Array, deviations: Array) -> Array:
         """The angle of each mean and standard deviation, in steps from the smallest one."""
@@ -146,8 +146,8 @@ def variance_of(noise: Array) -> tuple[float, float, float]:
 
 def make_table(noise: Array, alpha: float) -> Table:
     """The table of a score with a normal error of sampling, for draws of the noise of the number and of Σu."""
-    variance, angles = variance_of(noise), np.arange(_FIRST, _ANGLES + 1) * (math.pi / 2 / _ANGLES)
-    values, rows = np.full(len(angles), scipy.special.ndtri(1 - alpha / 2)), []
+    variance, angles = variance_of(noise), np.arange(_FIRST, _ANGLES + 1.0) * (math.pi / 2 / _ANGLES)
+    values, rows = np.full(len(angles), float(scipy.special.ndtri(1 - alpha / 2))), list[Array]()
     for mean in np.linspace(-1.0, 1.0, _MEANS + 1):
         sizes = np.abs(noise[:, 1] - mean * noise[:, 0]) / math.sqrt(variance_at(variance, mean))
         steps = _NEAR if rows else _FAR
@@ -167,7 +167,7 @@ def _cubic(t: Array) -> tuple[Array, Array, Array, Array]:
     return -a * b * c / 6, t * b * c / 2, -t * a * c / 2, t * a * b / 6
 
 
-def _interpolate(places: Array, size: int) -> tuple[Array, tuple[Array, Array, Array, Array]]:
+def _interpolate(places: Array, size: int) -> tuple[Any, tuple[Array, Array, Array, Array]]:
     """The first of four points about each place, and their weights. Places beyond the ends are put there."""
     places = np.clip(places, 0.0, size - 1.0)
     first = np.clip(places.astype(np.intp) - 1, 0, size - 4)
@@ -181,7 +181,7 @@ def _put_on_lattice(sizes: Array) -> tuple[Array, Array]:
     first = places.astype(np.intp)
     weights = _cubic(places - first + 1)
     mass = sum(np.bincount(first + i, weight, _LATTICE) for i, weight in enumerate(weights))
-    return (np.arange(_LATTICE) - 1.0) * step, np.asarray(mass) / len(sizes)
+    return np.arange(-1.0, _LATTICE - 1.0) * step, np.asarray(mass) / len(sizes)
 
 
 def _find_critical(points: Array, mass: Array, angles: Array, tail: float, start: Array, steps: int) -> Array:
@@ -236,7 +236,7 @@ def _outermost(table: Table, cells: Cells, end: float, centres: Array, grid: int
     return limits
 
 
-def _find_first(table: Table, cells: Cells, end: float, steps: Array, grid: int) -> Array:
+def _find_first(table: Table, cells: Cells, end: float, steps: Array, grid: int) -> Any:
     """The first of some means from an end to the centre that is kept. The centre, which is the last one, always is."""
     least, most = float(table.entries.min()), float(table.entries.max())
     first, left = np.full(len(cells), grid - 1), np.arange(len(cells))

@@ -9,6 +9,7 @@ two, few of the drawn errors are near the quantile, and the others need not be c
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Sums:
     def __len__(self) -> int:
         return len(self.counts)
 
-    def some(self, places: Array) -> "Sums":
+    def some(self, places: Any) -> "Sums":
         """Some of the groups."""
         return Sums(self.counts[places], self.totals[places], self.sizes[places])
 
@@ -116,7 +117,8 @@ def mean_limits(
 
 def _is_unclear(outer: Array, inner: Array, end: float, centres: Array) -> Array:
     """Whether a limit may be an end, or there may be only one mean, or scores are almost the quantile for many."""
-    return (outer == end) | (inner == centres) | (np.abs(inner - outer) > _FLAT * np.abs(outer - centres))
+    is_flat = np.abs(inner - outer) > _FLAT * np.abs(outer - centres)
+    return np.asarray((outer == end) | (inner == centres) | is_flat)
 
 
 def _make_table(errors: Errors) -> Table:
@@ -140,6 +142,8 @@ def _make_table(errors: Errors) -> Table:
 
 def _find_between(errors: Errors, table: Table, sums: Sums, outer: Array, inner: Array) -> Array:
     """The limit of each group between two means, rounded outwards: groups with nearly the same errors together."""
+    if not len(sums):
+        return outer
     limits, middle = np.empty(len(sums)), (outer + inner) / 2
     angles = table.angles(middle, sums.scores(middle)[1])
     boxes = np.rint((middle + 1) / 2 * _MEANS) * (_ANGLES + 1) + np.rint(angles)

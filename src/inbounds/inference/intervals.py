@@ -329,9 +329,9 @@ def limit_means(release: Release, alpha: float, population: bool) -> RawInterval
     cells = release.worth().reshape(-1, release.parts[0].dimension)[:, :2]
     worth = float(release.units[1])
     if len(cells) >= fieller.MANY:
-        ends = fieller.mean_limits(cells[:, 0], cells[:, 1], noise, alpha, sampled=population, worth=worth)
+        ends = np.array(fieller.mean_limits(cells[:, 0], cells[:, 1], noise, alpha, sampled=population, worth=worth))
     else:
         found = [simulated.mean_limits(n, s, noise, alpha, sampled=population, worth=worth) for n, s in cells.tolist()]
         ends = np.array(found).T
-    limits = (low + high) / 2 + (high - low) / 2 * np.array(ends)
+    limits = (low + high) / 2 + (high - low) / 2 * ends
     return *limits, "Fieller's method, with simulated noise", _SUMS if population else ()

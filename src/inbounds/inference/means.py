@@ -11,6 +11,7 @@ from inbounds.inference import critical, intervals, proved, score
 from inbounds.inference.critical import Groups
 from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
 from inbounds.inference.score import Noisy
+from inbounds.inference.simulated import enough_draws
 from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
@@ -77,7 +78,7 @@ def _limit_by_score(
 def _find_ends(release: Release, alpha: float) -> tuple[Array, Array]:
     """Limits of each mean in [-1, 1]: of many groups together, of few one by one."""
     if len(release.noisy) >= 3 * critical.MANY:
-        score.enough_draws(alpha, score.DRAWS)
+        enough_draws(alpha, score.DRAWS)
         return critical.limits_of_groups(collect_groups(release, alpha))
     lower, upper = np.array([score.limits(cell, alpha) for cell in list_noisy(release)]).T
     return lower, upper

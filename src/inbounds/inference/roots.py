@@ -1,6 +1,7 @@
 """Find a root of a function. SciPy can do this too, but loading its optimisers takes longer than a whole release."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -56,18 +57,19 @@ def bracket_root(
 
 
 def bracket_roots(
-    function: Callable[[Array, Array], Array], low: Array, high: Array, width: Array
+    function: Callable[[Array, Any], Array], low: Array, high: Array, width: Array
 ) -> tuple[Array, Array]:
     """Bracket many roots at once, each in its interval and no wider than its ``width``, as `bracket_root` does one.
 
     ``function(x, places)`` has the values at x for the roots with these places in ``low`` and ``high``.
 
     >>> squares = np.array([2.0, 3.0])
-    >>> low, high = bracket_roots(lambda x, places: x**2 - squares[places], np.ones(2), 2 * np.ones(2), np.full(2, 1e-9))
+    >>> function = lambda x, places: x**2 - squares[places]
+    >>> low, high = bracket_roots(function, np.ones(2), 2 * np.ones(2), np.full(2, 1e-9))
     >>> (low**2 <= squares).all(), (squares <= high**2).all(), (high - low <= 2e-9).all()
     (np.True_, np.True_, np.True_)
     """
-    left = np.arange(len(low))
+    left: Any = np.arange(len(low))
     below, above = np.array(low), np.array(high)
     x1, x2, f1, f2 = np.array(high), np.array(low), function(high, left), function(low, left)
     t = np.full(len(low), 0.5)
@@ -82,9 +84,8 @@ def bracket_roots(
         least = np.maximum(width[left], 1e-15 * np.maximum(np.abs(x1), np.abs(x2))) / 2
         done = size <= 2 * least
         below[left[done]], above[left[done]] = np.minimum(x1, x2)[done], np.maximum(x1, x2)[done]
-        left, x1, x2, x3, f1, f2, f3, size, least = (
-            some[~done] for some in (left, x1, x2, x3, f1, f2, f3, size, least)
-        )
+        left, size, least = left[~done], size[~done], least[~done]
+        x1, x2, x3, f1, f2, f3 = (some[~done] for some in (x1, x2, x3, f1, f2, f3))
         t = np.clip(_step(x1, x2, x3, f1, f2, f3), least / size, 1 - least / size)
     return below, above
 
