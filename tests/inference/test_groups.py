@@ -136,8 +136,8 @@ def test_fiellers_limits_of_many_groups_are_those_of_each(rows, epsilon, sampled
 
 def test_fiellers_limits_of_thousands_of_groups_are_found_together(monkeypatch):
     asked = []
-    real = simulated.mean_limits
-    monkeypatch.setattr(simulated, "mean_limits", lambda *given, **how: asked.append(given) or real(*given, **how))
+    real = simulated.limits_of_errors
+    monkeypatch.setattr(simulated, "limits_of_errors", lambda *given: asked.append(given) or real(*given))
     release = release_groups(fieller.MANY, 10, 5)
     assert not release.derivation.square
     release.interval()

@@ -20,7 +20,7 @@ from inbounds.inference.laws import Noise
 from inbounds.inference.roots import bracket_roots
 
 # Fewer groups than this are done one by one: a table takes as long as about so many of them.
-MANY = 1000
+MANY = 3000
 # The number of steps of the table between the means -1 and 1, and between the angles 0 and π/2.
 _MEANS, _ANGLES = 128, 64
 # How far an interpolated quantile may be from the true one.
@@ -110,8 +110,8 @@ def mean_limits(
         places = np.flatnonzero(is_between & ~unclear)
         limits[places] = _find_between(errors, table, sums.some(places), outer[places], inner[places])
     for place in np.flatnonzero(unclear):
-        count, total = float(counts[place]), float(totals[place])
-        lower[place], upper[place] = simulated.mean_limits(count, total, noise, alpha, sampled=sampled, worth=worth)
+        given = float(counts[place]), float(totals[place])
+        lower[place], upper[place] = simulated.limits_of_errors(*given, (drawn, sampling), alpha)
     return lower, upper
 
 

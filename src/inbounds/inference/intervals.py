@@ -331,7 +331,9 @@ def limit_means(release: Release, alpha: float, population: bool) -> RawInterval
     if len(cells) >= fieller.MANY:
         ends = np.array(fieller.mean_limits(cells[:, 0], cells[:, 1], noise, alpha, sampled=population, worth=worth))
     else:
-        found = [simulated.mean_limits(n, s, noise, alpha, sampled=population, worth=worth) for n, s in cells.tolist()]
+        simulated.enough_draws(alpha)
+        errors = simulated.draw_errors(noise, sampled=population, worth=worth)
+        found = [simulated.limits_of_errors(n, s, errors, alpha) for n, s in cells.tolist()]
         ends = np.array(found).T
     limits = (low + high) / 2 + (high - low) / 2 * ends
     return *limits, "Fieller's method, with simulated noise", _SUMS if population else ()

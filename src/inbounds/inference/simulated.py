@@ -266,7 +266,12 @@ def mean_limits(
     begins with the count, and ``worth`` is the worth of one unit of its coordinate.
     """
     enough_draws(alpha)
-    z, sampling = draw_errors(noise, sampled=sampled, place=place, worth=worth)
+    return limits_of_errors(count, total, draw_errors(noise, sampled=sampled, place=place, worth=worth), alpha)
+
+
+def limits_of_errors(count: float, total: float, errors: tuple[Array, Array], alpha: float) -> tuple[float, float]:
+    """The same from draws of the noise and of the sampling error, which are those of all groups."""
+    z, sampling = errors
     # Noise may have made the count, and so the sampling error, too small. Add one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))
 
