@@ -44,7 +44,7 @@ def limit_of(one, side, alpha):
 @pytest.mark.parametrize("alpha", [0.3, 0.05, 0.005])
 @pytest.mark.parametrize("apart", [0.0, 1e-3, 0.1, 0.5])
 def test_limits_are_those_of_the_score_that_keeps_most(alpha, apart):
-    """As near as they are bracketed, which is 2⁻¹⁶ of a seventh of the range."""
+    """As near as they are bracketed, which is 2⁻¹⁸ of a seventh of the range."""
     rng = np.random.default_rng(int(1000 * alpha + 7 * apart))
     for _ in range(12):
         scores = draw_scores(rng, 9, apart)

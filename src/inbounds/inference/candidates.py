@@ -22,7 +22,7 @@ from inbounds.inference.roots import bracket_root
 from inbounds.inference.score import in_deviations
 
 # How many parameters are tried first; and the width of a bracket, as a part of the distance between two of them.
-_GRID, _WIDTH = 8, 2**-16
+_GRID, _WIDTH = 8, 2**-18
 _TINY = 1e-12
 # How far the distances of two scores with the same tail may be apart, as a part of them: this, and parts of how
 # far their noise is from a multiple of each other, and of how far its share of the variance differs.
