@@ -123,6 +123,7 @@ bench: $(ENGINES) .venv-peers/.ready .venv-compare/tumult/.ready  ## timings, as
 	$(BIN)/python bench/scale.py --folder build/scale
 	$(BIN)/python bench/scale_peers.py --peers .venv-peers/bin/python --tumult .venv-compare/tumult/bin/python
 	$(BIN)/python bench/cells.py
+	$(BIN)/python bench/ledger.py
 
 PEERS := diffprivlib opendp pydp smartnoise tumult
 

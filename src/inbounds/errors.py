@@ -8,6 +8,7 @@ type raises a plain `TypeError`. No message shows a value of the data.
     ValueError
     └── InboundsError
         ├── DataError              a table that breaks the rules of its columns
+        │   ├── EngineError        an engine that failed while it ran a query
         │   └── TooManyRows        more rows than the rules allow
         ├── ExpressionError        a condition or formula that cannot be read
         ├── FileError              a file with mistakes; lists all of them
@@ -34,6 +35,7 @@ __all__ = [
     "CertificateError",
     "Contradiction",
     "DataError",
+    "EngineError",
     "ExpressionError",
     "FileError",
     "InboundsError",
@@ -55,6 +57,14 @@ class InboundsError(ValueError):
 
 class DataError(InboundsError):
     """A table that breaks the rules of its columns, so that it cannot be used. The message shows no data."""
+
+
+class EngineError(DataError):
+    """An engine that failed while it ran a query. Only the name of its error is shown: its message might quote data."""
+
+    def __init__(self, message: str, failure: str = "") -> None:
+        super().__init__(message)
+        self.failure = failure
 
 
 class TooManyRows(DataError):

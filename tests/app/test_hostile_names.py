@@ -237,6 +237,7 @@ def test_messages_of_the_command_show_no_unseen_characters(monkeypatch, capsys, 
         ("verify", tmp_path / f"none{ESCAPE}\nforged"),
         ("ledger", "show", tmp_path / f"none{ESCAPE}\nforged"),
         ("ledger", "raise", tmp_path / "l", "--dataset", f"d{ESCAPE}", "--limit", "1", "--why", "w"),
+        ("ledger", "accept", tmp_path / f"none{ESCAPE}\nforged", "--why", "w"),
         ("ledger", "raise", tmp_path / "l", "--dataset", "d", "--limit", f"1{ESCAPE}", "--why", "w"),
         (f"no{ESCAPE}",),
     ]

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from inbounds._text import csv_cell, to_json, visible
 from inbounds.ledger.amounts import read_amount, spell_amount
-from inbounds.ledger.chain import Entry, Standing
+from inbounds.ledger.entry import Entry
 from inbounds.ledger.history import standings, verify
+from inbounds.ledger.standing import Standing
 from inbounds.privacy.guarantee import spell_number
 
 CSV_HEADS = ("sequence", "when", "who", "kind", "dataset", "epsilon", "limit", "what", "hash")
@@ -56,6 +57,11 @@ def _describe(entry: Entry) -> str:
             return f"{body['dataset']}: {_spell(body['cost'])} for {'; '.join(body['what']) or 'a release'}"
         case "result":
             return f"of entry {body['charge']}, kept"
+        case "checkpoint":
+            datasets = len(body["datasets"])
+            return f"the state of {datasets} dataset{'s' * (datasets != 1)}"
+        case "accept":
+            return f"without its .head file; {body['why']}"
         case _:
             return f"of entry {body['charge']} ({body['why']}); the charge stands"
 

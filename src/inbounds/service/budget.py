@@ -10,6 +10,7 @@ from inbounds import ledger as ledgers
 from inbounds._text import visible
 from inbounds.errors import OtherLimit
 from inbounds.ledger.access import is_begun
+from inbounds.ledger.history import find_standing
 from inbounds.ledger.reports import CSV_HEADS, to_cells
 from inbounds.plan.plan import Plan
 from inbounds.road.run import request_of
@@ -120,11 +121,8 @@ def _parse(epsilon: str) -> Fraction:
 
 def find_left(account: ledgers.Account) -> str:
     """Find what is left of the limit of a dataset; the limit that it would have if it is new."""
-    if is_begun(account.ledger):
-        for standing in ledgers.standings(ledgers.read(account.ledger)):
-            if standing.dataset == account.dataset:
-                return ledgers.spell_amount(standing.left)
-    return ledgers.spell_amount(account.limit)
+    standing = find_standing(account)
+    return ledgers.spell_amount(account.limit if standing is None else standing.left)
 
 
 def offer_release(plan: Plan) -> dict[str, Any]:
@@ -138,8 +136,8 @@ def offer_release(plan: Plan) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"unfinished"`` if it was charged
-        and has no result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
+        ``kind`` is ``"stored"`` if the same was released before, with the date; ``"paid"`` if it was charged,
+        interrupted, and goes on without another charge; ``"unfinished"`` if it was charged and cannot have a result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
         is that of `imagine_charge`.
     """
     account = plan.account
@@ -164,7 +162,10 @@ def offer_release(plan: Plan) -> dict[str, Any]:
             }
         if before is not None:
             when, left = str(before.entry.body["when"]), find_left(account)
-            sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
-            return {"kind": "stored", "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
+            kind, sentence = "paid", f"This was charged on {when[:10]} and did not finish. To finish it costs nothing."
+            if before.stored is not None:
+                kind = "stored"
+                sentence = f"This was released on {when[:10]}. The stored result is shown again, and costs nothing."
+            return {"kind": kind, "fits": True, "cost": "0", "left": left, "after": left, "said": sentence}
     imagined = imagine_charge(plan)
     return {"kind": "new" if imagined["fits"] else "refused", **imagined}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from inbounds.errors import EngineError
 from inbounds.tables.dialects import tells_instants
 from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
 from inbounds.tables.times import is_instant
@@ -38,7 +39,8 @@ def guard(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised outside of the handler, it carries no context.
-    raise DataError(f"the table's engine failed with {failure}; its message is not shown, since it might quote data")
+    message = f"the table's engine failed with {failure}; its message is not shown, since it might quote data"
+    raise EngineError(message, failure)
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
