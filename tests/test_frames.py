@@ -88,7 +88,7 @@ def test_messages_are_kept_if_the_package_raised_them():
     names = {"__name__": "inbounds.tables.places"}
     exec("def refuse(name): raise ValueError(f'{name} must be a file')\ndef read(text): return int(text)", names)
     exec("def again(text):\n try: int(text)\n except ValueError: raise", names)
-    with pytest.raises(ValueError, match="^source must be a file$") as caught:
+    with pytest.raises(ValueError, match="source must be a file") as caught:
         confine(lambda: names["refuse"]("source"))
     assert caught.value.args == ("source must be a file",)
     hidden = [lambda: names["read"]("7919.5"), lambda: names["again"]("7919.5"), lambda: int("7919.5")]

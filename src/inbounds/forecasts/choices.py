@@ -7,7 +7,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import Points, Situation
 from inbounds.derivations.truths import Truth
-from inbounds.forecasts.figures import Forecast
+from inbounds.forecasts.figures import Forecast, one_figure
 from inbounds.record.release import Release
 
 _DRAWS = 100
@@ -52,6 +52,14 @@ def forecast_choices(record: Release, situation: Situation, confidence: float) -
         half_width_range=(shaped(least[2]), shaped(most[2])),
         assumed=truths.assumed,
     )
+
+
+def typical_choice_error(record: Release, situation: Situation) -> float:
+    """The typical RMSE of `forecast_choices`, without the figures at other plausible truths."""
+    way = record.derivation
+    assert isinstance(way, Points)
+    (rmse, _, _) = _figures(way, record, situation, way.find_truths(situation).typical, 0.5)
+    return one_figure(rmse.reshape([len(axis) for axis in record.axes]))
 
 
 def _figures(

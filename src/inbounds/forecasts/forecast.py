@@ -11,7 +11,7 @@ import numpy as np
 from inbounds._check import Array
 from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
-from inbounds.forecasts.choices import forecast_choices
+from inbounds.forecasts.choices import forecast_choices, typical_choice_error
 from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
 from inbounds.forecasts.guesses import plausible_cells, span_of_number, span_with_square
@@ -56,7 +56,9 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Points) or (isinstance(way, MeanOfMoments) and way.knows_error(record.certificate)):
+    if isinstance(way, Points):
+        return typical_choice_error(record, record.situation(wanted.guess, wanted.size))
+    if isinstance(way, MeanOfMoments) and way.knows_error(record.certificate):
         return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
