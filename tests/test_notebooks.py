@@ -94,7 +94,12 @@ def plots():
 def test_charts_are_pictures_that_load_nothing():
     """So are copies of them. Another renderer is used if a user asks for it."""
     for chart in plots():
-        for one in (chart, chart.properties(background="white"), copy.deepcopy(chart), pickle.loads(pickle.dumps(chart))):
+        for one in (
+            chart,
+            chart.properties(background="white"),
+            copy.deepcopy(chart),
+            pickle.loads(pickle.dumps(chart)),
+        ):
             assert render(one).startswith("<svg")
             assert find_loaded(render(one)) == []
             assert isinstance(one, altair.TopLevelMixin)
