@@ -147,9 +147,6 @@ class PointsOfCounts(Simulated):
         sums = np.concatenate([[0.0], law.rank(self.edges[1:-1]), [1.0]]) * self.rows
         return tuple(Fraction(int(count)) for count in np.diff(np.rint(sums)))
 
-    def assume(self, situation: Situation) -> tuple[Sequence[Any], str]:
-        return self.find_truths(situation).assume()
-
     def find_truths(self, situation: Situation) -> truths.Truths:
         """What is plausible for the column."""
         return find_column_truths(situation, self.ends(situation.columns), self.groups)
