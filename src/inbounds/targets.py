@@ -23,7 +23,7 @@ from inbounds.forecasts.wanted import Wanted, require_wanted, resize
 from inbounds.inference.result import KINDS
 from inbounds.tables.schema import DataError
 
-__all__ = ["Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
+__all__ = ["LeastEpsilon", "Target", "Wanted", "least_epsilon", "least_rows", "share_budget"]
 
 # A statistic as it is handed over, in messages.
 _EXAMPLE = "Wanted('mean', {'bounds': (0, 100), 'rows': 1000})"
@@ -40,7 +40,7 @@ _PARTS = 10**6
 @explain_making("Target(half_width=1)")
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The error that a release should have: an RMSE or a half-width, typical or worst.
+    """The error that a release should have for most plausible columns, or for all: an RMSE or a half-width.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Target:
     half_width
         The half-width.
     worst
-        Whether the error is the worst case over the plausible range.
+        Whether the target is for all columns within ``plausible``, and not for nine of ten.
     kind
         ``"noise"`` for the statistic of the table, ``"population"`` to include the sampling error. The latter needs
         ``half_width``, and cannot be combined with ``worst``.
@@ -90,50 +90,55 @@ class Target:
         """The error of a release that holds for nine of ten plausible columns, in the same figure as the target."""
         return self.errors(wanted).of_share_exactly(MOST)
 
+    def describe(self, most: float, middle: float, confidence: float) -> str:
+        """What the ε for nine of ten columns keeps, and the one for the middle column, in words."""
+        goal = f"an RMSE of {self.wanted:g}" if self.rmse is not None else f"±{self.wanted:g}"
+        often = "" if self.rmse is not None else f" in {_check.percent(confidence)} of releases"
+        goal += " for the population" if self.kind == "population" else ""
+        if middle == most:
+            return f"epsilon {most:g} keeps {goal}{often} for all plausible columns"
+        return f"epsilon {most:g} keeps {goal}{often} for 9 of 10 plausible columns, {middle:g} for the middle one"
+
     def errors(self, wanted: Wanted) -> Errors:
         """The error of a release at plausible truths, in the same figure as the target: the largest of all if worst."""
         if self.kind == "population":
             return find_population_errors(wanted)
         errors = find_errors(wanted, half_width=self.rmse is None, corners=self.worst)
-        if not self.worst:
-            return errors
-        return Errors(np.array([errors.of_share_exactly(1)]))
+        return Errors(np.array([errors.of_share_exactly(1)])) if self.worst else errors
 
 
 class LeastEpsilon(float):
-    """The ε that keeps a target for nine of ten plausible columns. It is a number, with what it holds for.
+    """The ε that keeps a target for nine of ten plausible columns. It is a number that knows what it holds for.
 
     Attributes
     ----------
     middle
         The ε that keeps the target for half of the plausible columns.
+    text
+        What both keep, in words.
     """
 
-    __slots__ = ("middle",)
+    __slots__ = ("middle", "text")
     middle: float
+    text: str
 
-    def __new__(cls, most: float, middle: float | None = None) -> "LeastEpsilon":
-        made = super().__new__(cls, most)
-        made.middle = most if middle is None else middle
+    def __new__(cls, epsilon: float, middle: float, text: str) -> "LeastEpsilon":
+        made = super().__new__(cls, epsilon)
+        made.middle, made.text = middle, text
         return made
 
-    def __getnewargs__(self) -> tuple[float, float]:
-        return float(self), self.middle
-
-    @property
-    def text(self) -> str:
-        """What both keep, in words."""
-        if self.middle == self:
-            return f"epsilon {float(self):g} keeps the target in 95% of releases for all plausible columns"
-        return (
-            f"epsilon {float(self):g} keeps the target in 95% of releases for 9 of 10 plausible columns, "
-            f"{self.middle:g} for the middle one"
-        )
+    def __getnewargs__(self) -> tuple[float, float, str]:  # type: ignore[override]
+        return float(self), self.middle, self.text
 
 
 @explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
-def least_epsilon(wanted: Wanted, target: Target) -> float:
-    """claim:least-epsilon. The smallest ε with which a release reaches a target, rounded up to three digits.
+def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
+    """claim:least-epsilon. The smallest ε that keeps a target for 9 of 10 plausible columns, rounded up to three digits.
+
+    The error of many statistics depends on the column: on its spread relative to its bounds, on where its mean lies, on
+    the sizes of groups. So ε is found for columns that are plausible: those that ``plausible`` of `Wanted` describes,
+    or else those of `inbounds.derivations.likely_truths`. For each of nine in ten, a half-width is kept by 95% of
+    releases. What the column holds makes ε smaller: ``plausible={"values": "measure"}`` or ``{"values": "amount"}``.
 
     Parameters
     ----------
@@ -144,8 +149,9 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
 
     Returns
     -------
-    float
-        The smallest ε.
+    LeastEpsilon
+        The smallest ε, a number. Its ``middle`` is the ε that is enough for half of the columns, and its ``text`` has
+        both in words.
 
     Raises
     ------
@@ -157,6 +163,9 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     >>> wanted = Wanted("proportion", {"rows": 1000, "epsilon": 1})
     >>> least_epsilon(wanted, Target(half_width=0.01))
     0.285
+    >>> spread = Wanted("standard_deviation", {"bounds": (0, 100), "rows": 5000, "epsilon": 1})
+    >>> least_epsilon(spread, Target(half_width=0.5)).text
+    'epsilon 1.02 keeps ±0.5 in 95% of releases for 9 of 10 plausible columns, 0.446 for the middle one'
     """
 
     require_wanted(wanted)
@@ -178,9 +187,11 @@ def least_epsilon(wanted: Wanted, target: Target) -> float:
     errors = errors_at(_place_of(most))
     middle = errors.of_share(0.5)
     if middle > _ALIKE * errors.of_share(MOST):
-        return LeastEpsilon(most)
-    # The error of most statistics is about one over ε.
-    return LeastEpsilon(most, search(lambda errors: errors.of_share(0.5), most * middle / target.wanted))
+        half = most
+    else:
+        # The error of most statistics is about one over ε.
+        half = min(search(lambda errors: errors.of_share(0.5), most * middle / target.wanted), most)
+    return LeastEpsilon(most, half, target.describe(most, half, wanted.confidence))
 
 
 def _explain_limit(target: Target, limit: float) -> ValueError:

@@ -8,12 +8,15 @@ So a promise about errors is made for most of these truths. With W the width of 
 - half hold measures (ages, scores, sizes). Their standard deviations are log-even from W/20 to W/4, and their means are
   even over the inner 70% of the bounds;
 - correlations are even from 0 to 0.9;
-- groups make a geometric sequence that adds up to all records; the largest is 1 to 100 times the smallest, log-even;
+- the sizes of J groups are a geometric sequence that adds up to all records. The largest is 1 to 16^√(J-1) times the
+  smallest (but at most 20,000 times), log-even: the more groups there are, the rarer is the rarest;
 - selections are log-even from a hundredth of the records to all of them.
 
 `bench/least_epsilon.py` compares these with 78 columns of public tables. What is stated takes the place of each:
 standard deviations and sizes are then log-even over their ranges, means even.
 """
+
+import math
 
 import numpy as np
 
@@ -21,7 +24,8 @@ from inbounds._check import Array
 from inbounds.derivations.base import Situation
 from inbounds.derivations.truths import CORRELATED, FROM_BOUND, FROM_MIDDLE, SPREADS, Known, Truth, Truths, correlate
 
-_UNEVEN = 100.0
+# How many times as large as the smallest the largest of two groups is at most, and that of any number of groups.
+_UNEVEN, _MOST_UNEVEN = 16.0, 20_000.0
 
 
 def list_likely(truths: Truths, count: int) -> tuple[Truth, ...]:
@@ -90,5 +94,6 @@ def _list_sizes(known: Known, parts: Array) -> list[Array]:
         return [np.asarray(low * (high / low) ** part) for part in parts]
     if any("size" in column for column in known.ranges):
         return [known.sizes[1 % len(known.sizes)]] * len(parts)
-    shares = [np.geomspace(1.0, _UNEVEN**part, situation.groups) for part in parts]
+    uneven = min(_UNEVEN ** math.sqrt(situation.groups - 1), _MOST_UNEVEN)
+    shares = [np.geomspace(1.0, uneven**part, situation.groups) for part in parts]
     return [np.maximum(share / share.sum() * situation.known_size(), 1.0) for share in shares]

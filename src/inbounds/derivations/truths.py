@@ -194,15 +194,18 @@ def _by_column(statement: Mapping[str, Any], ends: Array, names: Sequence[str]) 
 
 
 def _parts(statement: Mapping[str, Any], ends: Array, names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """What is stated about each column: one dictionary for all of them, or one for each."""
+    """What is stated about each column: for all of them, and in dictionaries by column."""
     if not statement:
         raise ValueError("plausible is empty: leave it out, or state sd, mean or size")
-    if all(isinstance(part, Mapping) for part in statement.values()):
-        unknown = [name for name in statement if name not in names]
-        if unknown:
-            raise ValueError(f"plausible names a column that the statistic does not have: {_check.shown(unknown[0])}")
-        return [statement.get(name, {}) for name in names][: len(ends)]
-    return [statement] * len(ends)
+    of_columns = {name: part for name, part in statement.items() if isinstance(part, Mapping)}
+    of_all = {name: part for name, part in statement.items() if name not in of_columns}
+    unknown = [name for name in of_columns if name not in names]
+    if unknown and not of_all:
+        raise ValueError(f"plausible names a column that the statistic does not have: {_check.shown(unknown[0])}")
+    if unknown:
+        return [statement] * len(ends)
+    each = zip(names, ends, strict=False) if of_columns else ((None, pair) for pair in ends)
+    return [{**of_all, **of_columns.get(name, {})} for name, _ in each]
 
 
 def _kinds(situation: Situation) -> tuple[str | None, ...]:

@@ -19,7 +19,7 @@ from inbounds import _check
 from inbounds._text import visible
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
-from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
+from inbounds.plan.columns import WAYS, add_derived, add_values, combine_conditions, exact, floats, group_keywords
 from inbounds.plan.draws import arrange, make_group
 from inbounds.plan.items import OWN_KEYS, list_item_problems
 from inbounds.plan.mistakes import PlanError as PlanError
@@ -295,7 +295,8 @@ class Plan(Part):
         expected, rows = self.data.expected_rows, floats(self.data.plausible_rows)
         shift = floats(self.data.plausible_shift)
         guesses = {"plausible_rows": rows, "plausible_shift": shift}
-        return Wanted(item.statistic, keywords, floats(item.plausible), expected, **guesses)
+        plausible = add_values(floats(item.plausible), item, self.columns)
+        return Wanted(item.statistic, keywords, plausible, expected, **guesses)
 
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
