@@ -16,7 +16,7 @@ from inbounds._keywords import explain_making, explain_use
 from inbounds._text import visible
 from inbounds._types import Number
 from inbounds.derivations import Direct
-from inbounds.forecasts.forecast import forecast_errors, typical_error
+from inbounds.forecasts.forecast import typical_error
 from inbounds.forecasts.likely import MOST, Errors, find_errors, find_population_errors
 from inbounds.forecasts.search import TOLERANCE, Search
 from inbounds.forecasts.wanted import Wanted, require_wanted, resize
@@ -170,7 +170,6 @@ def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
 
     require_wanted(wanted)
     _require_target(target)
-
 
     @cache
     def errors_at(place: int) -> Errors:

@@ -9,7 +9,7 @@ of Σt, t = ((u - c)/(1 + |c|))², and Σ(2(2t - 1)² - 1) after it, which only 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 

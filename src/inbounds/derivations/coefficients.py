@@ -5,10 +5,9 @@ beside one of its eigenvalues, this would invert the noise, so eigenvalues below
 Where all are larger, nothing is changed.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 

@@ -1,6 +1,5 @@
 """Points that are read from noisy counts of the cells of a grid: several quantiles of a public number of records."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil

@@ -1,10 +1,9 @@
 """A symmetric matrix from the noisy elements above its diagonal, and from those on it if they are not known."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 

@@ -5,10 +5,10 @@ second moments, Σ(2u² - 1) or Σ u_i u_j of each pair, with u in [-1, 1].
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 

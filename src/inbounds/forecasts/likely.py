@@ -80,7 +80,9 @@ def find_errors(
     slow = isinstance(way, Points | OnSimplex) or getattr(way, "repair", "clip") != "clip"
     likely: list[Any] = [] if truths is None else list(list_likely(truths, _FEW if slow else _TRUTHS))
     if is_one_number(record):
-        roots = np.array([truth.matrix[0, 0] for truth in likely]) ** 0.5 if isinstance(way, Direct) and likely else None
+        roots = (
+            np.array([truth.matrix[0, 0] for truth in likely]) ** 0.5 if isinstance(way, Direct) and likely else None
+        )
         rmse, _, half, weights = errors_over_span(wanted, record, roots)
         return Errors(half if half_width else rmse, weights)
     if isinstance(way, OnSimplex) and wanted.plausible is None:
