@@ -133,7 +133,7 @@ class LeastEpsilon(float):
 
 @explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
 def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
-    """claim:least-epsilon. The smallest ε that keeps a target for 9 of 10 plausible columns, rounded up to three digits.
+    """claim:least-epsilon. The smallest ε that keeps a target for 9 of 10 plausible columns, to three digits.
 
     The error of many statistics depends on the column: on its spread relative to its bounds, on where its mean lies, on
     the sizes of groups. So ε is found for columns that are plausible: those that ``plausible`` of `Wanted` describes,
@@ -179,7 +179,8 @@ def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
         steps = Search(lambda place: error_of(errors_at(place)), _epsilon_at, _place_of, _PLACES)
         place = steps.find(target.wanted, start)
         if place is None:
-            raise _explain_limit(target, error_of(errors_at(_PLACES[1])))
+            errors = errors_at(_PLACES[1])
+            raise ValueError(_explain_limit(target, error_of(errors), depends=errors.depend))
         return _epsilon_at(place)
 
     most = search(lambda errors: errors.of_share_exactly(MOST), search(lambda errors: errors.of_share(MOST), 1.0))
@@ -193,12 +194,12 @@ def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
     return LeastEpsilon(most, half, target.describe(most, half, wanted.confidence))
 
 
-def _explain_limit(target: Target, limit: float) -> ValueError:
+def _explain_limit(target: Target, limit: float, *, depends: bool) -> str:
+    """Why no ε is enough, and what to do about it."""
+    remedy = "use more rows" + (", or say more about the columns in plausible=" if depends else "")
     if target.kind == "population":
-        return ValueError(
-            f"no epsilon reaches {target.wanted:g}: the error is {limit:.4g} even without noise; use more rows"
-        )
-    return ValueError(f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}: the error is still {limit:.4g}")
+        return f"no epsilon reaches {target.wanted:g}: the error is {limit:.4g} even without noise; {remedy}"
+    return f"no epsilon up to {_MOST_EPSILON:g} reaches {target.wanted:g}: the error is still {limit:.4g}"
 
 
 def _epsilon_at(place: int) -> float:

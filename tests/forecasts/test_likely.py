@@ -22,7 +22,7 @@ RNG = np.random.default_rng(36)
 
 
 def generated():
-    """Columns at bounds that an office would take: amounts, measures, skewed and heaped ones. Name -> values, bounds."""
+    """Columns at bounds of an office: amounts, measures, skewed and heaped ones. Name -> values, bounds."""
     normal, ages = RNG.normal, np.clip(RNG.normal(44, 15, ROWS), 18, 95)
     return {
         "income": (RNG.lognormal(10.2, 0.75, ROWS), (0, 1_000_000)),
@@ -99,7 +99,8 @@ def test_nine_of_ten_columns_keep_the_target_at_the_least_epsilon_and_not_at_a_t
         shares[column] = [kept(one.but(epsilon=x), data, truth, half_width) for x in (float(found), float(found) / 3)]
     at_found, at_third = np.array(list(shares.values())).T
     assert (at_found >= 0.85).mean() >= 0.9, shares
-    assert at_found.mean() >= 0.95, shares
+    # Of 2,400 releases, or 1,200: at 95% in truth it is below this less than once in 10,000,000.
+    assert at_found.mean() >= 0.917, shares
     # The negative control, in the columns that need their ε.
     needed = at_found < 0.999
     assert at_third.mean() < at_found.mean() - 0.02, shares
@@ -120,11 +121,11 @@ def test_the_epsilon_at_one_truth_is_that_of_the_formula(mean, sd):
     found = least_epsilon(one, Target(half_width=half_width))
     assert found == pytest.approx(laplace_sd(mean, sd, rows, half_width) / 0.92, rel=0.12)
     assert found.middle == found
-    assert not found == pytest.approx(laplace_sd(50, sd, rows, half_width) / 0.92, rel=0.12)
+    assert found != pytest.approx(laplace_sd(50, sd, rows, half_width) / 0.92, rel=0.12)
 
 
 def test_the_worst_case_is_within_what_is_plausible():
-    """Of a standard deviation it is the least one with the farthest mean; of a correlation, both columns' least ones."""
+    """Of a standard deviation it is the least one, with the farthest mean; of a correlation, the least two."""
     rows, target = 40_000, Target(half_width=0.25, worst=True)
     keywords = {"bounds": (0, 100), "rows": rows, "epsilon": 1}
     one = Wanted("standard_deviation", keywords, {"sd": (5, 20), "mean": (10, 60)})

@@ -1,6 +1,6 @@
 """Many plausible truths, each as likely as the others: those of the columns that offices publish.
 
-Errors often depend on the spread of a column relative to its bounds, on where its mean lies, and on the sizes of groups.
+Errors often depend on the spread of a column relative to its bounds, on where its mean lies and on sizes of groups.
 So a promise about errors is made for most of these truths. With W the width of the bounds, and nothing stated:
 
 - half of the columns hold amounts (incomes, delays, counts of things). Their standard deviations are log-even from W/60
