@@ -165,7 +165,7 @@ def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
     0.285
     >>> spread = Wanted("standard_deviation", {"bounds": (0, 100), "rows": 5000, "epsilon": 1})
     >>> least_epsilon(spread, Target(half_width=0.5)).text
-    'epsilon 1.02 keeps ±0.5 in 95% of releases for 9 of 10 plausible columns, 0.446 for the middle one'
+    'epsilon 1.96 keeps ±0.5 in 95% of releases for 9 of 10 plausible columns, 0.459 for the middle one'
     """
 
     require_wanted(wanted)

@@ -47,7 +47,7 @@ class Errors:
 
     figures: Array
     weights: Array | None = None
-    find_again: Callable[[Array], Array] | None = None
+    find_again: Callable[[Any], Array] | None = None
 
     @property
     def depend(self) -> bool:
@@ -67,7 +67,7 @@ class Errors:
         first = max(place - _FEW // 2, 0)
         return float(np.sort(self.find_again(order[first : first + _FEW]))[place - first])
 
-    def _find(self, share: float) -> tuple[Array, int]:
+    def _find(self, share: float) -> tuple[Any, int]:
         """The order of the truths by their errors, and the place in it up to which there is this share of them."""
         order = np.argsort(self.figures, kind="stable")
         sums = np.cumsum((np.ones(len(order)) if self.weights is None else self.weights)[order])
