@@ -20,12 +20,12 @@ from inbounds.record.release import Release
 
 # The share of plausible truths for which an error must hold.
 MOST = 0.9
-# The number of truths; fewer where each takes long.
-_TRUTHS, _FEW = 50, 10
+# The number of truths: fewer where each takes long, fewest for quantiles, whose error follows the spread alone.
+_TRUTHS, _FEW, _FEWEST = 50, 10, 5
 # How often noise is drawn at each of few truths, and at all of them; how many numbers are drawn together.
 _DRAWS, _LEAST_DRAWS, _NUMBERS = 4000, 50, 400_000
 _ROUGHLY = 10
-_OF_POINTS = 400
+_OF_POINTS = 200
 # Quantiles are simulated for nearly normal records. In flat, heaped and two-peaked columns few records lie around some
 # quantile: errors are taken to be twice as large, which holds for nine of ten public columns (without it for eight).
 _THIN = 2.0
@@ -85,7 +85,8 @@ def find_errors(
     if is_one_number(record):
         return _of_one_number(wanted, record, half_width=half_width, corners=corners)
     slow = _is_slow(record)
-    truths = _list_truths(wanted, record, _FEW if slow else _TRUTHS, corners=corners)
+    count = _FEWEST if isinstance(record.derivation, Points) else _FEW if slow else _TRUTHS
+    truths = _list_truths(wanted, record, count, corners=corners)
     if not truths:
         return _of_typical(wanted, record, half_width=half_width)
     simulate = partial(_simulate, wanted, record, half_width=half_width)
