@@ -13,8 +13,8 @@ a typical truth and at the corners of what is plausible: of what the user states
 - groups from a thousandth of an even share n/J (but no fewer than ten records) to four times it; a quarter typically.
   For pooled statistics sizes add up to n: even sizes, and sizes in a geometric sequence from 1 to 1000.
 
-What a column holds can be stated, too: ``{"values": "amount"}`` has standard deviations from W/60 to W/6, typically with a
-mean 1.5 of them above the lower bound, and ``{"values": "measure"}`` from W/20 to W/4 around the middle.
+What a column holds can be stated, too: ``{"values": "amount"}`` has standard deviations from W/60 to W/6, typically with
+a mean 1.5 of them above the lower bound, and ``{"values": "measure"}`` from W/20 to W/4 around the middle.
 
 For a stated range the typical standard deviation is the geometric middle, and the typical mean is the middle. Sizes of
 groups are then typically a geometric sequence from one end to the other: the small groups have most of the error.
