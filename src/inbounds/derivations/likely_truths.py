@@ -12,7 +12,7 @@ So a promise about errors is made for most of these truths. With W the width of 
   smallest (but at most 20,000 times), log-even: the more groups there are, the rarer is the rarest;
 - selections are log-even from a hundredth of the records to all of them.
 
-`bench/least_epsilon.py` compares these with 78 columns of public tables. What is stated takes the place of each:
+`bench/least_epsilon.py` compares these with 76 columns of public tables. What is stated takes the place of each:
 standard deviations and sizes are then log-even over their ranges, means even.
 """
 
