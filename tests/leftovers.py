@@ -89,6 +89,14 @@ def contents(cache):
     return sorted(_write(key) for part in kept for key in part)
 
 
+def contents_after(make):
+    """The contents of all caches after some work that began with empty ones."""
+    for cache in caches():
+        cache.cache_clear()
+    make()
+    return {f"{cache.__module__}.{cache.__qualname__}": found for cache in caches() if (found := contents(cache))}
+
+
 def _write(key):
     """A key as text. One that is made of several arguments is a list that functools has made."""
     return repr(list(key)) if isinstance(key, list | tuple) else repr(key)

@@ -6,6 +6,7 @@ raises has no frame from the work. A frame that is only cleared still has the fu
 the variables of its closure.
 """
 
+import dis
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,24 +17,27 @@ from typing import TypeVar
 from inbounds.errors import InboundsError
 
 _Result = TypeVar("_Result")
+_RAISE = dis.opmap["RAISE_VARARGS"]
 # Their messages hold no data, or there is none.
 _PUBLIC = (InboundsError, KeyboardInterrupt, SystemExit, GeneratorExit)
 
 
-def confine(action: Callable[[], _Result]) -> _Result:
+def confine(action: Callable[[], _Result], *, counts: bool = True) -> _Result:
     """claim:confined. The result of some work, or its exception without the values that it met.
+
+    Work that ``counts`` knows exact numbers. Other work reads a table to open it, and keeps all messages.
 
     Formal guarantees
     -----------------
     The exception has no frame, context or cause from the work, whatever ended it: a refusal, a lack of memory, Ctrl-C.
     Exceptions of the library and interrupts keep their messages. Of any other one its type is left, the lines of code
-    that it came through, and its message if it stands in the code: another message might quote a value.
+    that it came through, and its message if this package raised it: another message might quote a value.
     """
     handled = sys.exception()
     try:
         return action()
     except BaseException as error:
-        failure = _without_values(error, handled)
+        failure = _without_values(error, handled, counts=counts)
     try:
         # Raised outside of the handler, it has no context from the work.
         raise failure
@@ -41,9 +45,10 @@ def confine(action: Callable[[], _Result]) -> _Result:
         del failure
 
 
-def _without_values(error: BaseException, handled: BaseException | None) -> BaseException:
+def _without_values(error: BaseException, handled: BaseException | None, *, counts: bool) -> BaseException:
     """The exception to raise, after clearing the frames of this one and of all that led to it."""
-    is_public, message, places = isinstance(error, _PUBLIC), _find_message(error), _list_places(error)
+    is_public = isinstance(error, _PUBLIC) or not counts
+    message, places = _find_message(error), _list_places(error)
     _forget(error, handled)
     if is_public:
         return error
@@ -78,11 +83,16 @@ def _clear_frames(trace: TracebackType | None) -> None:
 
 
 def _find_message(error: BaseException) -> str:
-    """The message, if it is a text of the function that raised it or of its module."""
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-    texts = (*frames[-1].f_code.co_consts, *frames[-1].f_globals.values())
-    if any(isinstance(text, str) and (text,) == error.args for text in texts):
-        return str(error)
+    """The message, if this package wrote it: by a ``raise``, and not by a function that quotes what it was given."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is not None:
+        code, place = trace.tb_frame.f_code.co_code, trace.tb_lasti
+        # With an argument of 0, what another function raised is raised again.
+        raises = code[place] == _RAISE and code[place + 1] > 0
+        if raises and str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0] == __package__:
+            return str(error)
     return f"{type(error).__name__} while a table was counted; its message is not shown, since it might quote data"
 
 

@@ -89,7 +89,8 @@ def _room(part: Array, half: float) -> Array:
 def _list_sizes(known: Known, parts: Array) -> list[Array]:
     """The sizes of groups of each truth, or the size of its selection."""
     situation: Situation = known.situation
-    if situation.groups == 1:
+    # Waves of a panel do not divide its persons, and a selection is any part of a table.
+    if situation.groups == 1 or situation.waves is not None:
         low, high = known.sizes[0], known.sizes[-1]
         return [np.asarray(low * (high / low) ** part) for part in parts]
     if any("size" in column for column in known.ranges):

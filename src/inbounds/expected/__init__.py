@@ -55,6 +55,9 @@ from inbounds.expected.noise import (
     norm_parts as norm_parts,
 )
 from inbounds.expected.noise import (
+    seeded_zero_sum as seeded_zero_sum,
+)
+from inbounds.expected.noise import (
     simulate as simulate,
 )
 from inbounds.expected.noise import (
@@ -183,7 +186,7 @@ def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) ->
         if len(units) > MANY_CELLS:
             # Independent noise minus its mean, which is a little longer.
             return math.sqrt((len(units) - 1) * discrete_variance(scale)) * float(units[0])
-        noise = draw_zero_sum(len(units), scale, np.random.default_rng(0), DRAWS)
+        noise = seeded_zero_sum(len(units), scale, DRAWS)
         return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     return math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 

@@ -5,7 +5,7 @@ integers.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -64,6 +64,9 @@ class Mechanism:
         value s may be.
     bounds
         ``(lower, upper)``; a side may be infinite.
+    note
+        What a reader must know about how its scale was found. It changes no law, and two mechanisms that differ in it
+        alone are equal.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Mechanism:
     noise: Noise
     bounding: str
     bounds: Bounds = (-math.inf, math.inf)
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.noise, type) or not hasattr(self.noise, "excess_moment"):
@@ -102,7 +106,8 @@ class Mechanism:
             )
 
     def __repr__(self) -> str:
-        return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r})"
+        note = f", note={self.note!r}" if self.note else ""
+        return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r}{note})"
 
     def plot(self, at: npt.ArrayLike | None = None) -> "altair.LayerChart":
         """Plot the densities for some true values, with atoms at the bounds. Needs Altair.

@@ -189,6 +189,6 @@ def least_variance(epsilon: float) -> float:
     (2.0, 0.4227)
     """
     b = math.exp(-epsilon)
-    laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / (1 - b) ** 2
+    laplace, stairs = 2 / epsilon**2, ((b * (1 + b) / 2) ** (2 / 3) + b) / math.expm1(-epsilon) ** 2
     # For a huge ε, e^-ε underflows to 0.
     return max(stairs, 1e-300) if laplace >= 1.1 * stairs else laplace

@@ -200,9 +200,9 @@ def _need_cells(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
 
 
 def exact(value: Any) -> Any:
-    """Turn decimal numbers into fractions, also inside lists."""
+    """Turn decimal numbers into fractions, also inside lists. Infinity and NaN stay, so that a check can name them."""
     if isinstance(value, Decimal):
-        return Fraction(value)
+        return Fraction(value) if value.is_finite() else float(value)
     return [exact(item) for item in value] if isinstance(value, list | tuple) else value
 
 

@@ -43,7 +43,7 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     The table is opened and counted as for a release, up to where the noise would be drawn. Nothing is charged, drawn or
     written.
     """
-    return confine(partial(_inspect, data, drafts))
+    return confine(partial(_inspect, data, drafts), counts=False)
 
 
 def _inspect(data: Any, drafts: Mapping[str, Draft]) -> Inspection:

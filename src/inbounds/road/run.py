@@ -334,8 +334,8 @@ def open_table(data: Any, statistic: Statistic, terms: Terms, rows: Any) -> tupl
     # Whoever names a file sees its size; a query may have been filtered.
     is_path = isinstance(data, str | Path)
     versions = take_versions(data) if is_path else ()
-    data = confine(partial(open_place, data, columns)) if is_path else data
-    frame = confine(partial(read, data, columns))
+    data = confine(partial(open_place, data, columns), counts=False) if is_path else data
+    frame = confine(partial(read, data, columns), counts=False)
     table = Opened(frame, versions)
     if terms.protects_rows:
         return table, terms
@@ -424,18 +424,23 @@ def _find_other_size(frame: Frame, terms: Terms) -> DataError | None:
 def read_columns(data: Any, columns: Sequence[Column]) -> Opened:
     """The columns of the table at a `Place`, or of one that the caller has."""
     if not isinstance(data, Place):
-        return Opened(confine(partial(read, data, columns)))
-    versions = take_versions(data.source)
-    table = confine(
-        partial(open_place, data.source, columns, table=data.table, engine=data.engine, written=data.written)
-    )
+        return Opened(confine(partial(read, data, columns), counts=False))
+    versions, table = take_versions(data.source), _open(data, columns)
     require_names(read(table, []).collect_schema().names(), columns, public=True)
-    return Opened(confine(partial(read, table, columns)), versions)
+    return Opened(confine(partial(read, table, columns), counts=False), versions)
+
+
+def _open(place: Place, columns: Sequence[Column] | None) -> Any:
+    """The table at a place. An Excel file is in memory then, so an exception keeps none of its cells."""
+    return confine(
+        partial(open_place, place.source, columns, table=place.table, engine=place.engine, written=place.written),
+        counts=False,
+    )
 
 
 def columns_of(place: Place) -> dict[str, str]:
     """Names and kinds of a table's columns. No value is read, so every column of a CSV file is text."""
-    table = open_place(place.source, None, table=place.table, engine=place.engine, written=place.written)
+    table = _open(place, None)
     names = read(table, []).collect_schema()
     if mark := find_separator(list(names), place.written.separator):
         raise DataError(

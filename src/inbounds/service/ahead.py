@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inbounds._estimates import find_places, write_rounded
+from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.forecast import Forecast, forecast_errors
 from inbounds.forecasts.likely import MOST, find_errors
 from inbounds.forecasts.worth import judge
@@ -148,6 +149,7 @@ class Ahead:
                     "alone": None if alone is None else _figures(alone, unit),
                     "worth": judge(wanted, record, forecast),
                     "assumed": forecast.assumed if forecast.depends else "",
+                    "warning": " ".join([*warn_of_heaps(record), *plan.notes_on_rows]),
                 }
             )
         return {"epsilon": f"{exact:f}", "at": float(exact), "items": items}

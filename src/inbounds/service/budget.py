@@ -137,8 +137,9 @@ def offer_release(plan: Plan) -> dict[str, Any]:
     -------
     dict
         ``kind`` is ``"stored"`` if the same was released before, with the date; ``"paid"`` if it was charged,
-        interrupted, and goes on without another charge; ``"unfinished"`` if it was charged and cannot have a result; ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest
-        is that of `imagine_charge`.
+        interrupted, and goes on without another charge; ``"unfinished"`` if it was charged and cannot have a result;
+        ``"refused"`` if the ledger would refuse it, with the reason; ``"new"`` otherwise. The rest is that of
+        `imagine_charge`.
     """
     account = plan.account
     if account is not None:
