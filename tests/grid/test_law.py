@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inbounds import Laplace, Mechanism
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy
 from inbounds.grid.interval import as_interval
-from inbounds.grid.law import Certified, GridMechanism, Rational, _within_reach, cumulative, moments, probability
+from inbounds.grid.law import Certified, GridMechanism, Rational, within_reach, cumulative, moments, probability
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import calibrate_scale, exact_loss
@@ -414,7 +414,7 @@ def test_each_bounding_draws_its_own_law():
 
 
 def test_true_indices_are_integers_within_reach():
-    assert [_within_reach(at) for at in (10**30, -(10**30), 7)] == [1 << 61, -(1 << 61), 7]
+    assert [within_reach(at) for at in (10**30, -(10**30), 7)] == [1 << 61, -(1 << 61), 7]
     law = GridMechanism("bit", Scale(8, 3), 0, 5)
     with pytest.raises(TypeError, match=r"^x must be a Fraction"):
         law.locate(0.5)

@@ -6,21 +6,19 @@ rational functions of q: exact fractions where q is rational (`Rational`), certi
 (`Certified`). Staircase noise is in `staircase.py`.
 """
 
-import operator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from inbounds import _check
 from inbounds.grid import sampler
 from inbounds.grid.entropy import Entropy
 from inbounds.grid.geometric import Integers
 from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
-from inbounds.grid.scale import LARGEST_INDEX, Scale
+from inbounds.grid.points import Points, each_within_reach, within_reach
+from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import StaircaseLaw, Stairs
-from inbounds.laws.bounding import BOUNDINGS
 
 
 class Powers(Protocol):
@@ -157,7 +155,7 @@ def _clamp(at: int, first: int | None, last: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class GridMechanism:
+class GridMechanism(Points):
     """Discrete Laplace noise, or staircase noise, × bounding × grid.
 
     Parameters
@@ -185,21 +183,9 @@ class GridMechanism:
     stairs: Stairs | None = None
 
     def __post_init__(self) -> None:
-        _check.choice(self.bounding, "bounding", BOUNDINGS)
+        self.check_points()
         if not isinstance(self.scale, Scale):
             raise TypeError(f"scale must be a Scale, got {type(self.scale).__name__}")
-        for name in ("first", "last"):
-            if getattr(self, name) is not None:
-                end = _check.integer(getattr(self, name), name, least=-LARGEST_INDEX)
-                if end > LARGEST_INDEX:
-                    raise ValueError(f"{name} must not exceed 2^60 in size: use a coarser step")
-                object.__setattr__(self, name, end)
-        if self.first is not None and self.last is not None and not self.first < self.last:
-            raise ValueError(f"first must be below last, got {self.first} and {self.last}")
-        for name in ("step", "origin"):
-            object.__setattr__(self, name, _check.rational(getattr(self, name), name))
-        if not self.step > 0:
-            raise ValueError(f"step must be > 0, got {self.step}")
         if self.stairs is not None and (not isinstance(self.stairs, Stairs) or self.bounding == "truncated"):
             raise ValueError("staircase noise has Stairs, and is clamped or unbounded: truncated it has no known loss")
 
@@ -207,24 +193,6 @@ class GridMechanism:
     def spread(self) -> Fraction:
         """Steps over which probabilities fall by a factor of e; for a staircase, on average over its levels."""
         return self.scale.steps * (1 if self.stairs is None else self.stairs.width)
-
-    @property
-    def span(self) -> int | None:
-        """Steps between the bounds, None with an open side."""
-        return None if self.first is None or self.last is None else self.last - self.first
-
-    def locate(self, x: Fraction | int) -> int:
-        """The index next to a rational: ⌊(x - origin)/step + ½⌋.
-
-        Two rationals at most D steps apart (D an integer) land at most D indices apart; rounding half to even would
-        not keep that. The result may lie beyond the grid: the law takes care of it.
-        """
-        shifted = (_check.rational(x, "x") - self.origin) / self.step + Fraction(1, 2)
-        return shifted.numerator // shifted.denominator
-
-    def value(self, index: int) -> Fraction:
-        """The value of an index."""
-        return self.origin + int(index) * self.step
 
     def probability(self, index: int, at: int) -> Interval:
         """P(released = index | true = at), certified."""
@@ -235,15 +203,11 @@ class GridMechanism:
     def cumulative(self, index: int, at: int) -> Interval:
         """P(released ≤ index | true = at), certified."""
         if self.stairs is not None:
-            first, last = self._ends
+            first, last = self.ends
             if first is not None and index < first:
                 return as_interval(0)
             return as_interval(1) if last is not None and index >= last else self._staircase.cumulative(index - at)
         return self._certify(cumulative, index, at)
-
-    @property
-    def _ends(self) -> tuple[int | None, int | None]:
-        return (None, None) if self.bounding == "unbounded" else (self.first, self.last)
 
     @property
     def _staircase(self) -> StaircaseLaw:
@@ -251,7 +215,7 @@ class GridMechanism:
         return StaircaseLaw(self.stairs, self.scale)
 
     def _staircase_probability(self, index: int, at: int) -> Interval:
-        (first, last), law = self._ends, self._staircase
+        (first, last), law = self.ends, self._staircase
         if (first is not None and index < first) or (last is not None and index > last):
             return as_interval(0)
         if index == first:
@@ -300,7 +264,7 @@ class GridMechanism:
 
     def _moments(self, at: int) -> tuple[Any, Any]:
         if self.stairs is not None:
-            return self._staircase.moments(*(None if end is None else end - at for end in self._ends))
+            return self._staircase.moments(*(None if end is None else end - at for end in self.ends))
         return moments(Certified(self.scale.steps), self.bounding, self.first, self.last, at)
 
     def _certify(self, formula: Any, index: int, at: int) -> Interval:
@@ -308,22 +272,17 @@ class GridMechanism:
 
     def draw(self, at: int, entropy: Entropy) -> int:
         """One released index for one true one."""
-        return int(self.draw_each(np.array([_within_reach(at)], dtype=np.int64), entropy)[0])
+        return int(self.draw_each(np.array([within_reach(at)], dtype=np.int64), entropy)[0])
 
     def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
         """A released index for each true one; the bytes drawn do not depend on where those are.
 
         Locations beyond ±2^61 count as ±2^61 (no grid reaches so far, so only unbounded noise could tell).
         """
-        at = np.asarray(at)
-        if at.ndim != 1 or at.dtype.kind not in "iu":
-            raise TypeError(f"at must be one row of integers, got {at.ndim} dimensions of {at.dtype}")
-        reach = 2 * LARGEST_INDEX
-        near = np.minimum(at, at.dtype.type(min(reach, np.iinfo(at.dtype).max))).astype(np.int64)
-        near = np.maximum(near, -reach)
+        near = each_within_reach(at)
         if self.bounding == "truncated":
             return sampler.truncated(near, self.first, self.last, self.scale, entropy)
-        first, last = self._ends
+        first, last = self.ends
         if self.stairs is not None:
             return sampler.clamp(near + self._staircase.many(entropy, near.size), first, last)
         return sampler.bit(near, first, last, self.scale, entropy)
@@ -331,10 +290,5 @@ class GridMechanism:
     def draw_alike(self, at: int, entropy: Entropy, size: int) -> Integers:
         """Many draws for one true index: for studies and audits."""
         if self.bounding == "truncated":
-            return sampler.truncated_alike(_within_reach(at), self.first, self.last, self.scale, entropy, size)
-        return self.draw_each(np.full(size, _within_reach(at), dtype=np.int64), entropy)
-
-
-def _within_reach(at: int) -> int:
-    """A true index as a Python integer of at most 2^61 in size."""
-    return min(max(operator.index(at), -2 * LARGEST_INDEX), 2 * LARGEST_INDEX)
+            return sampler.truncated_alike(within_reach(at), self.first, self.last, self.scale, entropy, size)
+        return self.draw_each(np.full(size, within_reach(at), dtype=np.int64), entropy)
