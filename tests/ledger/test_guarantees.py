@@ -26,48 +26,58 @@ from tests.records import restored
 
 
 @dataclass(frozen=True)
-class Rho:
-    kind: ClassVar[str] = "zcdp"
-    rho: Fraction
+class Tilted:
+    kind: ClassVar[str] = "tilted"
+    tilt: Fraction
 
     @property
-    def epsilon(self):
+    def amount(self):
+        return self.tilt
+
+    @property
+    def calibrated(self):
         # A pure promise of ε is one of ε²/2 of this kind; a little less than its root.
-        return Fraction(math.isqrt(int(2 * self.rho * 10**12)), 10**6)
+        return Pure(Fraction(math.isqrt(int(2 * self.tilt * 10**12)), 10**6))
 
     def plus(self, other):
-        return Rho(self.rho + other.rho)
+        return Tilted(self.tilt + other.tilt)
 
     def minus(self, other):
-        return Rho(self.rho - other.rho) if self.rho > other.rho else None
+        return Tilted(self.tilt - other.tilt) if self.tilt > other.tilt else None
 
     def share(self, weight):
-        return Rho(self.rho * weight)
+        return Tilted(self.tilt * weight)
 
     def covers(self, other):
-        return self.rho >= other.rho
+        return self.tilt >= other.tilt
 
     def round_up(self):
         return self
 
     round_down = round_up
 
+    def split(self, weights):
+        return guarantee.split(self, weights)
+
     def to_dict(self):
-        return {"rho": str(self.rho)}
+        return {"tilt": str(self.tilt)}
+
+    def describe(self, number=None):
+        return f"tilt = {number or self.tilt}"
 
     def __str__(self):
-        return f"rho {self.rho}"
+        return f"tilt {self.tilt}"
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch):
     monkeypatch.setattr(guarantee, "_kinds", dict(guarantee._kinds))
-    register_guarantee(Rho)
+    register_guarantee(Tilted)
 
 
 @pytest.fixture
 def account(tmp_path):
-    return Account(tmp_path / "l", "survey", Rho(Fraction(1)))
+    return Account(tmp_path / "l", "survey", Tilted(Fraction(1)))
 
 
 def request(digest, guarantee):
@@ -76,42 +86,42 @@ def request(digest, guarantee):
 
 @pytest.mark.claim("ledger")
 def test_another_kind_is_charged_refused_and_shown(account):
-    third = Rho(Fraction(1, 3))
-    assert ledger.charge(account, request("a", third)).left == Rho(Fraction(2, 3))
-    with pytest.raises(BudgetRefused, match=r"has rho 2/3 of its limit rho 1 left, and this costs rho 3/4; nothing"):
-        ledger.charge(account, request("b", Rho(Fraction(3, 4))))
+    third = Tilted(Fraction(1, 3))
+    assert ledger.charge(account, request("a", third)).left == Tilted(Fraction(2, 3))
+    with pytest.raises(BudgetRefused, match=r"has tilt 2/3 of its limit tilt 1 left, and this costs tilt 3/4; nothing"):
+        ledger.charge(account, request("b", Tilted(Fraction(3, 4))))
     receipt = ledger.charge(account, request("b", third))
     ledger.keep(account, receipt, "{}")
     assert ledger.find_stored(account, request("b", third)).left == third
     assert ledger.charge(account, request("c", third)).left is None
-    assert ledger.raise_limit(replace(account, limit=Rho(Fraction(2))), "more").left == Rho(Fraction(1))
+    assert ledger.raise_limit(replace(account, limit=Tilted(Fraction(2))), "more").left == Tilted(Fraction(1))
     entries = ledger.verify(account.ledger)
     (standing,) = ledger.standings(entries)
-    assert str(standing) == "survey: rho 1 of rho 2 spent, rho 1 left (3 charges; substitute)"
-    assert standing.to_dict()["left"] == {"rho": "1"}
-    assert (entries[2].body["rho"], entries[2].body["cost"]) == ("1/3", {"rho": "1/3"})
+    assert str(standing) == "survey: tilt 1 of tilt 2 spent, tilt 1 left (3 charges; substitute)"
+    assert standing.to_dict()["left"] == {"tilt": "1"}
+    assert (entries[2].body["tilt"], entries[2].body["cost"]) == ("1/3", {"tilt": "1/3"})
     assert ledger.Entry.from_dict(json.loads(json.dumps(entries[2].to_dict()))) == entries[2]
-    assert "survey: rho 1/3 for age: mean" in ledger.show(account.ledger)[3]
-    assert ",survey,rho 1/3,," in ledger.export(account.ledger)
+    assert "survey: tilt 1/3 for age: mean" in ledger.show(account.ledger)[3]
+    assert ",survey,tilt 1/3,," in ledger.export(account.ledger)
     (registered,) = json.loads(ledger.export(account.ledger, "registry"))
     assert list_mistakes(registered) == []
     deployment = registered["deployment"]
-    assert deployment["dp_variant"] == {"variant_name": "Zero-concentrated DP"}
-    assert deployment["privacy_loss"]["privacy_parameters"] == {"rho": 1.0}
+    assert deployment["dp_variant"] == {"variant_name": "Custom"}
+    assert deployment["privacy_loss"]["privacy_parameters"] == {}
 
 
 @pytest.mark.claim("ledger")
 def test_kinds_do_not_mix(account):
     pure = Account(account.ledger, "other", 1)
-    for place, asked in ((account, Pure(1)), (pure, Rho(Fraction(1)))):
+    for place, asked in ((account, Pure(1)), (pure, Tilted(Fraction(1)))):
         for ask in (ledger.affordable, ledger.charge):
             with pytest.raises(LedgerError, match=r"is of the kind .* they do not add up\. .*nothing was spent"):
                 ask(place, request("a", asked))
     assert not account.ledger.exists()
-    ledger.charge(account, request("a", Rho(Fraction(1, 2))))
+    ledger.charge(account, request("a", Tilted(Fraction(1, 2))))
     ledger.charge(pure, request("a", Pure(0.5)))
     before = ledger.read(account.ledger)
-    for place, asked in ((account, Pure("1/10")), (pure, Rho(Fraction(1, 10)))):
+    for place, asked in ((account, Pure("1/10")), (pure, Tilted(Fraction(1, 10)))):
         for ask in (ledger.affordable, ledger.charge):
             with pytest.raises(LedgerError, match="they do not add up"):
                 ask(place, request("b", asked))
@@ -119,31 +129,31 @@ def test_kinds_do_not_mix(account):
             ledger.raise_limit(replace(place, limit=asked), "another kind")
     assert ledger.read(account.ledger) == before
     assert [str(one) for one in ledger.standings(before)] == [
-        "survey: rho 1/2 of rho 1 spent, rho 1/2 left (1 charge; substitute)",
+        "survey: tilt 1/2 of tilt 1 spent, tilt 1/2 left (1 charge; substitute)",
         "other: 0.5 of 1 spent, 0.5 left (1 charge; substitute)",
     ]
 
 
 IMPOSSIBLE = {
-    "a cost of another kind": {"cost": 10**8, "rho": "1/10"},
+    "a cost of another kind": {"cost": 10**8, "tilt": "1/10"},
     "a guarantee of another kind": {"cost": 10**8, "epsilon": "1/10"},
-    "two kinds": {"cost": {"rho": "1/10"}, "rho": "1/10", "epsilon": "1/10"},
-    "no kind": {"cost": {"rho": "1/10"}},
+    "two kinds": {"cost": {"tilt": "1/10"}, "tilt": "1/10", "epsilon": "1/10"},
+    "no kind": {"cost": {"tilt": "1/10"}},
     "an unknown kind": {"cost": {"mu": "1"}, "mu": "1"},
-    "another cost": {"cost": {"rho": "1/20"}, "rho": "1/10"},
-    "a cost written otherwise": {"cost": {"rho": "2/20"}, "rho": "1/10"},
-    "beyond the limit": {"cost": {"rho": "3"}, "rho": "3"},
-    "a number for text": {"cost": {"rho": 1}, "rho": "1"},
+    "another cost": {"cost": {"tilt": "1/20"}, "tilt": "1/10"},
+    "a cost written otherwise": {"cost": {"tilt": "2/20"}, "tilt": "1/10"},
+    "beyond the limit": {"cost": {"tilt": "3"}, "tilt": "3"},
+    "a number for text": {"cost": {"tilt": 1}, "tilt": "1"},
 }
 
 
 @pytest.mark.claim("ledger-verify")
 @pytest.mark.parametrize("what", IMPOSSIBLE)
 def test_entries_of_other_kinds_are_read_strictly(account, what):
-    ledger.charge(account, request("a", Rho(Fraction(1, 10))))
+    ledger.charge(account, request("a", Tilted(Fraction(1, 10))))
     entries = ledger.read(account.ledger)
     act = {"dataset": "survey", "request": "b", "what": [], "when": "now", "who": "me"}
-    good = ledger.Entry.after(entries[-1], "charge", act | {"cost": {"rho": "1/10"}, "rho": "1/10"})
+    good = ledger.Entry.after(entries[-1], "charge", act | {"cost": {"tilt": "1/10"}, "tilt": "1/10"})
     ledger.standings([*entries, good])
     bad = ledger.Entry.after(entries[-1], "charge", act | IMPOSSIBLE[what])
     with pytest.raises(LedgerError, match="is impossible"):
@@ -151,20 +161,20 @@ def test_entries_of_other_kinds_are_read_strictly(account, what):
 
 
 def test_a_limit_of_another_kind_cannot_follow(account):
-    ledger.charge(account, request("a", Rho(Fraction(1, 10))))
+    ledger.charge(account, request("a", Tilted(Fraction(1, 10))))
     entries = ledger.read(account.ledger)
-    said = {"dataset": "survey", "before": {"rho": "1"}, "why": "w", "when": "now", "who": "me"}
-    ledger.standings([*entries, ledger.Entry.after(entries[-1], "limit", said | {"limit": {"rho": "2"}})])
-    for limit in (2 * 10**9, 0, {"epsilon": "2"}, {"rho": "1/20"}, {}):
+    said = {"dataset": "survey", "before": {"tilt": "1"}, "why": "w", "when": "now", "who": "me"}
+    ledger.standings([*entries, ledger.Entry.after(entries[-1], "limit", said | {"limit": {"tilt": "2"}})])
+    for limit in (2 * 10**9, 0, {"epsilon": "2"}, {"tilt": "1/20"}, {}):
         with pytest.raises(LedgerError, match="is impossible"):
             ledger.standings([*entries, ledger.Entry.after(entries[-1], "limit", said | {"limit": limit})])
 
 
 def test_amounts_are_written_in_one_way():
-    for amount, plain in ((Pure("1/4"), 250_000_000), (Rho(Fraction(1, 3)), {"rho": "1/3"})):
+    for amount, plain in ((Pure("1/4"), 250_000_000), (Tilted(Fraction(1, 3)), {"tilt": "1/3"})):
         assert write_amount(amount) == plain
         assert read_amount(plain) == amount
-    for plain in (0, -1, True, 1.0, "1", None, [], {}, {"epsilon": "1/4"}, {"rho": "2/6"}, {"rho": "0"}):
+    for plain in (0, -1, True, 1.0, "1", None, [], {}, {"epsilon": "1/4"}, {"tilt": "2/6"}, {"tilt": "0"}):
         with pytest.raises(ValueError):
             read_amount(plain)
     with pytest.raises(ValueError, match="epsilon 1/3 is not a whole number of the units"):
@@ -174,9 +184,9 @@ def test_amounts_are_written_in_one_way():
 def test_a_request_holds_a_guarantee_that_can_be_read_again(monkeypatch):
     with pytest.raises(TypeError, match=r"guarantee must be a guarantee such as Pure\(1\)"):
         request("a", Fraction(1))
-    monkeypatch.delitem(guarantee._kinds, "zcdp")
-    with pytest.raises(ValueError, match="no kind of guarantee has the fields rho"):
-        request("a", Rho(Fraction(1)))
+    monkeypatch.delitem(guarantee._kinds, "tilted")
+    with pytest.raises(ValueError, match="no kind of guarantee has the fields tilt"):
+        request("a", Tilted(Fraction(1)))
 
 
 # Hashes of a ledger as it was written before there was any other kind than pure ε.
@@ -214,23 +224,23 @@ def test_pure_epsilon_is_written_byte_for_byte_as_ever(tmp_path, monkeypatch):
 def test_another_kind_walks_the_road(tmp_path, accounted):
     """Draft, charge, count, draw, keep: nothing on it asks which kind of guarantee it is."""
     statistics = {"age": Mean("age", bounds=(0, 100)), "ages": Histogram("age", edges=(0, 50, 100))}
-    shares = guarantee.split(Rho(Fraction(1, 2)), [3, 1])
+    shares = guarantee.split(Tilted(Fraction(1, 2)), [3, 1])
     terms = [Terms(share, rows=4) for share in shares]
     drafts = {name: one.draft(own) for (name, one), own in zip(statistics.items(), terms, strict=True)}
-    assert drafts["age"].record.certificate.epsilon ** 2 / 2 <= shares[0].rho
-    account = Account(tmp_path / "l", "d", Rho(Fraction(1))) if accounted else None
+    assert drafts["age"].record.certificate.epsilon ** 2 / 2 <= shares[0].tilt
+    account = Account(tmp_path / "l", "d", Tilted(Fraction(1))) if accounted else None
     table = Opened(read({"age": [20, 30, 60, 70]}, statistics["age"].inputs))
     made = walk(drafts, lambda: table, dataset="d", account=account)
-    assert made.guarantee == Rho(Fraction(1, 2))
+    assert made.guarantee == Tilted(Fraction(1, 2))
     assert 0 <= made["age"].value <= 100
     again = Releases.from_json(made.to_json())
     assert again.is_same(made)
-    assert again["age"].guarantee == Rho(Fraction(3, 8))
+    assert again["age"].guarantee == Tilted(Fraction(3, 8))
     if accounted:
         assert walk(drafts, lambda: table, dataset="d", account=account).stored
         with pytest.raises(BudgetRefused):
             [walk(drafts, lambda: table, dataset="d", account=account, new=True) for _ in range(2)]
     body = json.loads(made.to_json())
-    body["releases"]["age"]["terms"]["rho"] = "1/2"
+    body["releases"]["age"]["terms"]["tilt"] = "1/2"
     with pytest.raises(RecordError):
         Releases.from_json(json.dumps(restored(body)))

@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
+from inbounds.expected.lattice import DiscreteGaussian as DiscreteGaussian
+from inbounds.expected.lattice import lattice_moments as lattice_moments
+from inbounds.expected.lattice import lattice_of as lattice_of
+from inbounds.expected.lattice import worst_moments
 from inbounds.expected.noise import (
     COARSE as COARSE,
 )
@@ -99,6 +103,10 @@ class Error:
         shaped = [np.broadcast_to(figure, math.prod(shape)).reshape(shape) for figure in figures]
         return Error(shaped[0], shaped[1], shaped[2], shaped[3], self.simulated)
 
+    def single(self) -> "Error":
+        """The same, of the one number that there is."""
+        return replace(self, rmse=float(self.rmse[0]), bias=float(self.bias[0]))
+
     def without(self, hidden: Any) -> "Error":
         """The same, masked where no value is available."""
         rmse, bias = (np.ma.masked_invalid(np.where(hidden, np.nan, figure)) for figure in (self.rmse, self.bias))
@@ -114,7 +122,9 @@ class Error:
 
 def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:
     """The error of one number with its own law."""
-    law, scale = part.mechanism, float(unit)
+    if (noise := lattice_of(part)) is not None:
+        return _on_lattice(part, noise, (noisy,), float(unit)).single()
+    law, scale = part.grid, float(unit)
     at = law.locate(noisy)
     return Error(
         math.sqrt(law.mse(at).upper) * scale,
@@ -126,7 +136,9 @@ def exact_error(part: Certificate, noisy: Fraction, unit: Fraction) -> Error:
 
 def exact_errors(part: Certificate, noisy: tuple[Fraction, ...], unit: float) -> Error:
     """The errors of many counts with one law: in double precision, which is faster, if that gives nine digits."""
-    law = part.mechanism
+    if (noise := lattice_of(part)) is not None:
+        return _on_lattice(part, noise, noisy, unit)
+    law = part.grid
     if law.scale.steps < COARSE:
         powers, step = Doubles(float(law.scale.steps)), float(law.step)
         biases = {x: moments(powers, law.bounding, law.first, law.last, law.locate(x)) for x in set(noisy)}
@@ -136,6 +148,15 @@ def exact_errors(part: Certificate, noisy: tuple[Fraction, ...], unit: float) ->
         each = {x: (math.sqrt(law.mse(at).upper), float(law.bias(at).upper)) for x, at in places.items()}
     rmse, bias = np.array([each[x] for x in noisy]).T * unit
     return Error(rmse, bias, math.sqrt(law.worst_mse().upper) * unit, float(law.worst_bias().upper) * unit)
+
+
+def _on_lattice(part: Certificate, noise: DiscreteGaussian, noisy: tuple[Fraction, ...], unit: float) -> Error:
+    """The errors of many counts whose noise is on a lattice."""
+    law, different = part.mechanism, sorted(set(noisy))
+    figures = dict(zip(different, zip(*lattice_moments(noise, law, different), strict=True), strict=True))
+    rmse, bias = np.array([figures[x] for x in noisy]).T * unit
+    worst_rmse, worst_bias = worst_moments(noise, law)
+    return Error(rmse, bias, worst_rmse * unit, worst_bias * unit)
 
 
 def simulated_error(errors: Array, worst: tuple[Array, Array]) -> Error:
@@ -193,7 +214,7 @@ def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) ->
 
 @lru_cache(maxsize=1024)
 def _worst_mse_on_grid(part: Certificate) -> float:
-    return float(part.mechanism.worst_mse().upper)
+    return float(part.grid.worst_mse().upper)
 
 
 def root_error(law: Mechanism, variance: float) -> tuple[float, float]:

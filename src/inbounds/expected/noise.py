@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
+from inbounds.expected.lattice import lattice_of
 from inbounds.grid.entropy import SeededEntropy
 from inbounds.laws import Laplace, Mechanism, Noise, Staircase
 from inbounds.laws.vectors import Part, vector_noise
@@ -135,7 +136,7 @@ def norm_parts(part: Certificate) -> tuple[Part, ...]:
 
 def _draw_alike(part: Certificate, at: Array, unit: Fraction, rng: np.random.Generator, draws: int) -> Array:
     """Releases of many numbers by one law, in steps of its grid where that is coarse."""
-    law, shape = part.mechanism, (draws, len(at))
+    law, shape = part.grid, (draws, len(at))
     start, step, spread = (float(x * unit) for x in (law.origin, law.step, part.spread))
     lower = -math.inf if law.first is None else start + law.first * step
     upper = math.inf if law.last is None else start + law.last * step
@@ -172,7 +173,9 @@ def _draw(part: Certificate, at: float, unit: Fraction, seed: int, rng: np.rando
 
 def is_coarse(part: Certificate) -> bool:
     """Whether a grid shows: few steps to a scale, or few between the bounds. Staircases only have fine grids."""
-    law = part.mechanism
+    if lattice_of(part) is not None:
+        return True
+    law = part.grid
     if law.stairs is not None:
         return False
     return bool(law.scale.steps < COARSE) or (law.span is not None and law.span < 8 * COARSE)
@@ -246,7 +249,7 @@ def seeded_zero_sum(size: int, scale: float, draws: int) -> Array:
 
 def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:
     """A certified law on the real line, for a grid that is so fine that its step does not show."""
-    law = part.mechanism
+    law = part.grid
     low, high = (
         infinite if end is None or law.bounding == "unbounded" else float(law.value(end) * unit)
         for end, infinite in ((law.first, -math.inf), (law.last, math.inf))

@@ -10,7 +10,17 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points
-from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
+from inbounds.expected import (
+    Doubles,
+    continuous,
+    draw_noise,
+    is_coarse,
+    lattice_moments,
+    lattice_of,
+    root_error,
+    simulate,
+    truncated_in_turn,
+)
 from inbounds.forecasts.choices import forecast_choices, typical_choice_error
 from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
@@ -157,7 +167,9 @@ def _moments_at(part: Certificate, points: Array) -> tuple[Array, Array]:
     if not is_coarse(part):
         law_moments = continuous(part).moments(points)
         return np.sqrt(law_moments.mse), law_moments.bias
-    law, step = part.mechanism, float(part.step)
+    if (noise := lattice_of(part)) is not None:
+        return lattice_moments(noise, part.mechanism, [Fraction(float(x)) for x in points])
+    law, step = part.grid, float(part.step)
     at = [law.locate(Fraction(float(x))) for x in points]
     if law.scale.steps >= 512 and law.first is not None and law.last is not None:
         # With wide noise on few points, closed forms in powers close to one lose digits. So sum over all points.

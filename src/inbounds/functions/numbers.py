@@ -24,7 +24,7 @@ from inbounds._types import (
     SpreadMethod,
 )
 from inbounds.privacy.persons import Fold, Keep, MissingPerson, Persons
-from inbounds.privacy.terms import Terms
+from inbounds.privacy.terms import Terms, read_promise
 from inbounds.record.release import Release
 from inbounds.record.selection import select
 from inbounds.road.run import column_name, count_in_memory, release_one
@@ -153,7 +153,8 @@ def count(
     column: str | None = None,
     *,
     level: Level | None = None,
-    epsilon: Number,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
     missing: bool | Literal["skip"] | None = None,
     by: By | None = None,
     levels: GroupLevels | None = None,
@@ -193,7 +194,7 @@ def count(
         other=other,
     )
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
-    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    terms = Terms.of(read_promise(epsilon, rho), neighbours, contributions, bounding, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 
@@ -203,7 +204,8 @@ def proportion(
     column: str | None = None,
     *,
     level: Level | None = None,
-    epsilon: Number,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
     missing: bool | Literal["skip"] | None = None,
     by: By | None = None,
     levels: GroupLevels | None = None,
@@ -244,7 +246,7 @@ def proportion(
         other=other,
     )
     persons = Persons.of(person, keep, order, groups, person_missing, fold)
-    terms = Terms.of(epsilon, neighbours, contributions, bounding, persons=persons)
+    terms = Terms.of(read_promise(epsilon, rho), neighbours, contributions, bounding, persons=persons)
     return release_one(data, select(statistic, where, derive, time_zone), terms, rows, ledger)
 
 

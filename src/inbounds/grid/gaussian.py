@@ -14,15 +14,15 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 from math import isqrt
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from inbounds import _check
+from inbounds.grid.base import GridLaw, each_within_reach, within_reach
 from inbounds.grid.entropy import Entropy, Words, bits, words
 from inbounds.grid.geometric import FEW, WORD, Integers, count_reached, laplace_many, laplace_one
 from inbounds.grid.interval import Interval, as_interval, exp_minus
-from inbounds.grid.points import Points, each_within_reach, within_reach
 from inbounds.grid.scale import Scale
 
 # Binary digits after the point of a weight in fixed point.
@@ -114,8 +114,9 @@ class GaussianNoise:
         """The weight of all integers."""
         return 1 + 2 * _sums_of(self.variance).up_to(0, None)
 
+    # claim:gaussian-law
     def probability(self, z: int) -> Interval:
-        """claim:gaussian-law. P(noise = z)."""
+        """P(noise = z)."""
         return exp_minus(Fraction(z * z) / (2 * self.variance)) / self.total
 
     def cumulative(self, z: int) -> Interval:
@@ -128,8 +129,9 @@ class GaussianNoise:
         tail = sums.up_to(0, None) - sums.up_to(0, m)
         return Interval(max(tail.lower, Fraction(0)), tail.upper) / self.total
 
+    # claim:gaussian-moments
     def moments(self, low: int | None, high: int | None) -> tuple[Interval, Interval]:
-        """claim:gaussian-moments. E c and E c² for c the noise clamped to [low, high]; None is an open side."""
+        """E c and E c² for c the noise clamped to [low, high]; None is an open side."""
         moments = []
         for order in (1, 2):
             inner = self._between(order, low, high)
@@ -153,7 +155,7 @@ class GaussianNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianMechanism(Points):
+class GaussianMechanism(GridLaw):
     """Discrete Gaussian noise × clamping × grid.
 
     Parameters
@@ -169,6 +171,8 @@ class GaussianMechanism(Points):
 
     Its methods take true values as indices (`locate`) and never keep one.
     """
+
+    name: ClassVar[str] = "gaussian"
 
     bounding: str
     variance: Fraction
@@ -224,11 +228,7 @@ class GaussianMechanism(Points):
         low, high = (None if end is None else end - at for end in self.ends)
         return self.noise.moments(low, high)
 
-    def draw(self, at: int, entropy: Entropy) -> int:
-        """One released index for one true one."""
-        return int(self.draw_each(np.array([within_reach(at)], dtype=np.int64), entropy)[0])
-
-    def draw_each(self, at: Any, entropy: Entropy) -> Integers:
+    def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
         """A released index for each true one; the bytes drawn do not depend on where those are."""
         near = each_within_reach(at)
         near += draw_gaussian(self.variance, entropy, near.size)
@@ -240,9 +240,18 @@ class GaussianMechanism(Points):
         """Many draws for one true index: for studies and audits."""
         return self.draw_each(np.full(size, within_reach(at), dtype=np.int64), entropy)
 
+    # claim:gaussian-rho
+    def rho_of(self, move: int) -> Fraction:
+        """ρ = move²/(2σ²) (Canonne, Kamath and Steinke 2020, Theorem 4). Clamping adds nothing.
 
+        The Rényi divergence of order α between the noise and the noise moved by an integer is at most α times that.
+        """
+        return Fraction(move * move) / (2 * self.variance)
+
+
+# claim:gaussian-exact
 def draw_gaussian(variance: Fraction, entropy: Entropy, size: int) -> Integers:
-    """claim:gaussian-exact. Draws with exactly P(k) ∝ e^(-k²/(2 variance))."""
+    """Draws with exactly P(k) ∝ e^(-k²/(2 variance))."""
     if size < FEW:
         return np.array([_draw_one(variance, entropy) for _ in range(size)], dtype=np.int64)
     result = np.empty(size, dtype=np.int64)

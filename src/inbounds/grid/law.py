@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from inbounds.grid import sampler
+from inbounds.grid.base import GridLaw, each_within_reach, within_reach
 from inbounds.grid.entropy import Entropy
 from inbounds.grid.geometric import Integers
+from inbounds.grid.exact import exact_loss
 from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
-from inbounds.grid.points import Points, each_within_reach, within_reach
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import StaircaseLaw, Stairs
 
@@ -155,7 +156,7 @@ def _clamp(at: int, first: int | None, last: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class GridMechanism(Points):
+class GridMechanism(GridLaw):
     """Discrete Laplace noise, or staircase noise, × bounding × grid.
 
     Parameters
@@ -188,6 +189,11 @@ class GridMechanism(Points):
             raise TypeError(f"scale must be a Scale, got {type(self.scale).__name__}")
         if self.stairs is not None and (not isinstance(self.stairs, Stairs) or self.bounding == "truncated"):
             raise ValueError("staircase noise has Stairs, and is clamped or unbounded: truncated it has no known loss")
+
+    @property
+    def name(self) -> str:
+        """The name of the noise in certificates, for one number."""
+        return "laplace" if self.stairs is None else "staircase"
 
     @property
     def spread(self) -> Fraction:
@@ -270,9 +276,10 @@ class GridMechanism(Points):
     def _certify(self, formula: Any, index: int, at: int) -> Interval:
         return as_interval(formula(Certified(self.scale.steps), self.bounding, self.first, self.last, index, at))
 
-    def draw(self, at: int, entropy: Entropy) -> int:
-        """One released index for one true one."""
-        return int(self.draw_each(np.array([within_reach(at)], dtype=np.int64), entropy)[0])
+    def epsilon_of(self, move: int) -> Interval:
+        """The pure ε that a move by so many steps loses, certified; a rational unless truncated."""
+        width = 1 if self.stairs is None else self.stairs.width
+        return exact_loss(self.bounding, self.scale, move, self.span, width=width)
 
     def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
         """A released index for each true one; the bytes drawn do not depend on where those are.

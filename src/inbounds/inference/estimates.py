@@ -119,7 +119,7 @@ def _move(part: Certificate, released: float) -> float:
             f"{part.bounding} {part.noise} noise has no unbiased estimate in closed form; kind='inversion' is nearly "
             "so, and kind='posterior' has less error"
         )
-    law = part.mechanism
+    law = part.grid
     beyond = float(part.step) / math.expm1(1 / float(law.scale.steps))
     if law.first is not None and released == float(law.value(law.first)):
         return -beyond

@@ -15,7 +15,7 @@ import scipy
 from inbounds import _check
 from inbounds._check import Array
 from inbounds.derivations import MeanOfMoments, MeanOfSums
-from inbounds.expected import draw_zero_sum
+from inbounds.expected import draw_zero_sum, lattice_of
 from inbounds.inference import score
 from inbounds.inference.laws import Laplace
 from inbounds.inference.means import list_noisy
@@ -197,6 +197,8 @@ def _noise_of_table(part: Certificate, cells: int, draws: int) -> Array:
 def draw_counts(part: Certificate, cells: int, rng: np.random.Generator, draws: int) -> Array:
     """Draws of the noise of counts, as certified: discrete Laplace noise, or noise that keeps their sum."""
     scale = float(part.spread / part.step)
+    if (lattice := lattice_of(part)) is not None:
+        return lattice.sample(rng, (draws, cells))
     if part.noise == "zero-sum":
         return draw_zero_sum(cells, scale, rng, draws)
     chance = -math.expm1(-1 / scale)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from inbounds._check import Array
-from inbounds.expected import norm_parts, staircase_of
+from inbounds.expected import lattice_of, norm_parts, staircase_of
 from inbounds.laws import Staircase
 from inbounds.laws.vectors import Part, combination_sizes
 from inbounds.privacy.certificate import Certificate
@@ -299,6 +299,10 @@ def noise_of(part: Certificate, unit: float = 1.0, *, counts: bool = False, plac
     for noise whose coordinates differ.
     """
     scale = float(part.spread / part.step) if counts else float(part.spread) * unit
+    if (lattice := lattice_of(part)) is not None:
+        if not counts:
+            raise ValueError("this noise is on the integers, and has no law between them")
+        return lattice
     if part.noise == "zero-sum":
         return ZeroSum(scale, part.dimension)
     if part.noise == "polyhedral" and part.blocks == OF_MEAN:

@@ -14,7 +14,7 @@ import scipy
 from inbounds import _check
 from inbounds._check import Array, Figures
 from inbounds.derivations import AllButOne, Direct, MeanOfMoments, NearestCounts, Projected, Rescaled
-from inbounds.expected import Doubles, continuous, is_coarse
+from inbounds.expected import Doubles, continuous, is_coarse, lattice_moments, lattice_of
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Law, bends_of, law_of, noise_of
 from inbounds.inference.result import KINDS, noisy_counts, require_release
@@ -283,11 +283,13 @@ def _invert_mean(part: Certificate, released: float, unit: float) -> float:
         low, high = wide.bounds
         low, high = (max(low, released - 60 * wide.noise.scale), min(high, released + 60 * wide.noise.scale))
         return unit * _root(lambda s: float(wide.mean(s)) - released, low, high)
-    target = (released - float(law.origin)) / float(law.step)
-    powers, last = Doubles(float(law.scale.steps)), law.last
+    target, last = (released - float(law.origin)) / float(law.step), law.last
+    noise = lattice_of(part)
 
     def mean(k: int) -> float:
-        return k + float(moments(powers, law.bounding, law.first, last, k)[0])
+        if noise is not None:
+            return k + float(lattice_moments(noise, law, [law.value(k)])[1][0]) / float(law.step)
+        return k + float(moments(Doubles(float(part.grid.scale.steps)), law.bounding, law.first, last, k)[0])
 
     low_k, high_k = law.first, law.first + 1
     while (last is None or high_k < last) and mean(high_k) < target:

@@ -7,8 +7,9 @@ from typing import Any, Literal, TypeAlias
 from inbounds.grid.law import GridMechanism
 from inbounds.grid.scale import Scale
 from inbounds.privacy.certificate import Certificate, certify
-from inbounds.privacy.exact import choose_grid, grid_mechanism
-from inbounds.privacy.guarantee import Neighbours
+from inbounds.privacy.exact import choose_grid
+from inbounds.privacy.families import family_of
+from inbounds.privacy.guarantee import ZCDP, Neighbours, Pure, require_pure
 from inbounds.privacy.norms import count_coordinates, make_norm, norm_rounding
 from inbounds.privacy.stairs import take_stairs
 from inbounds.privacy.terms import Terms
@@ -33,21 +34,21 @@ def single_law(
     """
     if terms.bounding == "truncated" and bounds == (None, None):
         raise ValueError(f"a {name} has no bounds here, so there is nothing to truncate; use bounding='bit'")
-    budget = terms.epsilon if epsilon is None else epsilon
-    return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, budget)
+    promise = terms.guarantee.calibrated if epsilon is None else Pure(epsilon)
+    return _single_law(name, terms.bounding, bounds, (sensitivity, step), terms.unit.neighbours, promise)
 
 
 def open_law(name: str, terms: Terms, sensitivity: Fraction, epsilon: Fraction) -> Certificate:
     """The law of one number without bounds at a share of ε, certified; what follows from it is clamped afterwards."""
     _refuse_truncated(name, terms)
     steps = sensitivity, None
-    return _single_law(name, "unbounded", (None, None), steps, terms.unit.neighbours, epsilon, "anywhere")
+    return _single_law(name, "unbounded", (None, None), steps, terms.unit.neighbours, Pure(epsilon), "anywhere")
 
 
 def cut_law(law: Certificate, bounds: Bound) -> Certificate:
     """A truncated law at the same ε within other bounds; the true value may lie outside of them."""
     steps = law.sensitivity, None
-    return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.epsilon, "anywhere")
+    return _single_law(law.statistic, "truncated", bounds, steps, law.neighbours, law.guarantee, "anywhere")
 
 
 def _certify_single(
@@ -56,49 +57,69 @@ def _certify_single(
     bounds: Bound,
     steps: tuple[Fraction, Fraction | None],
     neighbours: Neighbours,
-    epsilon: Fraction,
+    promise: Pure | ZCDP,
     location: Location = "inside",
 ) -> Certificate:
     sensitivity, step = steps
     return certify(
-        _law(bounding, bounds, sensitivity, epsilon, stairs=step is None, step=step, location=location),
+        _law(bounding, bounds, sensitivity, promise, stairs=step is None, step=step, location=location),
         statistic=name,
         neighbours=neighbours,
         sensitivity=sensitivity,
-        epsilon=epsilon,
+        guarantee=promise,
         location=location,
     )
 
 
 def _law(
-    bounding: str, bounds: Bound, sensitivity: Fraction, epsilon: Fraction, *, stairs: bool = False, **rules: Any
-) -> GridMechanism:
+    bounding: str,
+    bounds: Bound,
+    sensitivity: Fraction,
+    promise: Pure | ZCDP,
+    *,
+    stairs: bool = False,
+    step: Fraction | None = None,
+    location: Location = "inside",
+) -> Any:
     """The mechanism with the least noise, or a clear error if its scale would not fit 60 bits."""
+    # A number without a natural grid gets one that is fine for its ε.
+    epsilon = require_pure(promise) if step is None else Fraction(1)
+    _refuse_bounding(promise, bounding)
     try:
-        grid = choose_grid(*bounds, sensitivity, epsilon, **rules)
-        mechanism = grid_mechanism(bounding, grid, epsilon)
+        grid = choose_grid(*bounds, sensitivity, epsilon, step=step, location=location)
+        mechanism = promise.calibrate(family_of(promise, bounding, grid), grid.move)
         return take_stairs(mechanism, grid.move, epsilon) if stairs and bounding != "truncated" else mechanism
     except ValueError:
         pass
+    article = "an" if promise.parameter[0] in "aeiou" else "a"
     raise ValueError(
-        "no noise can be drawn for this epsilon, with these bounds, rows (or denominator) and contributions: the scale "
-        "would be too large or too small for 60 bits; take an epsilon nearer to 1, or fewer contributions"
+        f"no noise can be drawn for this {promise.parameter}, with these bounds, rows (or denominator) and "
+        f"contributions: the scale would be too large or too small for 60 bits; take {article} {promise.parameter} "
+        "nearer to 1, or fewer contributions"
     )
 
 
+def _refuse_bounding(promise: Pure | ZCDP, bounding: str) -> None:
+    if bounding == "truncated" and not isinstance(promise, Pure):
+        raise ValueError(f"bounding='truncated' is not offered with {promise.parameter}= yet; use bounding='bit'")
+
+
 def _certify_counts(name: str, terms: Terms, levels: int = 1, share: Fraction = Fraction(1)) -> Certificate:
-    """The law of each count of a table at a ``share`` of ε, certified for all of them together.
+    """The law of each count of a table at a ``share`` of the guarantee, certified for all of them together.
 
     In a tree every record is counted once in each of its ``levels``.
     """
-    changes, epsilon = terms.unit.cell_changes * levels, terms.epsilon * share
+    promise = terms.guarantee.calibrated.share(share)
+    records, places = terms.unit.contributions, terms.unit.cell_changes // terms.unit.contributions
+    move, changes = promise.worst_moves(records, places * levels)
     upper = None if terms.rows is None else Fraction(terms.rows)
+    each = promise.share(Fraction(1, changes))
     return certify(
-        _law(terms.bounding, (Fraction(0), upper), Fraction(1), epsilon / changes, step=Fraction(1)),
+        _law(terms.bounding, (Fraction(0), upper), Fraction(move), each, step=Fraction(1)),
         statistic=name,
         neighbours=terms.unit.neighbours,
-        sensitivity=Fraction(1),
-        epsilon=epsilon,
+        sensitivity=Fraction(move),
+        guarantee=promise,
         draws=changes,
     )
 
@@ -108,7 +129,7 @@ def _certify_zero_sum(name: str, terms: Terms, cells: int) -> Certificate:
     changes = terms.unit.cell_changes
     share = terms.epsilon / changes
     return certify(
-        _law("unbounded", (None, None), Fraction(1), share, step=Fraction(1)),
+        _law("unbounded", (None, None), Fraction(1), Pure(share), step=Fraction(1)),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=Fraction(1),
@@ -127,7 +148,7 @@ def _certify_joint(name: str, terms: Terms, sensitivity: Fraction, dimension: in
     """
     _refuse_truncated(name, terms)
     return certify(
-        _law("unbounded", (None, None), sensitivity, terms.epsilon / draws),
+        _law("unbounded", (None, None), sensitivity, Pure(terms.epsilon / draws)),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,
@@ -162,7 +183,7 @@ def _certify_norm(
     step = min(grid.step, sensitivity / max(1, min(1 << 12, share * (1 << 34) // 1)))
     move = sensitivity + norm_rounding(blocks) * step
     return certify(
-        _law("unbounded", (None, None), move, share, step=step),
+        _law("unbounded", (None, None), move, Pure(share), step=step),
         statistic=name,
         neighbours=terms.unit.neighbours,
         sensitivity=sensitivity,

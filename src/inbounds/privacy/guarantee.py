@@ -1,7 +1,7 @@
 """Privacy guarantees as values: how they add up, and how a budget is shared.
 
-A guarantee is also an amount of budget: limits of a ledger and charges are guarantees. The arithmetic is exact. There
-is one kind so far, `Pure`. Another kind is a class with the interface of `Guarantee` that is registered with
+A guarantee is also an amount of budget: limits of a ledger and charges are guarantees. The arithmetic is exact. The
+kinds are `Pure` and `ZCDP`. Another kind is a class with the interface of `Guarantee` that is registered with
 `register_guarantee`.
 
 >>> budget = Pure(1)
@@ -25,6 +25,8 @@ NEIGHBOURS = ("substitute", "add-remove")
 LOCATIONS = ("inside", "anywhere")
 # Ledgers count in billionths of ε.
 UNIT = 10**9
+# Losses that are no simple fractions are rounded up to this many significant bits, or one more.
+_LOSS_BITS = 64
 # A number > 0 as `str(Fraction)` writes it, with no more digits than Python reads.
 _NUMBER = re.compile(r"([1-9][0-9]{0,4299})(?:/([1-9][0-9]{0,4299}))?", re.ASCII)
 
@@ -48,8 +50,13 @@ class Guarantee(Protocol):
     """The name of the kind, such as ``"pure"``. Different kinds do not add up."""
 
     @property
-    def epsilon(self) -> Fraction:
-        """The ε for which pure ε-differential privacy implies this guarantee. Noise is calibrated to it."""
+    def calibrated(self) -> "Pure | ZCDP":
+        """The guarantee that noise is calibrated to and that certificates prove: this one, or one that implies it."""
+        ...
+
+    @property
+    def amount(self) -> Fraction:
+        """Its number: how much budget it is."""
         ...
 
     def plus(self, other: Self) -> Self:
@@ -62,6 +69,10 @@ class Guarantee(Protocol):
 
     def share(self, weight: Fraction) -> Self:
         """A share with a weight in (0, 1]. Shares whose weights add up to one add up to the whole."""
+        ...
+
+    def split(self, weights: Sequence[Fraction | float]) -> tuple[Self, ...]:
+        """Shares in proportion to weights, which add up to the whole."""
         ...
 
     def covers(self, other: Self) -> bool:
@@ -81,6 +92,10 @@ class Guarantee(Protocol):
 
     def to_dict(self) -> dict[str, str]:
         """Its numbers as text, such as ``{"epsilon": "1/2"}``, for `parse_guarantee`."""
+        ...
+
+    def describe(self, number: str | None = None) -> str:
+        """The guarantee with its symbol, such as ``"ε = 0.5"``; with ``number`` in place of its own."""
         ...
 
     def __str__(self) -> str:
@@ -129,7 +144,7 @@ def parse_guarantee(body: Mapping[str, object]) -> Guarantee:
     >>> parse_guarantee({"epsilon": "1/2", "sigma": "3"})
     Traceback (most recent call last):
     ...
-    ValueError: no kind of guarantee has the fields epsilon, sigma; the kinds are pure (epsilon)
+    ValueError: no kind of guarantee has the fields epsilon, sigma; the kinds are pure (epsilon); zcdp (rho)
     """
     kind = next((each for each in _kinds.values() if _names(each) == set(body)), None)
     if kind is None:
@@ -152,10 +167,87 @@ def _parse_number(text: object, name: str) -> Fraction:
     return Fraction(int(match[1]), int(match[2] or 1))
 
 
+class _Amount:
+    """A guarantee of one number. The numbers of two releases add up."""
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+    parameter: ClassVar[str]
+    symbol: ClassVar[str]
+
+    @property
+    def amount(self) -> Fraction:
+        """Its number."""
+        number: Fraction = getattr(self, self.parameter)
+        return number
+
+    def _of(self, number: Fraction) -> Self:
+        make: Any = type(self)
+        made: Self = make(number)
+        return made
+
+    # claim:compose-sequential
+    def plus(self, other: Self) -> Self:
+        """The sum of both."""
+        return self._of(self.amount + other.amount)
+
+    def minus(self, other: Self) -> Self | None:
+        """What is left; None if nothing is."""
+        return self._of(self.amount - other.amount) if self.amount > other.amount else None
+
+    def share(self, weight: Fraction) -> Self:
+        """The exact share for a weight in (0, 1]."""
+        if not 0 < weight <= 1:
+            raise ValueError(f"weight must lie in (0, 1], got {_check.shown(weight)}")
+        return self._of(self.amount * weight)
+
+    def split(self, weights: Sequence[Fraction | float]) -> tuple[Self, ...]:
+        """Shares in proportion to weights, which add up to the whole."""
+        return split(self, weights)  # type: ignore[type-var]
+
+    def covers(self, other: Self) -> bool:
+        """Whether its number is at least as large."""
+        return self.amount >= other.amount
+
+    def round_up(self) -> Self:
+        """The number in whole billionths, not less than it is."""
+        return self._of(Fraction(-(-self.amount * UNIT // 1), UNIT))
+
+    def round_down(self) -> Self | None:
+        """The number in whole billionths, not more than it is; None below one."""
+        whole = self.amount * UNIT // 1
+        return self._of(Fraction(whole, UNIT)) if whole else None
+
+    def to_dict(self) -> dict[str, str]:
+        """The name of its number, and the number, such as ``{"epsilon": "1/2"}``."""
+        return {self.parameter: str(self.amount)}
+
+    def describe(self, number: str | None = None) -> str:
+        """The guarantee with its symbol, such as ``"ε = 0.5"``."""
+        return f"{self.symbol} = {spell_number(self.amount) if number is None else number}"
+
+    def shorten(self) -> str:
+        """The guarantee with about six digits, such as ``"epsilon 0.333333"``."""
+        return f"{self.parameter} {float(self.amount):g}"
+
+    def __str__(self) -> str:
+        return f"{self.parameter} {spell_number(self.amount)}"
+
+
+def _read_amount(number: Fraction | Decimal | float | str, name: str) -> Fraction:
+    exact = _check.fraction(number, name)
+    if not exact > 0:
+        raise ValueError(f"{name} must be > 0, got {_check.shown(number)}")
+    return exact
+
+
 @register_guarantee
 @dataclass(frozen=True, slots=True)
-class Pure:
+class Pure(_Amount):
     """ε-differential privacy: P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all neighbours x, x' and all Q.
+
+    The ε of releases from the same records add up (McSherry 2009).
 
     Parameters
     ----------
@@ -176,49 +268,105 @@ class Pure:
     """
 
     kind: ClassVar[str] = "pure"
+    parameter: ClassVar[str] = "epsilon"
+    symbol: ClassVar[str] = "ε"
 
     epsilon: Fraction
 
     def __init__(self, epsilon: Fraction | Decimal | float | str) -> None:
-        exact = _check.fraction(epsilon, "epsilon")
-        if not exact > 0:
-            raise ValueError(f"epsilon must be > 0, got {_check.shown(epsilon)}")
-        object.__setattr__(self, "epsilon", exact)
+        object.__setattr__(self, "epsilon", _read_amount(epsilon, "epsilon"))
 
-    # claim:compose-sequential
-    def plus(self, other: Self) -> Self:
-        """The ε of releases from the same records add up (McSherry 2009)."""
-        return type(self)(self.epsilon + other.epsilon)
+    @property
+    def calibrated(self) -> "Pure":
+        """This guarantee."""
+        return self
 
-    def minus(self, other: Self) -> Self | None:
-        """The ε that is left; None if nothing is."""
-        return type(self)(self.epsilon - other.epsilon) if self.epsilon > other.epsilon else None
+    def calibrate(self, family: Any, move: int) -> Any:
+        """The law of a family (see `inbounds.privacy.families`) with the least noise that keeps ε for a move."""
+        return family.keep_epsilon(self.epsilon, move)
 
-    def share(self, weight: Fraction) -> Self:
-        """The exact share of ε for a weight in (0, 1]."""
-        if not 0 < weight <= 1:
-            raise ValueError(f"weight must lie in (0, 1], got {_check.shown(weight)}")
-        return type(self)(self.epsilon * weight)
+    def loss(self, law: Any, move: int, draws: int = 1) -> Fraction:
+        """The ε that is lost if so many draws of a law move by so many steps.
 
-    def covers(self, other: Self) -> bool:
-        """Whether its ε is at least as large."""
-        return self.epsilon >= other.epsilon
+        It is exact unless the law is truncated. Then it is rounded up to 64 significant bits, but not beyond an ε that
+        it keeps.
+        """
+        upper: Fraction = draws * law.epsilon_of(move).upper
+        if law.bounding != "truncated":
+            return upper
+        shift = _LOSS_BITS - upper.numerator.bit_length() + upper.denominator.bit_length()
+        rounded = Fraction(-((-upper.numerator << shift) // upper.denominator), 1 << shift)
+        return min(rounded, self.epsilon) if upper <= self.epsilon else rounded
 
-    def round_up(self) -> Self:
-        """ε in whole billionths, not less than it is."""
-        return type(self)(Fraction(-(-self.epsilon * UNIT // 1), UNIT))
+    def worst_moves(self, records: int, places: int) -> tuple[int, int]:
+        """The moves of counts that cost the most if up to ``records`` records each change ``places`` counts by one: the
+        move of a count, and how many counts move so far. Losses add up like moves, so all ways cost the same."""
+        return 1, records * places
 
-    def round_down(self) -> Self | None:
-        """ε in whole billionths, not more than it is; None below one."""
-        whole = self.epsilon * UNIT // 1
-        return type(self)(Fraction(whole, UNIT)) if whole else None
 
-    def to_dict(self) -> dict[str, str]:
-        """``{"epsilon": "1/2"}``."""
-        return {"epsilon": str(self.epsilon)}
+# claim:compose-rho
+@register_guarantee
+@dataclass(frozen=True, slots=True)
+class ZCDP(_Amount):
+    """ρ-zero-concentrated differential privacy: D_α(R(x) ‖ R(x')) ≤ ρα for all neighbours x, x' and all orders α > 1.
 
-    def __str__(self) -> str:
-        return f"epsilon {spell_number(self.epsilon)}"
+    D_α is the Rényi divergence. The ρ of releases from the same records add up (Bun and Steinke 2016).
+
+    Parameters
+    ----------
+    rho
+        The ρ, > 0. It is kept as an exact fraction; a float is taken as its shortest decimal form.
+
+    Raises
+    ------
+    ValueError
+        If ρ is not > 0.
+
+    Examples
+    --------
+    >>> print(ZCDP(0.5), ZCDP(0.5).plus(ZCDP("1/4")), ZCDP(0.5).describe())
+    rho 0.5 rho 0.75 ρ = 0.5
+    """
+
+    kind: ClassVar[str] = "zcdp"
+    parameter: ClassVar[str] = "rho"
+    symbol: ClassVar[str] = "ρ"
+
+    rho: Fraction
+
+    def __init__(self, rho: Fraction | Decimal | float | str) -> None:
+        object.__setattr__(self, "rho", _read_amount(rho, "rho"))
+
+    @property
+    def calibrated(self) -> "ZCDP":
+        """This guarantee."""
+        return self
+
+    def calibrate(self, family: Any, move: int) -> Any:
+        """The law of a family (see `inbounds.privacy.families`) with the least noise that keeps ρ for a move."""
+        return family.keep_rho(self.rho, move)
+
+    def loss(self, law: Any, move: int, draws: int = 1) -> Fraction:
+        """The ρ that is lost if so many draws of a law move by so many steps."""
+        lost: Fraction = draws * law.rho_of(move)
+        return lost
+
+    def worst_moves(self, records: int, places: int) -> tuple[int, int]:
+        """The moves of counts that cost the most if up to ``records`` records each change ``places`` counts by one: the
+        move of a count, and how many counts move so far. Losses add up like squares of moves, so they are largest if
+        all records change the same counts."""
+        return records, places
+
+
+def require_pure(guarantee: Guarantee) -> Fraction:
+    """The pure ε that noise is calibrated to. Raises a `ValueError` if the guarantee has noise of another kind."""
+    calibrated = guarantee.calibrated
+    if not isinstance(calibrated, Pure):
+        raise ValueError(
+            f"{calibrated.parameter}= is offered for inbounds.count and inbounds.proportion so far, without by= and with "
+            "a public number of records; use epsilon= here"
+        )
+    return calibrated.epsilon
 
 
 def spell_number(number: Fraction) -> str:
@@ -291,6 +439,9 @@ def compose_parallel(
     """
     _check.choice(neighbours, "neighbours", NEIGHBOURS)
     _check.choice(parts, "parts", ("free", "fixed"))
+    guarantees = list(guarantees)
+    if not all(isinstance(guarantee, Pure) for guarantee in guarantees):
+        raise TypeError("guarantees must be pure, as in Pure(0.5)")
     epsilons = [guarantee.epsilon for guarantee in guarantees]
     if not epsilons:
         raise ValueError("guarantees must not be empty")

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 from inbounds import _check
-from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, Neighbours, Pure, parse_guarantee
+from inbounds.privacy.guarantee import NEIGHBOURS, ZCDP, Guarantee, Neighbours, Pure, parse_guarantee, require_pure
 from inbounds.privacy.persons import MOST_RECORDS, Persons
 
 Bounding: TypeAlias = Literal["bit", "truncated"]
@@ -98,24 +98,22 @@ class Terms:
     @classmethod
     def of(
         cls,
-        epsilon: object,
+        promise: object,
         neighbours: object = "substitute",
         contributions: object = 1,
         bounding: object = "bit",
         rows: int | None = None,
         persons: Persons | None = None,
     ) -> "Terms":
-        """Make terms from the arguments of a user."""
-        budget = _check.fraction(epsilon, "epsilon")
-        if not 0 < budget <= _LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
+        """Make terms from the arguments of a user. ``promise`` is a pure ε, or another guarantee."""
+        guarantee = promise if isinstance(promise, Guarantee) else _read_epsilon(promise)
         unit = Unit.of(neighbours, contributions, persons)
-        return cls(Pure(budget), unit, _check.choice(bounding, "bounding", BOUNDINGS), rows)  # type: ignore[arg-type]
+        return cls(guarantee, unit, _check.choice(bounding, "bounding", BOUNDINGS), rows)  # type: ignore[arg-type]
 
     @property
     def epsilon(self) -> Fraction:
-        """The ε to which noise is calibrated; see `Guarantee.epsilon`."""
-        return self.guarantee.epsilon
+        """The pure ε to which noise is calibrated. Raises a `ValueError` under a guarantee that has none."""
+        return require_pure(self.guarantee)
 
     @property
     def neighbours(self) -> Neighbours:
@@ -162,8 +160,8 @@ class Terms:
         rows_counted = body.get("rows_counted", False)
         others = {name: value for name, value in body.items() if name not in (*rest, "rows_counted")}
         guarantee = parse_guarantee(others)
-        if guarantee.epsilon > _LARGEST_EPSILON:
-            raise ValueError("epsilon must be at most 1e6")
+        if guarantee.calibrated.amount > _LARGEST_EPSILON:
+            raise ValueError(f"{guarantee.calibrated.parameter} must be at most 1e6")
         rows = None if rest["rows"] is None else _check.integer(rest["rows"], "rows", least=1)
         bounding = _check.choice(rest["bounding"], "bounding", BOUNDINGS)
         persons = Persons.from_dict(rest["persons"]) if "persons" in rest else None
@@ -178,3 +176,22 @@ class Terms:
         if terms.to_dict() != body:
             raise ValueError("the terms are not written the way inbounds writes them")
         return terms
+
+
+def _read_epsilon(epsilon: object) -> Pure:
+    budget = _check.fraction(epsilon, "epsilon")
+    if not 0 < budget <= _LARGEST_EPSILON:
+        raise ValueError(f"epsilon must be > 0 and at most 1e6, got {_check.shown(epsilon)}")
+    return Pure(budget)
+
+
+def read_promise(epsilon: object, rho: object) -> object:
+    """What a user promises by one of the two keywords, for `Terms.of`."""
+    if (epsilon is None) == (rho is None):
+        raise TypeError("give either epsilon= or rho=, as in epsilon=0.5 for pure differential privacy, or rho=0.125")
+    if rho is None:
+        return epsilon
+    budget = _check.fraction(rho, "rho")
+    if not 0 < budget <= _LARGEST_EPSILON:
+        raise ValueError(f"rho must be > 0 and at most 1e6, got {_check.shown(rho)}")
+    return ZCDP(budget)

@@ -305,7 +305,7 @@ def _check_total(releases: "Mapping[str, Release]") -> None:
     """Refuse epsilons whose sum has too many digits. This is checked before the sum grows further."""
     total = Fraction(0)
     for guarantee in list_guarantees(releases):
-        total += guarantee.epsilon
+        total += guarantee.amount
         if max(map(_count_digits, total.as_integer_ratio())) > _MOST_DIGITS:
             raise RecordError(f"the epsilons of the releases add up to a number of more than {_MOST_DIGITS} digits")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from inbounds._text import visible
 from inbounds.ledger import Entry
-from inbounds.privacy.guarantee import Guarantee
+from inbounds.privacy.guarantee import Guarantee, require_pure
 from inbounds.privacy.terms import Terms
 from inbounds.record import charges, codec
 from inbounds.record.asked import Asked
@@ -62,7 +62,7 @@ class Releases(Mapping[str, Release]):
 
     def __repr__(self) -> str:
         again = ", released before" if self.stored else ""
-        return f"<Releases: {', '.join(map(visible, self.records))}; epsilon {float(self.epsilon):g}{again}>"
+        return f"<Releases: {', '.join(map(visible, self.records))}; {self.guarantee.calibrated.shorten()}{again}>"
 
     def __str__(self) -> str:
         return "\n".join(f"{visible(name)}\n{release}" for name, release in self.records.items())
@@ -88,8 +88,9 @@ class Releases(Mapping[str, Release]):
 
     @property
     def epsilon(self) -> Fraction:
-        """The ε of all releases together, which is the sum over draws."""
-        return self.guarantee.epsilon
+        """The pure ε of all releases together, which is the sum over draws. Raises a `ValueError` if they have none; see
+        `guarantee`."""
+        return require_pure(self.guarantee)
 
     @property
     def digest(self) -> str:

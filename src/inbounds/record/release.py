@@ -4,6 +4,7 @@ Everything in it is public. The value is computed from the noisy coordinates by 
 is in the certificate. `Release.from_json` drafts the statistic again and refuses a record that differs.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -17,10 +18,10 @@ from inbounds.derivations import CentredSpread, Chosen, Coordinates, Derivation,
 from inbounds.derivations.base import list_parts
 from inbounds.expected import Error
 from inbounds.expected.variances import noise_variances
-from inbounds.grid.law import GridMechanism
+from inbounds.grid.base import GridLaw
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.certified import Bound as Bound
-from inbounds.privacy.guarantee import Guarantee, Neighbours
+from inbounds.privacy.guarantee import Guarantee, Neighbours, Pure
 from inbounds.privacy.terms import Bounding, Terms
 from inbounds.record import codec, show
 from inbounds.record.asked import find_interval
@@ -76,8 +77,9 @@ class Release:
 
     @property
     def epsilon(self) -> float:
-        """The ε that was spent."""
-        return float(self.certificate.epsilon)
+        """The pure ε that was spent; infinite for a guarantee such as ρ, which is in `guarantee`."""
+        paid = self.certificate.guarantee
+        return float(paid.epsilon) if isinstance(paid, Pure) else math.inf
 
     @property
     def guarantee(self) -> Guarantee:
@@ -147,7 +149,7 @@ class Release:
         return self.derivation.tree.depths if isinstance(self.derivation, FromTree) else ()
 
     @property
-    def mechanism(self) -> GridMechanism:
+    def mechanism(self) -> GridLaw:
         """The law of the noise of a single number."""
         if not isinstance(self.certificate, Certificate) or len(self.noisy) > 1:
             raise ValueError("a release of several numbers has no single law; see its certificate")

@@ -113,19 +113,17 @@ def describe_draw(release: "Release") -> str:
     return "" if release.group is None else f"paid once for the {len(release.group.members)} releases of one draw"
 
 
-def _write_cost(release: "Release", sign: str) -> str:
-    """The ε of a release, or of the draw that it shares with others."""
-    return ", ".join(
-        filter(None, (f"{sign}{release.epsilon:g} per {release.terms.unit.per_unit}", describe_draw(release)))
-    )
+def _write_cost(release: "Release", cost: str) -> str:
+    """The cost of a release, or of the draw that it shares with others, with what it is for."""
+    return ", ".join(filter(None, (f"{cost} per {release.terms.unit.per_unit}", describe_draw(release))))
 
 
 def to_line(release: "Release") -> str:
     """A release in one line, for its repr."""
     if not release.released:
-        return f"<Release: {visible(release.title)}: not released, epsilon {release.epsilon:g}>"
+        return f"<Release: {visible(release.title)}: not released, {release.certificate.guarantee.shorten()}>"
     value = "x".join(map(str, release.shape)) + " values" if release.axes else _lay_out_value(release).strip()
-    cost = " ".join(filter(None, (f"epsilon {release.epsilon:g}", describe_draw(release))))
+    cost = " ".join(filter(None, (release.certificate.guarantee.shorten(), describe_draw(release))))
     return f"<Release: {visible(title_of(release))}: {value}, {cost}>"
 
 
@@ -136,7 +134,8 @@ def to_text(release: "Release") -> str:
     how = release.bounding if release.derivation.plain else f"{release.bounding}, {release.derivation.text}"
     # Errors that need a simulation are not computed for printing.
     error = str(release.error) if release.has_error else "its error is simulated by .error"
-    cost = f"{_write_cost(release, 'epsilon ')}, {release.neighbours}; {how}; {error}"
+    paid = release.certificate.guarantee
+    cost = f"{_write_cost(release, paid.shorten())}, {release.neighbours}; {how}; {error}"
     lines = [wrap(visible(text), "  ", "  ") for text in (cost, *release.notes)]
     return "\n".join([f"{visible(release.title)}:{_lay_out_value(release)}", *lines])
 
@@ -193,7 +192,9 @@ def to_html(release: "Release") -> str:
     """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
-    caption = f"{title_of(release)}; {_write_cost(release, 'ε = ')}, {release.neighbours}"
+    paid = release.certificate.guarantee
+    cost = _write_cost(release, paid.describe(f"{float(paid.amount):g}"))
+    caption = f"{title_of(release)}; {cost}, {release.neighbours}"
     if release.derivation.knows_error(release.certificate):
         caption += f"; {release.error}"
     if len(release.axes) > 1:

@@ -82,7 +82,7 @@ def take(joint: Release, draft: Draft) -> Release:
 def draw_single(number: Fraction, certificate: Certificate, *, squared: bool = False) -> Fraction:
     """Add noise of the certified law to a number, or with ``squared`` to its root."""
     law = certificate.mechanism
-    at = _root_index(law, number) if squared else law.locate(number)
+    at = _root_index(certificate.grid, number) if squared else law.locate(number)
     return law.value(law.draw(at, entropy_source()))
 
 

@@ -1,19 +1,25 @@
-"""The points of a grid, which every law on a grid has in common."""
+"""What every law on a grid has in common: the points of the grid, and what is asked of a law."""
 
 import operator
+from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from inbounds import _check
+from inbounds.grid.entropy import Entropy
 from inbounds.grid.geometric import Integers
+from inbounds.grid.interval import Interval
 from inbounds.grid.scale import LARGEST_INDEX
 from inbounds.laws.bounding import BOUNDINGS
 
 
-class Points:
-    """Points ``origin + index · step`` with ``first ≤ index ≤ last``; None is an open side."""
+class GridLaw(ABC):
+    """A noise × bounding × grid, whose points are ``origin + index · step`` with ``first ≤ index ≤ last``.
+
+    None is an open side. Its methods take true values as indices (`locate`) and never keep one.
+    """
 
     __slots__ = ()
 
@@ -62,6 +68,52 @@ class Points:
         """The value of an index."""
         return self.origin + int(index) * self.step
 
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the noise in certificates."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> Fraction:
+        """The scale of the noise in steps."""
+
+    @abstractmethod
+    def probability(self, index: int, at: int) -> Interval:
+        """P(released = index | true = at), certified."""
+
+    @abstractmethod
+    def cumulative(self, index: int, at: int) -> Interval:
+        """P(released ≤ index | true = at), certified."""
+
+    @abstractmethod
+    def bias(self, at: int) -> Interval:
+        """Expected released value minus true one, in the units of the statistic."""
+
+    @abstractmethod
+    def mse(self, at: int) -> Interval:
+        """Mean squared error about the true value, in squared units of the statistic."""
+
+    @abstractmethod
+    def draw_each(self, at: Integers, entropy: Entropy) -> Integers:
+        """A released index for each true one; the bytes drawn do not depend on where those are."""
+
+    @abstractmethod
+    def draw_alike(self, at: int, entropy: Entropy, size: int) -> Integers:
+        """Many draws for one true index: for studies and audits."""
+
+    def draw(self, at: int, entropy: Entropy) -> int:
+        """One released index for one true one."""
+        return int(self.draw_each(np.array([within_reach(at)], dtype=np.int64), entropy)[0])
+
+    def epsilon_of(self, move: int) -> Interval:
+        """The pure ε that a move by so many steps loses, certified."""
+        raise ValueError("no pure epsilon is known for this noise")
+
+    def rho_of(self, move: int) -> Fraction:
+        """The ρ of zero-concentrated differential privacy that a move by so many steps loses."""
+        raise ValueError("no rho is known for this noise")
+
 
 def within_reach(at: int) -> int:
     """A true index as a Python integer of at most 2^61 in size."""
@@ -75,4 +127,4 @@ def each_within_reach(at: Any) -> Integers:
         raise TypeError(f"at must be one row of integers, got {at.ndim} dimensions of {at.dtype}")
     reach = 2 * LARGEST_INDEX
     near = np.minimum(at, at.dtype.type(min(reach, np.iinfo(at.dtype).max))).astype(np.int64)
-    return np.maximum(near, -reach)
+    return np.asarray(np.maximum(near, -reach))
