@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from inbounds.tables.dialects import tells_instants
+from inbounds.tables.dialects import drop_nan, tells_instants, write_octets
+from inbounds.tables.identity import list_objects, write_moments
 from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
 from inbounds.tables.times import is_instant
 from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
@@ -74,9 +75,9 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         return frame
     selection = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
     if selection.implementation.is_polars():
-        return guard(lambda: _all_typed(selection, columns))
+        return guard(lambda: write_octets(_all_typed(selection, columns), _list_octets(selection, columns)))
     if not isinstance(selection, nw.DataFrame):
-        return selection
+        return guard(lambda: _from_lazy(selection, columns))
     if selection.implementation.is_pandas():
         return guard(lambda: _from_pandas(selection, columns))
     return guard(lambda: _from_arrow(selection, columns))
@@ -199,6 +200,39 @@ def _from_parts(parts: Mapping[str, Any], columns: Sequence[Column]) -> Frame:
     return nw.from_native(pl.DataFrame({each.name: each for each in series}))
 
 
+def _from_lazy(frame: Frame, columns: Sequence[Column]) -> Frame:
+    """A frame of another engine, with ids that it compares by all that they hold."""
+    import narwhals as nw
+
+    ids = [rule for rule in columns if kind_of(rule) == "id"]
+    frame = drop_nan(write_octets(frame, _list_octets(frame, columns)), [rule.name for rule in ids])
+    if not frame.implementation.is_dask():
+        return frame
+    native = frame.to_native()
+    # Dask leaves objects of Python as they are, whatever Narwhals calls their type.
+    rules = {typed_name(rule): rule for rule in ids if native.dtypes[rule.name] == object}
+    texts = {
+        name: native[rule.name].map_partitions(_write_part, rule, meta=(name, object)) for name, rule in rules.items()
+    }
+    result: Frame = nw.from_native(native.assign(**texts)) if texts else frame
+    return result
+
+
+def _write_part(part: Any, column: Column) -> Any:
+    """The ids of a partition of pandas as text."""
+    texts = _from_pandas_series(part, column).to_list()
+    return type(part)(texts, index=part.index, name=typed_name(column), dtype=object)
+
+
+def _list_octets(frame: Frame, columns: Sequence[Column]) -> list[str]:
+    """Columns of bytes that are ids, and that no other rule reads: those refuse them by their type."""
+    import narwhals as nw
+
+    types = frame.collect_schema()
+    names = {rule.name for rule in columns if kind_of(rule) == "id" and types.get(rule.name) == nw.Binary}
+    return sorted(names - {rule.name for rule in columns if kind_of(rule) != "id"})
+
+
 def _series(values: Any, column: Column) -> "pl.Series":
     """A column of values in Polars: under its own name where its type is declared, otherwise in that of its rule."""
     import narwhals as nw
@@ -208,18 +242,18 @@ def _series(values: Any, column: Column) -> "pl.Series":
     if isinstance(values, pl.Series):
         return guard(lambda: _apply_type(values.alias(column.name), column))
     if _is_arrow_array(values):
-        return guard(lambda: _apply_type(pl.Series(column.name, _to_polars_type(values)), column))
+        return guard(lambda: _from_arrow_array(values, column))
     if known.is_pandas_series(values):
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
         return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
-    timed = kind_of(column) in ("time", "id", "order")
-    if isinstance(values, np.ndarray) and values.dtype.kind in ("mV" if timed else "mMV"):
+    refused = {"id": "", "time": "mV", "order": "mV"}.get(kind_of(column), "mMV")
+    if isinstance(values, np.ndarray) and values.dtype.kind in refused:
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
     if isinstance(values, np.ma.MaskedArray):
-        values = values.tolist()
+        values = list(values) if kind_of(column) == "id" else values.tolist()
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
     return guard(lambda: from_objects(values, column))
@@ -231,6 +265,9 @@ def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":
     if values.ndim != 1:
         raise DataError(f"column {column.name!r} must have one dimension, got {values.ndim}")
     kind = values.dtype.kind
+    if kind_of(column) == "id" and (kind not in "biuf" or values.dtype.itemsize > 8):
+        texts = write_moments(values)
+        return from_objects(list_objects(values), column) if texts is None else texts.alias(typed_name(column))
     if kind == "S":
         # NumPy turns numbers in a list with bytes into bytes.
         return from_objects([value.decode("latin-1") for value in values.tolist()], column)
@@ -257,6 +294,8 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
 
     if isinstance(values.dtype, np.dtype):
         return _from_array(values.to_numpy(), column)
+    if kind_of(column) == "id" and (exact := _from_exact_series(values, column)) is not None:
+        return exact
     categories = getattr(values.dtype, "categories", ())
     if _KEPT.fullmatch(type(values.dtype).__name__) and all(isinstance(category, str) for category in categories):
         try:
@@ -267,6 +306,21 @@ def _from_pandas_series(values: Any, column: Column) -> "pl.Series":
     return from_objects(values.tolist(), column)
 
 
+def _from_exact_series(values: Any, column: Column) -> "pl.Series | None":
+    """Ids of pandas whose type Polars lacks, or would round; None for others."""
+    import polars as pl
+
+    if (categories := getattr(values.dtype, "categories", None)) is not None:
+        # A missing one would make doubles of integers.
+        texts = _from_pandas_series(categories.to_series(), column)
+        codes = pl.Series(values.cat.codes.to_numpy()).cast(pl.Int64)
+        return texts.gather(codes.set(codes < 0, None)).alias(texts.name)
+    is_decimal = getattr(getattr(values.dtype, "pyarrow_dtype", None), "bit_width", 0) > _WIDEST
+    return from_objects(values.tolist(), column) if is_decimal else None
+
+
+# Bits of the widest type of Arrow that Polars has.
+_WIDEST = 128
 # Types of pandas whose values Polars takes as they are.
 _KEPT = re.compile(r"(U?Int|Float)(8|16|32|64)Dtype|BooleanDtype|StringDtype|ArrowDtype|CategoricalDtype")
 
@@ -278,17 +332,38 @@ def _to_polars_type(values: Any) -> Any:
     return values.cast(pa.float64()) if pa.types.is_decimal256(values.type) else values
 
 
+def _from_arrow_array(values: Any, column: Column) -> "pl.Series":
+    import polars as pl
+
+    if kind_of(column) == "id" and not _has_polars_type(values):
+        return from_objects(values.to_pylist(), column)
+    return _apply_type(pl.Series(column.name, _to_polars_type(values)), column)
+
+
+def _has_polars_type(values: Any) -> bool:
+    """Whether Polars has the type of an Arrow array, with all its digits."""
+    import pyarrow as pa
+
+    kind, types = values.type, pa.types
+    if types.is_dictionary(kind):
+        return types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+    return not (types.is_decimal256(kind) or isinstance(kind, pa.BaseExtensionType))
+
+
 def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     """A PyArrow table in Polars, or as it is if Polars lacks one of its types."""
     import narwhals as nw
     import polars as pl
 
     native = frame.to_native()
+    rules = [rule for rule in columns if kind_of(rule) == "id" and not _has_polars_type(native[rule.name])]
+    names = {rule.name for rule in rules} - {rule.name for rule in columns if kind_of(rule) != "id"}
     try:
-        table = pl.DataFrame([pl.Series(name, _to_polars_type(native[name])) for name in frame.columns])
+        table = [pl.Series(name, _to_polars_type(native[name])) for name in frame.columns if name not in names]
     except Exception:
         return frame
-    return _all_typed(nw.from_native(table), columns)
+    ids = [_from_arrow_array(native[rule.name], rule) for rule in rules]
+    return write_octets(_all_typed(nw.from_native(pl.DataFrame([*table, *ids])), columns), _list_octets(frame, columns))
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -308,10 +383,11 @@ def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
 
 def _apply_type(series: "pl.Series", column: Column) -> "pl.Series":
     """A column with a type stays as it is. One without a type, because every record is missing or an object, is read
-    value by value."""
+    value by value, and so are ids that are bytes."""
     import polars as pl
 
-    return fit(series, column) if series.dtype in (pl.Null, pl.Object) else series
+    is_read = series.dtype in (pl.Null, pl.Object) or (kind_of(column) == "id" and series.dtype == pl.Binary)
+    return fit(series, column) if is_read else series
 
 
 def check_types(frame: Frame, columns: Sequence[Column]) -> None:
