@@ -61,9 +61,12 @@ def limbs_of(who):
 def kept_by_hand(table, rule, integers, group=None, at=None, *, untyped=False):
     """The rows that are kept, one person after another. ``integers`` are (name, low, limbs, function of a row).
 
-    Ids of an ``untyped`` table are text, whatever they look like.
+    Ids of an ``untyped`` table are text, and numbers are marked as such.
     """
-    digits_of = (lambda who: limbs_of(str(who))) if untyped else limbs_of
+
+    def digits_of(who):
+        return limbs_of(f"\0n{who}" if untyped and isinstance(who, int) else who)
+
     drawn = iter(range(10**6))
 
     def draw(limit):
