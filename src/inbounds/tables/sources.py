@@ -363,7 +363,8 @@ def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     except Exception:
         return frame
     ids = [_from_arrow_array(native[rule.name], rule) for rule in rules]
-    return write_octets(_all_typed(nw.from_native(pl.DataFrame([*table, *ids])), columns), _list_octets(frame, columns))
+    typed = _all_typed(nw.from_native(pl.DataFrame([*table, *ids])), columns)
+    return write_octets(typed, _list_octets(typed, columns))
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
