@@ -22,6 +22,7 @@ import uuid
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -39,6 +40,7 @@ from inbounds.tables.places import open_place
 from inbounds.tables.request import Request
 from inbounds.tables.schema import DataError, Levels, Numeric, quantise_column
 from inbounds.tables.sources import read
+from tests.engines import places
 from tests.engines.neighbours import FILES
 
 # Names of the columns: the id, and the number of the row, twice.
@@ -218,7 +220,7 @@ def to_polars(kind, records):
     dtype = TYPED[kind][0]
     ids = [record[0] for record in records]
     physical = pl.Int64 if isinstance(dtype, pl.Datetime) else pl.Int32 if dtype == pl.Date else dtype
-    numbers = [float(record[1]) for record in records]
+    numbers = pl.Series([record[1] for record in records], dtype=pl.Float64)
     return pl.DataFrame({"id": pl.Series(ids, dtype=physical).cast(dtype), "low": numbers, "high": numbers})
 
 
@@ -409,7 +411,10 @@ def arrow_dictionary(records, _):
 
 
 def parquet_of(kind):
-    def make(records, rng):
+    def make(records, rng, spark=False):
+        if spark:
+            # The session that `engine="spark"` finds.
+            places.spark()
         folder = FILES.new("")
         folder.mkdir()
         cut = rng.randrange(len(records) + 1)
@@ -480,8 +485,6 @@ def sqlframe_of(kind):
     def make(records, _):
         from sqlframe.duckdb import DuckDBSession
 
-        from tests.engines import places
-
         places.duck().execute(f"CREATE OR REPLACE TABLE ids (id {kind}, low DOUBLE, high DOUBLE)")
         places.duck().executemany(*insert_all(kind, records))
         return DuckDBSession(conn=places.duck()).table("ids")
@@ -493,10 +496,7 @@ def spark_of(kind):
     make = parquet_of(kind)
 
     def run(records, rng):
-        from pyspark.sql import SparkSession
-
-        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-        return session.read.parquet(*(str(path) for path in make(records, rng).iterdir()))
+        return places.spark().read.parquet(*(str(path) for path in make(records, rng).iterdir()))
 
     return run
 
@@ -511,8 +511,6 @@ CREATE COLLATION IF NOT EXISTS loose (provider = icu, locale = 'und-u-ks-level1'
 def postgres_of(kind):
     def make(records, _):
         import psycopg
-
-        from tests.engines import places
 
         with psycopg.connect(places.postgres()) as connection, connection.cursor() as cursor:
             cursor.execute(PREPARE)
@@ -577,7 +575,7 @@ def sources():
         found[f"Parquet by Dask, {kind}"] = (typed(kind), parquet_of(kind), {"engine": "dask"})
     for kind in ("long", "double", "text", "octets", "decimal", "moment", "day", "truth"):
         found[f"Spark, {kind}"] = (typed(kind), spark_of(kind), {})
-        found[f"Parquet by Spark, {kind}"] = (typed(kind), parquet_of(kind), {"engine": "spark"})
+        found[f"Parquet by Spark, {kind}"] = (typed(kind), partial(parquet_of(kind), spark=True), {"engine": "spark"})
     for kind, values in DUCKDB.items():
         given = (lambda ids: lambda _: ids)(values)
         found[f"DuckDB, {kind}"] = (given, duckdb_of(kind), {})
@@ -742,6 +740,9 @@ def main():
     for source in SOURCES:
         if given.sources and not source.startswith(tuple(given.sources)):
             continue
+        if "PostgreSQL" in source and places.postgres() is None:
+            print(f"{source}: NOT TRIED, there is no PostgreSQL (initdb) on this machine")
+            continue
         ids[source], faults = attack_ids(source, tables=given.tables, rows=given.rows, seed=given.seed)
         persons[source], more = attack_persons(source, bases=given.bases, variants=given.variants, seed=given.seed)
         wrong += len(faults) + len(more)
@@ -751,6 +752,7 @@ def main():
         )
         for fault in (*faults[:3], *more[:3]):
             print("  ", *fault)
+    places.stop()
     print(f"{ids.total():,} pairs of ids and {persons.total():,} of neighbours: {wrong} faults")
     return 1 if wrong else 0
 

@@ -93,7 +93,13 @@ def write_octets(frame: "Frame", names: Sequence[str]) -> "Frame":
     if engine.is_ibis() and native.get_backend().name in ("duckdb", "postgres"):
         return _native(native.mutate(**{name: _write_blob(native[name], native.get_backend().name) for name in names}))
     if engine.is_dask():
-        return _native(native.assign(**{name: native[name].map_partitions(_write_part) for name in names}))
+        import pandas as pd
+        import pyarrow as pa
+
+        kind = pd.ArrowDtype(pa.string())
+        return _native(
+            native.assign(**{name: native[name].map_partitions(_write_part, meta=(name, kind)) for name in names})
+        )
     # Another engine refuses them by their type.
     return frame
 

@@ -229,7 +229,11 @@ def _list_octets(frame: Frame, columns: Sequence[Column]) -> list[str]:
     import narwhals as nw
 
     types = frame.collect_schema()
-    names = {rule.name for rule in columns if kind_of(rule) == "id" and types.get(rule.name) == nw.Binary}
+    octets = {name for name, dtype in types.items() if dtype == nw.Binary}
+    if frame.implementation.is_dask():
+        # Narwhals knows one of the two types of Arrow for bytes.
+        octets = {name for name, dtype in frame.to_native().dtypes.items() if "binary" in str(dtype)}
+    names = {rule.name for rule in columns if kind_of(rule) == "id" and rule.name in octets}
     return sorted(names - {rule.name for rule in columns if kind_of(rule) != "id"})
 
 
