@@ -7,8 +7,8 @@ has one. What each id is equal to is decided here, by Python's own comparison or
 three questions are put to the table: which rows are folded into one record, which rows are kept if one of each person
 is, and how many persons there are. Every pair of rows is a pair of ids that must meet or stay apart.
 
-For neighbours, rows of one person are added to the rows of ordinary persons. The rows that are kept of the others must be
-the same ones, and at most k of that person's. Any two tables with one person more, or none, are neighbours: with V
+For neighbours, rows of one person are added to the rows of ordinary persons. The rows that are kept of the others must
+be the same ones, and at most k of that person's. Any two tables with one person more, or none, are neighbours: with V
 persons in one place these are V (V - 1) / 2 + V pairs.
 """
 
@@ -16,7 +16,6 @@ import argparse
 import datetime
 import enum
 import random
-import struct
 import sys
 import uuid
 from collections import Counter
@@ -34,7 +33,7 @@ from inbounds.privacy.persons import Persons
 from inbounds.tables.census import count_persons
 from inbounds.tables.engine import tally
 from inbounds.tables.folding import fold_records
-from inbounds.tables.formats import Format
+from inbounds.tables.formats import PLAIN, Format
 from inbounds.tables.persons import Keeping, add_columns
 from inbounds.tables.places import open_place
 from inbounds.tables.request import Request
@@ -117,7 +116,7 @@ def clock_key(value):
 
 
 def kinds_of_objects():
-    """Objects of Python, each with what it is equal to: texts that are equal need not be, numbers are by their values."""
+    """Objects of Python, each with what it is equal to: numbers are by their values."""
     numbers = [*LONGS, *DOUBLES[:-4], 2**64, 10**400, 10**400 + 1, 10**5000, 10**5000 + 1, -(10**700), True, False]
     numbers += [Decimal(text) for text in (*DECIMALS, "1e400", "10e399", "1e-400", "1e5000", "1e999999999", "0.1")]
     numbers += [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(1, 2), Fraction(10**400, 3), complex(1, 0)]
@@ -280,7 +279,7 @@ POSTGRES["date"] = [(text.replace("(BC)", "BC"), key) for text, key in SQL["date
 # Sources: from ids and numbers of rows to a table
 
 
-def write_csv(records, rng, written=Format(), encoding="latin-1"):
+def write_csv(records, rng, written=PLAIN, encoding="latin-1"):
     """A file whose fields hold these bytes, in quotes where they must be."""
     separator, quote, feed = (mark.encode(encoding) for mark in (written.separator, '"', rng.choice(["\n", "\r\n"])))
     marks = [mark.encode(encoding) for mark in (written.separator, '"', "\r", "\n")]
@@ -657,7 +656,8 @@ def judge(source, keys, where):
 
 def describe(found, classes):
     truth = {(min(one), max(one), len(one)) for one in classes}
-    return f"{len(found)} persons, not {len(classes)}: {sorted(set(found) - truth)[:3]} for {sorted(truth - set(found))[:3]}"
+    wrong, right = sorted(set(found) - truth)[:3], sorted(truth - set(found))[:3]
+    return f"{len(found)} persons, not {len(classes)}: {wrong} for {right}"
 
 
 def attack_ids(source, *, tables, rows=100, seed=0):
@@ -745,11 +745,9 @@ def main():
             continue
         ids[source], faults = attack_ids(source, tables=given.tables, rows=given.rows, seed=given.seed)
         persons[source], more = attack_persons(source, bases=given.bases, variants=given.variants, seed=given.seed)
-        wrong += len(faults) + len(more)
-        print(
-            f"{source}: {ids[source]:,} pairs of ids, {persons[source]:,} of neighbours, {len(faults) + len(more)} faults",
-            flush=True,
-        )
+        wrong += (count := len(faults) + len(more))
+        line = f"{source}: {ids[source]:,} pairs of ids, {persons[source]:,} of neighbours, {count} faults"
+        print(line, flush=True)
         for fault in (*faults[:3], *more[:3]):
             print("  ", *fault)
     places.stop()

@@ -100,9 +100,7 @@ class Check:
                 {"file": title, "rows": file.count, "lines": list(file.lines), "rules": list(file.rules)}
                 for title, file in inspection.irregular
             ],
-            "undecodable": [
-                {"file": title, "columns": dict(columns)} for title, columns in inspection.undecodable
-            ],
+            "undecodable": [{"file": title, "columns": dict(columns)} for title, columns in inspection.undecodable],
             "columns": [
                 {
                     "column": strays.column.name,

@@ -191,7 +191,9 @@ def _read_block(records: bytes, options: Mapping[str, Any], written: Format, wan
     ids = [name for name in frame.columns if _id_name(name) in wanted]
     if valid:
         return frame.with_columns(mark_text(pl.col(name)).alias(_id_name(name)) for name in ids)
-    texts = [_rewrite(frame[name], partial(show_text, encoding=written.encoding)) for name in frame.columns if name in wanted]
+    texts = [
+        _rewrite(frame[name], partial(show_text, encoding=written.encoding)) for name in frame.columns if name in wanted
+    ]
     return frame.with_columns(*texts, *(_rewrite(frame[name], write_field).alias(_id_name(name)) for name in ids))
 
 

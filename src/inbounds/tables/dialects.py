@@ -127,7 +127,9 @@ def drop_nan(frame: "Frame", names: Sequence[str]) -> "Frame":
     import ibis
 
     values = {name: native[name] for name in names if native.schema()[name].is_decimal()}
-    kept = {name: ibis.ifelse(each.cast("string") == "NaN", ibis.null(each.type()), each) for name, each in values.items()}
+    kept = {
+        name: ibis.ifelse(each.cast("string") == "NaN", ibis.null(each.type()), each) for name, each in values.items()
+    }
     return _native(native.mutate(**kept)) if kept else frame
 
 

@@ -210,7 +210,7 @@ def _from_lazy(frame: Frame, columns: Sequence[Column]) -> Frame:
         return frame
     native = frame.to_native()
     # Dask leaves objects of Python as they are, whatever Narwhals calls their type.
-    rules = {typed_name(rule): rule for rule in ids if native.dtypes[rule.name] == object}
+    rules = {typed_name(rule): rule for rule in ids if isinstance(native.dtypes[rule.name], np.dtypes.ObjectDType)}
     texts = {
         name: native[rule.name].map_partitions(_write_part, rule, meta=(name, object)) for name, rule in rules.items()
     }
