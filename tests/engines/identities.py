@@ -560,6 +560,8 @@ def sources():
         ),
         "pandas, wide decimals": (typed("decimal"), extension(arrow_dtype("decimal256", 60, 40)), {}),
         "pandas, Arrow instants": (typed("instant"), extension(arrow_dtype("timestamp", "us", "UTC")), {}),
+        "pandas, Arrow text": (typed("text"), extension(arrow_dtype("string")), {}),
+        "pandas, Arrow bytes": (typed("octets"), extension(arrow_dtype("binary")), {}),
         "Arrow, wide decimals": (typed("decimal"), arrow_wide, {}),
         "Arrow, dictionary": (lambda _: numbers, arrow_dictionary, {}),
         "Dask, objects": (lambda _: objects, dask_objects, {}),

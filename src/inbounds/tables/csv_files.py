@@ -189,18 +189,21 @@ def _read_block(records: bytes, options: Mapping[str, Any], written: Format, wan
     octets = line + (records if valid else records.decode("latin-1").encode())
     frame = pl.read_csv(io.BytesIO(octets), **options)
     ids = [name for name in frame.columns if _id_name(name) in wanted]
+    marked = frame.select(mark_text(pl.col(name)).alias(_id_name(name)) for name in ids)
     if valid:
-        return frame.with_columns(mark_text(pl.col(name)).alias(_id_name(name)) for name in ids)
-    texts = [
-        _rewrite(frame[name], partial(show_text, encoding=written.encoding)) for name in frame.columns if name in wanted
-    ]
-    return frame.with_columns(*texts, *(_rewrite(frame[name], write_field).alias(_id_name(name)) for name in ids))
+        return frame.with_columns(marked)
+    show = partial(show_text, encoding=written.encoding)
+    texts = [_rewrite(frame[name], frame[name], show) for name in frame.columns if name in wanted]
+    return frame.with_columns(*texts, *(_rewrite(frame[name], marked[_id_name(name)], write_field) for name in ids))
 
 
-def _rewrite(series: "pl.Series", write: Callable[[bytes], str]) -> "pl.Series":
-    """A column that has a character for each byte, as text."""
-    values = series.unique().drop_nulls().to_list()
-    return series.replace(values, [write(value.encode("latin-1")) for value in values])
+def _rewrite(octets: "pl.Series", texts: "pl.Series", write: Callable[[bytes], str]) -> "pl.Series":
+    """``texts``, with fields that are not ASCII written from their bytes; ``octets`` has a character for each byte."""
+    places = (octets.str.len_bytes() != octets.str.len_chars()).arg_true()
+    if not places.len():
+        return texts
+    values = octets.gather(places).to_list()
+    return texts.clone().scatter(places, [write(value.encode("latin-1")) for value in values])
 
 
 def count_undecodable(file: File) -> dict[str, int]:

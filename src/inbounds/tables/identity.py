@@ -344,7 +344,7 @@ def _write_object(value: Any) -> str:
     name = getattr(value, "__qualname__", "<locals>")
     if isinstance(value, type | _FUNCTION) and "<" not in name:
         return _join("g", [value.__module__ or "", name])
-    if type(value).__eq__ is object.__eq__:
+    if type(value).__eq__ is _BY_PLACE:
         return f"\0o{id(value)}"
     reduced = value.__reduce_ex__(4)
     if isinstance(reduced, str):
@@ -355,6 +355,7 @@ def _write_object(value: Any) -> str:
 
 
 _FUNCTION = type(_join) | type(len)
+_BY_PLACE: Any = object.__eq__
 _TEXT: tuple[Any, Callable[[Any], str]] = (str, lambda value: write_text(str.__str__(value)))
 # The first that fits. Methods of the type itself, since those of a subclass may do anything.
 _WRITERS: Sequence[tuple[Any, Callable[[Any], str]]] = (

@@ -319,12 +319,10 @@ def _from_exact_series(values: Any, column: Column) -> "pl.Series | None":
         texts = _from_pandas_series(categories.to_series(), column)
         codes = pl.Series(values.cat.codes.to_numpy()).cast(pl.Int64)
         return texts.gather(codes.set(codes < 0, None)).alias(texts.name)
-    is_decimal = getattr(getattr(values.dtype, "pyarrow_dtype", None), "bit_width", 0) > _WIDEST
-    return from_objects(values.tolist(), column) if is_decimal else None
+    # Polars has no decimals of 256 bits.
+    return from_objects(values.tolist(), column) if str(values.dtype).startswith("decimal256") else None
 
 
-# Bits of the widest type of Arrow that Polars has.
-_WIDEST = 128
 # Types of pandas whose values Polars takes as they are.
 _KEPT = re.compile(r"(U?Int|Float)(8|16|32|64)Dtype|BooleanDtype|StringDtype|ArrowDtype|CategoricalDtype")
 
@@ -350,7 +348,7 @@ def _has_polars_type(values: Any) -> bool:
 
     kind, types = values.type, pa.types
     if types.is_dictionary(kind):
-        return types.is_string(kind.value_type) or types.is_large_string(kind.value_type)
+        return bool(types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
     return not (types.is_decimal256(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
