@@ -41,6 +41,18 @@ def test_ids_of_postgresql(source):
     assert not faults
 
 
+@pytest.mark.claim("identity")
+def test_types_whose_text_is_loose_are_refused_as_types():
+    """A union writes the number 1 and the text 1 alike; a `UUID` and bits are written exactly."""
+    import duckdb
+
+    made = duckdb.connect()
+    made.execute("CREATE TABLE t (id UNION(number INT, word VARCHAR))")
+    made.execute("INSERT INTO t VALUES (1), ('1')")
+    with pytest.raises(untyped.DataError, match="must hold text, numbers, dates or times"):
+        identities.count_all(made.table("t"), {})
+
+
 # Controls: readers as they were, or could be
 
 

@@ -404,7 +404,7 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         if name == typed_name(column):
             fits = True
         elif isinstance(column, Operand):
-            fits = _fits_operand(column, dtype)
+            fits = _fits_operand(column, dtype) and not (dtype == nw.Unknown and _is_loose(frame, name))
         elif not isinstance(column, Levels):
             dated = column.clock is not None
             fits = isinstance(dtype, nw.Date | nw.Datetime) if dated else dtype.is_numeric() or dtype == nw.Boolean
@@ -418,6 +418,20 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
             raise wrong_type(column)
         if is_told(column, dtype):
             _require_zone(frame, column)
+
+
+# Types whose text may be the same for two values.
+_LOOSE = re.compile(r"union|variant|map|interval|struct|\[\]", re.IGNORECASE)
+
+
+def _is_loose(frame: Frame, name: str) -> bool:
+    """Whether a type that Narwhals does not know is one whose values cannot be compared as text."""
+    native: Any = frame.to_native()
+    if frame.implementation.is_duckdb():
+        return _LOOSE.search(str(native.types[native.columns.index(name)])) is not None
+    if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
+        return _LOOSE.search(native.schema[name].dataType.simpleString()) is not None
+    return False
 
 
 def is_told(column: Column, dtype: Any) -> bool:
