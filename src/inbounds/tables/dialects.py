@@ -74,65 +74,6 @@ def write_ids(prepared: Prepared, name: str) -> "Frame":
     return _native(native.withColumn(name, functions.expr(f"hex(`{column}`)")))
 
 
-def write_octets(frame: "Frame", names: Sequence[str]) -> "Frame":
-    """claim:identity. The frame with the hexadecimal digits of bytes in place of these columns."""
-    engine = frame.implementation
-    if not names:
-        return frame
-    native: Any = frame.to_native()
-    if engine.is_polars():
-        import polars as pl
-
-        return _native(native.with_columns(pl.col(names).bin.encode("hex")))
-    if engine.is_duckdb():
-        return write_groups(frame, names)
-    if engine.is_pyspark() or engine.is_pyspark_connect():
-        from pyspark.sql import functions
-
-        return _native(native.withColumns({name: functions.hex(native[name]) for name in names}))
-    if engine.is_ibis() and native.get_backend().name in ("duckdb", "postgres"):
-        return _native(native.mutate(**{name: _write_blob(native[name], native.get_backend().name) for name in names}))
-    if engine.is_dask():
-        import pandas as pd
-        import pyarrow as pa
-
-        kind = pd.ArrowDtype(pa.string())
-        return _native(
-            native.assign(**{name: native[name].map_partitions(_write_part, meta=(name, kind)) for name in names})
-        )
-    # Another engine refuses them by their type.
-    return frame
-
-
-def _write_blob(value: Any, backend: str) -> Any:
-    if backend == "duckdb":
-        return call("hex", value, kinds=("binary",))
-    return call("encode", value, "hex", kinds=("binary", "string"))
-
-
-def _write_part(part: Any) -> Any:
-    """Dask: the bytes of a partition in digits."""
-    import pandas as pd
-    import pyarrow as pa
-
-    digits = [None if value is None else value.hex() for value in pa.array(part).to_pylist()]
-    return pd.Series(digits, index=part.index, name=part.name, dtype=pd.ArrowDtype(pa.string()))
-
-
-def drop_nan(frame: "Frame", names: Sequence[str]) -> "Frame":
-    """PostgreSQL: the frame in which decimals that are NaN are missing, as NaN is elsewhere."""
-    native: Any = frame.to_native()
-    if not frame.implementation.is_ibis() or native.get_backend().name != "postgres":
-        return frame
-    import ibis
-
-    values = {name: native[name] for name in names if native.schema()[name].is_decimal()}
-    kept = {
-        name: ibis.ifelse(each.cast("string") == "NaN", ibis.null(each.type()), each) for name, each in values.items()
-    }
-    return _native(native.mutate(**kept)) if kept else frame
-
-
 def read_decimals(frame: "Frame", name: str, new_name: str) -> "Frame":
     """PostgreSQL: the frame with a column of decimals as doubles, none of which overflow; elsewhere as it is."""
     native: Any = frame.to_native()

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from inbounds.tables.dialects import drop_nan, tells_instants, write_octets
+from inbounds.tables.dialects import tells_instants
 from inbounds.tables.identity import list_objects, write_moments
 from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
 from inbounds.tables.times import is_instant
+from inbounds.tables.typed_ids import has_polars_type, is_loose, list_octets, write_lazy_ids, write_octets
 from inbounds.tables.untyped import fit, from_objects, kind_of, polars_type, source_name, typed_name, wrong_type
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ def read(data: Any, columns: Sequence[Column]) -> Frame:
         return frame
     selection = guard(lambda: frame.select(*dict.fromkeys(source_name(column, names) for column in columns)))
     if selection.implementation.is_polars():
-        return guard(lambda: write_octets(_all_typed(selection, columns), _list_octets(selection, columns)))
+        return guard(lambda: write_octets(_all_typed(selection, columns), list_octets(selection, columns)))
     if not isinstance(selection, nw.DataFrame):
-        return guard(lambda: _from_lazy(selection, columns))
+        return guard(lambda: write_lazy_ids(selection, columns, _write_part))
     if selection.implementation.is_pandas():
         return guard(lambda: _from_pandas(selection, columns))
     return guard(lambda: _from_arrow(selection, columns))
@@ -200,41 +201,10 @@ def _from_parts(parts: Mapping[str, Any], columns: Sequence[Column]) -> Frame:
     return nw.from_native(pl.DataFrame({each.name: each for each in series}))
 
 
-def _from_lazy(frame: Frame, columns: Sequence[Column]) -> Frame:
-    """A frame of another engine, with ids that it compares by all that they hold."""
-    import narwhals as nw
-
-    ids = [rule for rule in columns if kind_of(rule) == "id"]
-    frame = drop_nan(write_octets(frame, _list_octets(frame, columns)), [rule.name for rule in ids])
-    if not frame.implementation.is_dask():
-        return frame
-    native = frame.to_native()
-    # Dask leaves objects of Python as they are, whatever Narwhals calls their type.
-    rules = {typed_name(rule): rule for rule in ids if isinstance(native.dtypes[rule.name], np.dtypes.ObjectDType)}
-    texts = {
-        name: native[rule.name].map_partitions(_write_part, rule, meta=(name, object)) for name, rule in rules.items()
-    }
-    result: Frame = nw.from_native(native.assign(**texts)) if texts else frame
-    return result
-
-
 def _write_part(part: Any, column: Column) -> Any:
     """The ids of a partition of pandas as text."""
     texts = _from_pandas_series(part, column).to_list()
     return type(part)(texts, index=part.index, name=typed_name(column), dtype=object)
-
-
-def _list_octets(frame: Frame, columns: Sequence[Column]) -> list[str]:
-    """Columns of bytes that are ids, and that no other rule reads: those refuse them by their type."""
-    import narwhals as nw
-
-    types = frame.collect_schema()
-    octets = {name for name, dtype in types.items() if dtype == nw.Binary}
-    if frame.implementation.is_dask():
-        # Narwhals knows one of the two types of Arrow for bytes.
-        octets = {name for name, dtype in frame.to_native().dtypes.items() if "binary" in str(dtype)}
-    names = {rule.name for rule in columns if kind_of(rule) == "id" and rule.name in octets}
-    return sorted(names - {rule.name for rule in columns if kind_of(rule) != "id"})
 
 
 def _series(values: Any, column: Column) -> "pl.Series":
@@ -337,19 +307,9 @@ def _to_polars_type(values: Any) -> Any:
 def _from_arrow_array(values: Any, column: Column) -> "pl.Series":
     import polars as pl
 
-    if kind_of(column) == "id" and not _has_polars_type(values):
+    if kind_of(column) == "id" and not has_polars_type(values):
         return from_objects(values.to_pylist(), column)
     return _apply_type(pl.Series(column.name, _to_polars_type(values)), column)
-
-
-def _has_polars_type(values: Any) -> bool:
-    """Whether Polars has the type of an Arrow array, with all its digits."""
-    import pyarrow as pa
-
-    kind, types = values.type, pa.types
-    if types.is_dictionary(kind):
-        return bool(types.is_string(kind.value_type) or types.is_large_string(kind.value_type))
-    return not (types.is_decimal256(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
@@ -358,7 +318,7 @@ def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
     import polars as pl
 
     native = frame.to_native()
-    rules = [rule for rule in columns if kind_of(rule) == "id" and not _has_polars_type(native[rule.name])]
+    rules = [rule for rule in columns if kind_of(rule) == "id" and not has_polars_type(native[rule.name])]
     names = {rule.name for rule in rules} - {rule.name for rule in columns if kind_of(rule) != "id"}
     try:
         table = [pl.Series(name, _to_polars_type(native[name])) for name in frame.columns if name not in names]
@@ -366,7 +326,7 @@ def _from_arrow(frame: "nw.DataFrame[Any]", columns: Sequence[Column]) -> Frame:
         return frame
     ids = [_from_arrow_array(native[rule.name], rule) for rule in rules]
     typed = _all_typed(nw.from_native(pl.DataFrame([*table, *ids])), columns)
-    return write_octets(typed, _list_octets(typed, columns))
+    return write_octets(typed, list_octets(typed, columns))
 
 
 def _all_typed(frame: Frame, columns: Sequence[Column]) -> Frame:
@@ -404,7 +364,7 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
         if name == typed_name(column):
             fits = True
         elif isinstance(column, Operand):
-            fits = _fits_operand(column, dtype) and not (dtype == nw.Unknown and _is_loose(frame, name))
+            fits = _fits_operand(column, dtype) and not (dtype == nw.Unknown and is_loose(frame, name))
         elif not isinstance(column, Levels):
             dated = column.clock is not None
             fits = isinstance(dtype, nw.Date | nw.Datetime) if dated else dtype.is_numeric() or dtype == nw.Boolean
@@ -418,20 +378,6 @@ def check_types(frame: Frame, columns: Sequence[Column]) -> None:
             raise wrong_type(column)
         if is_told(column, dtype):
             _require_zone(frame, column)
-
-
-# Types whose text may be the same for two values.
-_LOOSE = re.compile(r"union|variant|map|interval|struct|\[\]", re.IGNORECASE)
-
-
-def _is_loose(frame: Frame, name: str) -> bool:
-    """Whether a type that Narwhals does not know is one whose values cannot be compared as text."""
-    native: Any = frame.to_native()
-    if frame.implementation.is_duckdb():
-        return _LOOSE.search(str(native.types[native.columns.index(name)])) is not None
-    if frame.implementation.is_pyspark() or frame.implementation.is_pyspark_connect():
-        return _LOOSE.search(native.schema[name].dataType.simpleString()) is not None
-    return False
 
 
 def is_told(column: Column, dtype: Any) -> bool:
