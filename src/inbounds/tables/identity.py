@@ -22,6 +22,7 @@ hashes nothing. NaN and missing values are no ids, nor is an object whose own me
 """
 
 import datetime
+import enum
 import math
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
@@ -337,6 +338,16 @@ def _write_map(values: dict[Any, Any]) -> str:
     return _join("m", sorted(_join(":", map(_write, pair)) for pair in values.items()))
 
 
+def _write_member(value: enum.Enum) -> str:
+    """A member of an enumeration by its names, which are the same in every process."""
+    kind = type(value)
+    return (
+        _write_object(value)
+        if "<" in kind.__qualname__
+        else _join("g", [kind.__module__, f"{kind.__qualname__}.{value.name}"])
+    )
+
+
 def _write_object(value: Any) -> str:
     """An object by what `copy` would make it of, or by where it is if it is only equal to itself."""
     if value is None:
@@ -376,6 +387,7 @@ _WRITERS: Sequence[tuple[Any, Callable[[Any], str]]] = (
     (bytes | bytearray | memoryview, _write_bytes),
     (UUID, lambda value: f"\0u{value.hex}"),
     (np.void, _write_void),
+    (enum.Enum, _write_member),
     (tuple, _write_parts("(")),
     (list, _write_parts("[")),
     (set | frozenset, _write_set),
