@@ -1,10 +1,13 @@
 """How long the commands take: help, preview, and what a release adds to the pass over the data.
 
-    python bench/cli.py [--repeats 5] [--against PATH]
+    python bench/cli.py [--repeats 5] [--against PATH] [--preview]
 
 Ten statistics of the generated survey, a whole process each. Targets: ``--help`` within 0.6 s; a release at most 0.3 s
 beyond the pass over the data and what it takes to import (ours and the libraries'). The pass is timed inside the
 process; imports in processes that do nothing else.
+
+With ``--preview`` the demonstration's plan and one of eight items are previewed and released in turns. The target is a
+ratio of processor time of at most 1: a preview is no dearer than its release.
 
 With ``--against`` only the demonstration is released: by this version and by the one whose ``src`` is in that folder,
 in turns, in processes of the same Python. Bytecode is written for both before anything is timed. The target is a ratio
@@ -131,14 +134,56 @@ def compare(against: Path, repeats: int) -> int:
     return 0 if good else 1
 
 
+def eight_items(plan: str) -> str:
+    """A plan with the columns of the demonstration and eight releases."""
+    chosen = [
+        *(("mean", "age"), ("mean", "bmi"), ("variance", "pressure"), ("standard_deviation", "sleep")),
+        *(("histogram", "region"), ("median", "bmi"), ("covariance", "age", "bmi"), ("crosstab", "region", "smoker")),
+    ]
+    items = [
+        f'[[release]]\nname = "item {i}"\nstatistic = "{statistic}"\ncolumns = {list(columns)}\n'.replace("'", '"')
+        for i, (statistic, *columns) in enumerate(chosen)
+    ]
+    return plan[: plan.index("[[release]]")] + "\n".join(items)
+
+
+def compare_preview(repeats: int) -> int:
+    """Preview and release two plans in turns."""
+    from inbounds import demo as example
+
+    source, good = Path(__file__).parents[1] / "src", True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        plan = example.write(folder)
+        first = plan.read_text("utf-8")
+        for what, text in (("demonstration", first), ("eight items", eight_items(first))):
+            plan.write_text(text, "utf-8")
+            found = []
+            for _ in range(repeats + 1):
+                words = [sys.executable, "-m", "inbounds.cli.commands", "preview", str(plan)]
+                before = spend()
+                subprocess.run(words, capture_output=True, check=True, env=environment(source, folder))
+                found.append((spend() - before, release_demo(source, folder)[0]))
+            # The first run writes bytecode.
+            looked, released = (statistics.median(run[place] for run in found[1:]) for place in (0, 1))
+            ratio = looked / released
+            print(f"{what}: preview {looked:.2f} s, release {released:.2f} s of processor time, ratio {ratio:.2f}")
+            good &= ratio <= 1
+    print("all targets met" if good else "a target was missed: a preview is to cost no more than the release")
+    return 0 if good else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--against", type=Path, help="the src folder of another version")
+    parser.add_argument("--preview", action="store_true", help="compare previews with releases")
     given = parser.parse_args()
     repeats = given.repeats
     if given.against is not None:
         return compare(given.against.resolve(), repeats)
+    if given.preview:
+        return compare_preview(repeats)
     from inbounds import demo as example
 
     empty, polars = best(repeats, "-c", ""), best(repeats, "-c", "import polars")

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from inbounds.ledger.chain import Entry
+from inbounds.ledger.entry import Entry
 from inbounds.privacy.certificate import Certificate, Composition
 from inbounds.privacy.terms import Terms
 from inbounds.record import Release, charges, codec

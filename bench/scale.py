@@ -8,7 +8,7 @@ are stated. Targets for Polars, streaming: at most 1.5 × its own float query, a
 a process of its own; ``decode`` reads every column and does nothing else. Memory is the peak of that process (of Spark:
 without its Java).
 
-    python bench/scale.py --line plan|persons|selection|dask|levels|quantile|draw [--rows 10000000]
+    python bench/scale.py --line plan|persons|selection|csv|matrix|dask|levels|quantile|draw [--rows 10000000]
 
 One line each, with its ratio: the engine's own float query and ours take turns in one process, ``--repeats`` times, and
 the medians of processor time (all threads) and of time on the clock are compared. One warm-up run of both comes first.
@@ -17,6 +17,10 @@ plan       the plan above. Target 1.35.
 persons    at most 5 rows of each person, ten rows a person: the sum and mean of two columns, `keep="random"`. The
            engine's own query: group by person, sums of the two clipped columns, then the mean over persons. Target 3.
 selection  two means by two columns with ``where``, a derived column and missing values skipped. Target 1.5.
+csv        the plan above from a CSV file (20 million rows: 1 GB), with the check of its form. The engine's own query:
+           the same floats by `scan_csv`. Polars only. Target 2.
+matrix     ``--rows`` records (200,000) of 20, 60 and 100 columns: `ib.correlation` at ε = 1, next to all products in
+           floats. A process each; the memory is its peak, with the table. Targets 0.7 GB for 60 columns, 1.2 for 100.
 dask       the plan above on 10^6 rows in Dask: seconds. Target 1.5.
 levels     a histogram of a million levels of text in DuckDB: seconds, and memory above the data. Targets 5, 1 GB.
 quantile   the median on 65,536 points beside a histogram of as many cells. Target 1.5.
@@ -225,6 +229,91 @@ def extra_files(folder: Path, rows: int, kind: str) -> Path:
     return where
 
 
+def csv_files(folder: Path, rows: int) -> Path:
+    """The table as one CSV file, made once."""
+    import polars as pl
+
+    where = folder / f"csv{rows}"
+    if not (where / "done").exists():
+        where.mkdir(parents=True, exist_ok=True)
+        frame = pl.scan_parquet(files(folder, rows) / "*.parquet")
+        frame.sink_csv(where / "table.csv", float_precision=5, float_scientific=False)
+        (where / "done").touch()
+    return where / "table.csv"
+
+
+def exact_csv(path: Path, rows: int) -> object:
+    from inbounds.tables.places import open_place
+
+    return exact(open_place(path, requests(rows)[1]), rows)
+
+
+def matrix_file(folder: Path, rows: int, columns: int) -> Path:
+    """A table of numbers only, made once."""
+    import numpy as np
+    import polars as pl
+
+    where = folder / f"matrix{columns}_{rows}.parquet"
+    if not where.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(1)
+        pl.DataFrame({f"x{i}": rng.normal(50, 20, rows) for i in range(columns)}).write_parquet(where)
+    return where
+
+
+def matrix_cell(whose: str, engine: str, where: Path, columns: int, rows: int) -> dict[str, float]:
+    """Processor seconds of all products of a table in memory (Polars) or in DuckDB, and the peak of this process."""
+    import warnings
+
+    import polars as pl
+
+    import inbounds as ib
+
+    warnings.simplefilter("ignore")
+    names = [f"x{i}" for i in range(columns)]
+    if engine == "duckdb":
+        import duckdb as database
+
+        made = database.connect()
+        table: Any = made.read_parquet(str(where))
+        clipped = ", ".join(f"least(greatest({name}, 0), 100) as {name}" for name in names)
+        sums = ", ".join(f"sum({a} * {b})" for i, a in enumerate(names) for b in names[i:])
+        made.register("t", table)
+        own: Any = lambda: made.sql(f"select {sums} from (select {clipped} from t)").fetchall()  # noqa: E731
+    else:
+        table = pl.read_parquet(where)
+        products = [(pl.col(a) * pl.col(b)).sum().alias(f"{a}{b}") for i, a in enumerate(names) for b in names[i:]]
+        own = lambda: table.lazy().with_columns(pl.all().clip(0, 100)).select(products).collect(engine="streaming")  # noqa: E731
+    bounds = dict.fromkeys(names, (0, 100))
+    work, _ = spent(own if whose == "own" else lambda: ib.correlation(table, bounds=bounds, epsilon=1, rows=rows))
+    return {"seconds": work, "megabytes": peak()}
+
+
+def matrix_line(folder: Path, rows: int, engines: list[str]) -> bool:
+    good = True
+    for engine in engines:
+        for columns, target in ((20, 700), (60, 700), (100, 1200)):
+            where = matrix_file(folder, rows, columns)
+            own, ours = (_matrix_process(whose, engine, where, columns, rows) for whose in ("own", "exact"))
+            met = ours["megabytes"] <= target
+            good = good and met
+            print(
+                f"matrix     {rows:9,d} rows {columns:4d} columns {engine:7s} float {own['seconds']:6.2f} s "
+                f"{own['megabytes']:5.0f} MB  correlation {ours['seconds']:6.2f} s {ours['megabytes']:5.0f} MB  "
+                f"target {target} MB: {'met' if met else 'missed'}",
+                flush=True,
+            )
+    return good
+
+
+def _matrix_process(whose: str, engine: str, where: Path, columns: int, rows: int) -> dict[str, float]:
+    words = ["--matrix", whose, engine, str(where), str(columns), "--rows", str(rows)]
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", __file__, *words], capture_output=True, text=True, check=True
+    )
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
 def exact_persons(frame: Any, rows: int) -> object:
     from fractions import Fraction
 
@@ -285,7 +374,7 @@ def own_polars(line: str, frame: Any) -> object:
     """The same in floats, as Polars would be asked."""
     import polars as pl
 
-    if line == "plan":
+    if line in ("plan", "csv"):
         return polars_float(frame)
     if line == "persons":
         sums = [pl.col(name).clip(0, 100).sum() for name in ("income", "hours")]
@@ -301,9 +390,15 @@ def own_polars(line: str, frame: Any) -> object:
     return made.collect(engine="streaming")
 
 
-EXACT = {"plan": exact, "persons": exact_persons, "selection": exact_selection, "quantile": exact_quantile}
-LINES = ("plan", "persons", "selection", "dask", "levels", "quantile", "draw")
-TARGETS = {"plan": 1.35, "persons": 3.0, "selection": 1.5, "quantile": 1.5}
+EXACT = {
+    "plan": exact,
+    "persons": exact_persons,
+    "selection": exact_selection,
+    "csv": exact_csv,
+    "quantile": exact_quantile,
+}
+LINES = ("plan", "persons", "selection", "csv", "matrix", "dask", "levels", "quantile", "draw")
+TARGETS = {"plan": 1.35, "persons": 3.0, "selection": 1.5, "csv": 2.0, "quantile": 1.5}
 
 
 def spent(run: Any) -> tuple[float, float]:
@@ -325,8 +420,19 @@ def compared(line: str, engine: str, folder: Path, rows: int, repeats: int) -> b
     from statistics import median
 
     warnings.simplefilter("ignore")
-    where = files(folder, rows) if line in ("plan", "quantile") else extra_files(folder, rows, line)
-    if engine == "polars":
+    where = (
+        csv_files(folder, rows)
+        if line == "csv"
+        else files(folder, rows)
+        if line in ("plan", "quantile")
+        else extra_files(folder, rows, line)
+    )
+    if line == "csv":
+        import polars as pl
+
+        pl.Config.set_engine_affinity("streaming")
+        runs = [lambda: own_polars(line, pl.scan_csv(where)), lambda: exact_csv(where, rows)]
+    elif engine == "polars":
         import polars as pl
 
         pl.Config.set_engine_affinity("streaming")
@@ -408,9 +514,13 @@ def draw_line() -> bool:
 
 def run_line(options: argparse.Namespace) -> int:
     """One of the lines beside the plan."""
+    if options.line == "matrix":
+        rows = (options.rows or [200_000])[0]
+        return 0 if matrix_line(options.folder, rows, [one for one in options.engines if one != "spark"]) else 1
     if options.line in EXACT:
-        rows = options.rows or [10**7]
-        asked = [(size, engine) for size in rows for engine in options.engines]
+        rows = options.rows or [2 * 10**7 if options.line == "csv" else 10**7]
+        engines = ["polars"] if options.line == "csv" else options.engines
+        asked = [(size, engine) for size in rows for engine in engines]
         good = [compared(options.line, engine, options.folder, size, options.repeats) for size, engine in asked]
         return 0 if all(good) else 1
     if options.line == "dask":
@@ -428,7 +538,12 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path("build/scale"))
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--matrix", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.matrix:
+        whose, engine, path, columns = options.matrix
+        print(json.dumps(matrix_cell(whose, engine, Path(path), int(columns), options.rows[0])))
+        return 0
     if options.line:
         return run_line(options)
     options.rows = options.rows or [10**6, 10**7, 10**8]

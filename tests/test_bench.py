@@ -13,6 +13,7 @@ SCRIPTS = sorted(path.name for path in BENCH.glob("*.py") if path.name not in ("
 # The smallest that each of them can do; those that are missing here are only asked for help.
 SMALL = {
     "cells.py": ["--cells", "2500", "--rows", "2000", "--engines", "polars"],
+    "ledger.py": ["--entries", "100", "200", "--charges", "3"],
     "scale_peers.py": ["--rows", "3000", "--folder", "{folder}"],
     "statistics.py": ["--rows", "2000", "--repeats", "1", "--engines", "polars"],
     "studies.py": ["--part", "own"],

@@ -1,6 +1,7 @@
 """The service: what faces call, with progress by callback, and cancelled by one that raises."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -35,16 +36,31 @@ def test_cancelled_before_the_charge_nothing_is_spent(tmp_path, step):
     assert not (tmp_path / "out").exists()
 
 
-def test_cancelled_after_the_charge_it_stands(tmp_path):
+def test_cancelled_after_the_charge_it_is_kept(tmp_path):
     plan = Plan.load(demo.write(tmp_path))
     say, told = cancel_at(3)
     with pytest.raises(Cancelled):
         service.release_plan(plan, tmp_path / "out", say=say)
     assert told[-1] == "reading the data, once"
     kinds = [entry.kind for entry in ledger.verify(plan.account.ledger)]
-    assert kinds == ["ledger", "dataset", "charge", "failure"]
-    with pytest.raises(ledger.Unfinished):
-        service.release_plan(plan, tmp_path / "out")
+    assert kinds == ["ledger", "dataset", "charge", "attempt"]
+    assert not service.release_plan(plan, tmp_path / "out").stored
+    kinds = [entry.kind for entry in ledger.verify(plan.account.ledger)]
+    assert kinds[4:] == ["attempt", "drawing", "drawn", "result"]
+
+
+@pytest.mark.parametrize("step", [4, 5])
+def test_cancelled_after_the_draw_it_is_kept(tmp_path, step):
+    plan = Plan.load(demo.write(tmp_path))
+    say, told = cancel_at(step)
+    with pytest.raises(Cancelled):
+        service.release_plan(plan, tmp_path / "out", say=say)
+    assert told[-1] == ["keeping the result", "writing the report"][step - 4]
+    # The table is not read again.
+    Path(plan.data.source).unlink()
+    service.release_plan(plan, tmp_path / "out")
+    kinds = [entry.kind for entry in ledger.verify(plan.account.ledger)]
+    assert kinds == ["ledger", "dataset", "charge", "attempt", "drawing", "drawn", "result"]
 
 
 def test_plain_values_come_out(tmp_path):

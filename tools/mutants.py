@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _LEDGER = [f"tests/ledger/test_{name}.py" for name in ("guarantees", "ledger", "messages", "store")]
+_CHAIN = [*_LEDGER, "tests/ledger/test_chain.py", "tests/ledger/test_checkpoints.py"]
 # The modules that decide privacy, by importance, each with the tests that are written for it.
 AIMED = {
     "grid/scale": ["tests/grid/test_scale.py"],
@@ -29,7 +30,9 @@ AIMED = {
     "ledger/spending": _LEDGER,
     "ledger/limits": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/request": [*_LEDGER, "tests/ledger/test_results.py"],
-    "ledger/chain": [*_LEDGER, "tests/ledger/test_chain.py", "tests/ledger/test_hostile_ledger.py"],
+    "ledger/chain": [*_CHAIN, "tests/ledger/test_hostile_ledger.py"],
+    "ledger/entry": [*_CHAIN, "tests/ledger/test_hostile_ledger.py"],
+    "ledger/standing": [*_CHAIN, "tests/ledger/test_reading.py"],
     "grid/polyhedral": ["tests/grid/test_polyhedral.py", "tests/grid/test_polyhedral_parts.py"],
     "grid/staircase": ["tests/grid/test_staircase.py"],
     "grid/interval": ["tests/grid/test_interval.py"],
@@ -40,10 +43,15 @@ AIMED = {
     "grid/stirling": ["tests/grid/test_stirling.py", "tests/grid/test_zero_sum.py"],
     "grid/entropy": ["tests/grid/test_entropy.py"],
     "road/draw": ["tests/release/test_draw.py"],
-    "ledger/sqlite": [*_LEDGER, "tests/ledger/test_sqlite.py", "tests/ledger/test_hostile_ledger.py"],
+    "ledger/sqlite": [
+        *_LEDGER,
+        "tests/ledger/test_sqlite.py",
+        "tests/ledger/test_heads.py",
+        "tests/ledger/test_hostile_ledger.py",
+    ],
     "ledger/results": [*_LEDGER, "tests/ledger/test_results.py", "tests/ledger/test_hostile_ledger.py"],
     "ledger/history": [*_LEDGER, "tests/ledger/test_reading.py", "tests/ledger/test_results.py"],
-    "ledger/access": [*_LEDGER, "tests/ledger/test_reading.py"],
+    "ledger/access": [*_CHAIN, "tests/ledger/test_reading.py"],
     "ledger/account": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/amounts": [*_LEDGER, "tests/ledger/test_reading.py"],
     "ledger/names": ["tests/ledger/test_names.py", "tests/ledger/test_reading.py"],
@@ -83,7 +91,7 @@ LONG = [
     "tests/grid/test_zero_sum.py::test_vectors_by_totals_follow_the_law",
     "tests/ledger/test_hostile_ledger.py::test_hostile_ledgers_are_refused_at_once",
     "tests/ledger/test_hostile_ledger.py::test_our_own_ledger_is_not_hostile",
-    "tests/ledger/test_ledger.py::test_32_processes_race_for_the_last_unit",
+    "tests/ledger/test_ledger.py::test_64_processes_race_for_the_last_unit",
     "tests/ledger/test_ledger.py::test_a_crash_within_a_commit_is_rolled_back",
     "tests/ledger/test_ledger.py::test_no_alarm_while_others_write",
     "tests/ledger/test_ledger.py::test_processes_that_ask_for_the_same",

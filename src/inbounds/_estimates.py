@@ -15,11 +15,11 @@ QUALITIES: tuple[Quality, ...] = ("reliable", "rough", "tells nothing")
 RELIABLE = 0.1
 NOTHING = 0.8
 QUALITY_RULE = (
-    "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its "
-    "possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
-    "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values. Between the "
-    "two it is rough. It is not judged if nothing is known of its error: so are released bounds, and quantiles whose "
-    "interval was not paid for."
+    "A number is reliable if its interval reaches at most a tenth of the way from the number to the nearer end of its"
+    " possible values: for a small count or share, a tenth of itself. A mean or sum of numbers of both signs is also "
+    "measured from 0. It tells nothing if the interval covers four fifths or more of all possible values, or if noise"
+    " leaves no interval. Between the two it is rough. It is not judged if nothing is known of its error: so are "
+    "released bounds, and quantiles whose interval was not paid for."
 )
 # With an end nearer to the value than this share of the other end's distance, an interval is not written with ±.
 _EVEN = 0.75
@@ -60,9 +60,14 @@ class Estimate:
     is_point: bool = False
 
     @property
+    def unlimited(self) -> bool:
+        """Whether noise leaves no interval: neither end is finite."""
+        return self.lower == -math.inf and self.upper == math.inf
+
+    @property
     def has_interval(self) -> bool:
         """Whether there is an interval, which for a point holds less than all possible values."""
-        if self.lower is None or self.upper is None:
+        if self.lower is None or self.upper is None or self.unlimited:
             return False
         return not (self.is_point and self.lower <= self.possible[0] and self.upper >= self.possible[1])
 
@@ -78,7 +83,7 @@ class Estimate:
     @property
     def is_even(self) -> bool:
         """Whether both ends of the interval are about as far from the value, so that ± says where it lies."""
-        if self.value is None or self.lower is None or self.upper is None:
+        if self.value is None or self.lower is None or self.upper is None or self.unlimited:
             return True
         if self.margin != 0 and (self.lower <= self.possible[0] or self.upper >= self.possible[1]):
             # It was cut there, and ± would go beyond what is possible.
@@ -89,6 +94,8 @@ class Estimate:
     @property
     def quality(self) -> Quality | None:
         """How good the number is, by `QUALITY_RULE`. None if it is not available or its error is not known."""
+        if self.value is not None and self.unlimited:
+            return "tells nothing"
         if self.value is None or self.margin is None:
             return None
         first, last = self.possible
@@ -96,8 +103,6 @@ class Estimate:
         if self.lower is not None and self.upper is not None:
             lower, upper = self.lower, self.upper
         width = last - first
-        if lower == -math.inf and upper == math.inf:
-            return "tells nothing"
         if math.isfinite(width) and 0 < width * NOTHING <= min(upper, last) - max(lower, first):
             return "tells nothing"
         ends = [end for end in self.possible if math.isfinite(end)]
@@ -111,13 +116,18 @@ class Estimate:
         ('21.3 % ± 0.6', '3 (0 to 11)')
         """
         value = self.write_value(percent=percent)
+        if self.value is not None and self.unlimited:
+            return f"{value} (no interval)"
         if not self.has_interval or self.value is None or self.margin == 0:
             return value
         if self.is_point and self.lower is not None and self.upper is not None and not percent:
             return self._write_point(self.value, self.lower, self.upper)
         if self.is_even:
             return f"{value} ± {self.write_margin(percent=percent)}"
-        return f"{value} ({' to '.join(self.write_ends(percent=percent) or ())})"
+        first, last = self.write_ends(percent=percent) or ("", "")
+        if self.upper == math.inf:
+            return f"{value} (at least {first})"
+        return f"{value} (at most {last})" if self.lower == -math.inf else f"{value} ({first} to {last})"
 
     def _write_point(self, value: float, lower: float, upper: float) -> str:
         """A point with its interval, whose ends are points as well, all with as many decimals."""
@@ -143,7 +153,7 @@ class Estimate:
 
     def write_ends(self, *, percent: bool = False) -> tuple[str, str] | None:
         """The limits, rounded outwards so that the interval still covers. None without an interval."""
-        if self.lower is None or self.upper is None:
+        if self.lower is None or self.upper is None or self.unlimited:
             return None
         scale = 100 if percent else 1
         return self._write(self.lower, scale, math.floor), self._write(self.upper, scale, math.ceil)

@@ -91,9 +91,10 @@ class Target:
         return float(np.max(forecast.worst_half_width)) if self.worst else forecast.reach
 
 
+# claim:least-epsilon
 @explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
 def least_epsilon(wanted: Wanted, target: Target) -> float:
-    """claim:least-epsilon. The smallest ε with which a release reaches a target, rounded up to three digits.
+    """The smallest ε with which a release reaches a target, rounded up to three digits.
 
     Parameters
     ----------
@@ -257,9 +258,10 @@ class Shared:
         )
 
 
+# claim:share-budget
 @explain_use(f"share_budget([{_EXAMPLE}, ...], 1)")
 def share_budget(wanted: Sequence[Wanted], epsilon: Number, weights: Sequence[float] | None = None) -> Shared:
-    """claim:share-budget. The shares of ε that make the weighted sum of typical RMSEs as small as possible.
+    """The shares of ε that make the weighted sum of typical RMSEs as small as possible.
 
     Errors stop growing once noise fills the bounds, so the best split may give some statistic almost nothing. All
     splits of ε into equal pieces are tried first (by dynamic programming), and the best is refined.

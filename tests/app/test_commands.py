@@ -16,6 +16,7 @@ from inbounds.ledger.amounts import write_amount as billionths
 from inbounds.plan.plan import Plan
 from tests import health as example
 from tests.app.test_cli import called
+from tests.ledger.registry import list_mistakes
 
 
 @pytest.fixture
@@ -80,6 +81,28 @@ def test_the_budget_is_a_wall(monkeypatch, capsys, folder):
     status, said, _ = called(monkeypatch, capsys, "ledger", "raise", book, *words)
     assert (status, said) == (0, "survey-2026: 3 of 4 spent, 1 left (3 charges; substitute)\n")
     assert called(monkeypatch, capsys, "release", plan, "--out", folder / "out", "--new")[0] == 0
+
+
+def test_a_ledger_without_its_file_waits_for_its_owner(monkeypatch, capsys, folder):
+    plan, book = folder / "plan.toml", folder / "survey.ledger"
+    called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
+    Path(f"{book}.head").unlink()
+    before = files(folder)
+    for words in ([], ["--new"], ["--dry-run"]):
+        status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out", *words)
+        assert (status, said, err.count("\n")) == (2, "", 1)
+        assert f"inbounds ledger accept {book} --why" in err
+    assert files(folder) == before
+    for words in ("show", "verify", "export"):
+        assert called(monkeypatch, capsys, "ledger", words, book)[0] == 0
+    assert called(monkeypatch, capsys, "ledger", "accept", book)[0] == 2
+    status, said, _ = called(monkeypatch, capsys, "ledger", "accept", book, "--why", "moved", "--by", "Ada")
+    assert (status, said) == (0, "accepted with its 4 entries; the reason is entry 4\n")
+    status, said, err = called(monkeypatch, capsys, "release", plan, "--out", folder / "out")
+    assert (status, "stored" in said + err) == (0, True)
+    assert "moved  (Ada)" in called(monkeypatch, capsys, "ledger", "show", book)[1]
+    status, _, err = called(monkeypatch, capsys, "ledger", "accept", book, "--why", "again")
+    assert (status, "there is nothing to accept" in err) == (2, True)
 
 
 def change(plan, name, **words):
@@ -168,9 +191,11 @@ def test_ledgers_for_others(monkeypatch, capsys, folder):
     assert table["epsilon"].to_list()[2] == 1
     status, said, _ = called(monkeypatch, capsys, "ledger", "export", book, "--as", "registry")
     (entry,) = json.loads(said)
-    assert entry["privacy_loss"] == {"unit": "record", "relation": "replace one", "epsilon": "1"}
-    assert entry["accounting"]["limit"] == "3"
-    assert len(entry["description"]) == 8
+    assert list_mistakes(entry) == []
+    deployment = entry["deployment"]
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
+    assert deployment["accounting"]["composition"].endswith("at most 3.")
+    assert len(deployment["basic"]["description"].split("; ")) == 8
     status, _, err = called(monkeypatch, capsys, "ledger", "export", book, "--as", "xml")
     assert (status, err) == (2, "inbounds: --as must be one of 'csv', 'registry'; got 'xml' of type str\n")
     status, said, _ = called(monkeypatch, capsys, "ledger", "show", book, "--json")
@@ -327,7 +352,8 @@ def connect(*args, **kwargs):
     made.set_trace_callback(step)
     return made
 sqlite.sqlite3.connect = connect
-steps = (opening, "tally"), (opening, "draw"), (sqlite, "_note_head"), (files, "write_atomically")
+stages = "count_cells", "draw", "write_draws"
+steps = *((opening, name) for name in stages), (sqlite, "_note_head"), (files, "write_atomically")
 for module, name in steps:
     def wrapped(*args, _real=getattr(module, name), **kwargs):
         step()
@@ -414,7 +440,7 @@ def released():
 @pytest.mark.claim("job")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_killed_at_every_statement(tmp_path, released, monkeypatch, capsys):
-    """Whatever was shown was paid for; what was paid for is never drawn twice; the ledger always holds together."""
+    """What was shown was paid for, what was paid for is not drawn twice, and only a run in its draw loses a charge."""
 
     def killed(folder, at):
         return released((folder / "plan.toml", folder / "out", at, False))[0]
@@ -432,7 +458,7 @@ def test_killed_at_every_statement(tmp_path, released, monkeypatch, capsys):
         book, record = folder / "l", folder / "out" / "release.json"
         chain = ledger.verify(book) if book.exists() and book.stat().st_size else []
         kinds = [entry.kind for entry in chain]
-        charged, kept = kinds.count("charge"), kinds.count("result")
+        charged, kept, last = kinds.count("charge"), kinds.count("result"), kinds[-1] if kinds else None
         assert charged <= 1
         # Nothing is shown that is not charged and kept.
         assert not record.exists() or (charged, kept) == (1, 1)
@@ -440,18 +466,16 @@ def test_killed_at_every_statement(tmp_path, released, monkeypatch, capsys):
         status, _, err = called(monkeypatch, capsys, "release", folder / "plan.toml", "--out", folder / "out")
         again = [entry.kind for entry in ledger.verify(book)]
         assert again.count("charge") == 1
-        if kept:
-            assert (status, "costs nothing" in err) == (0, True)
-            stages.add("kept")
-        elif charged:
-            assert (status, "has no result" in err) == (2, True)
+        if last == "drawing":
+            assert (status, "has no result: its draw" in err) == (2, True)
             assert not record.exists()
-            stages.add("charged")
+            stages.add("lost")
         else:
-            assert (status, "costs nothing" in err) == (0, False)
-            stages.add("nothing")
+            assert (status, "costs nothing" in err) == (0, bool(kept))
+            assert again.count("drawing") == again.count("drawn") == again.count("result") == 1
+            stages.add(last)
         assert plan.account.limit == ledger.Pure(1)
-    assert stages == {"nothing", "charged", "kept"}
+    assert stages == {None, "attempt", "lost", "drawn", "result"}
 
 
 @pytest.mark.claim("job")

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
+import narwhals as nw
 import polars as pl
 import pytest
 
@@ -90,13 +91,22 @@ def test_the_data_are_read_after_the_charge_and_shown_after_keeping(plan, monkey
 
     from inbounds.road import run
 
-    for name in ("count_rows", "count_and_draw", "tally"):
+    for name in ("count_rows", "try_queries", "count_exactly", "write_draws"):
         noted(run, name)
-    noted(ledger, "charge")
-    noted(ledger, "keep")
+    for name in ("charge", "drawing", "keep"):
+        noted(ledger, name)
+    passes = []
+    real = run.count_cells
+
+    def count_cells(frame, *args, **kwargs):
+        passes.append(frame.lazy().select(nw.len()).collect().item())
+        return real(frame, *args, **kwargs)
+
+    monkeypatch.setattr(run, "count_cells", count_cells)
     release(plan)
-    # The whole plan is one pass.
-    assert order == ["count_rows", "charge", "count_and_draw", "tally", "keep"]
+    assert order == ["count_rows", "try_queries", "charge", "count_exactly", "drawing", "write_draws", "keep"]
+    # The whole plan is one pass, after one over no rows.
+    assert passes == [0, 20_000]
 
 
 @pytest.mark.claim("open-source")

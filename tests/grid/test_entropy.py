@@ -166,7 +166,7 @@ def test_a_seed_repeats_itself_and_no_release_takes_it():
     assert require_system(SYSTEM) is SYSTEM
     with pytest.raises(TypeError) as refused:
         require_system(one)
-    assert str(refused.value) == "a release draws from SystemEntropy, got SeededEntropy: seeds are for studies"
+    assert str(refused.value) == "a release draws from SystemEntropy, got another source: seeds are for studies"
     for seed in (-1, 1.5, True, "a"):
         with pytest.raises(ValueError, match="seed must be an integer >= 0"):
             SeededEntropy(seed)

@@ -161,7 +161,7 @@ def test_weights_of_every_step_are_enclosed(table):
             assert start <= target < start + draft.width
             for k, ends in enumerate(zip(*draft._around(target, j), strict=True)):
                 enclosed(ends, power(rate * abs(start + k - target)))
-            assert draft._weigh_gap(0, j)[0] <= power(rate * (target - targets[0])) * unit <= draft._weigh_gap(0, j)[1]
+            assert draft.empty[0, j][0] <= power(rate * (target - targets[0])) * unit <= draft.empty[0, j][1]
             if j:
                 gap = target - targets[j - 1]
                 for rank in range(start, start + draft.width):

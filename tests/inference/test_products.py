@@ -8,6 +8,7 @@ import scipy
 
 import inbounds as ib
 from inbounds.inference import products
+from inbounds.inference.candidates import Draws, Scores
 from inbounds.inference.products import Sums
 
 
@@ -191,7 +192,8 @@ def test_a_tail_that_is_not_worked_out_is_below_what_is_enough(side):
     for _ in range(300):
         noise, slopes = rng.laplace(0, 10 ** rng.uniform(-1, 1), (2, 500))
         (start, slope), theta, spread = rng.normal(0, 20, 2), rng.normal(), 10 ** rng.uniform(-2, 1)
-        one = products._list_scores(start, slope, noise, slopes, lambda _, spread=spread: spread)
+        draws = Draws.of(np.stack([noise, slopes], axis=1))
+        one = Scores(start, slope, draws, np.array([1.0, 0.0]), np.array([0.0, 1.0]), lambda _, spread=spread: spread)
         off = side * (noise - theta * slopes - (start - theta * slope)) / math.sqrt(spread)
         exact, found = float(scipy.special.ndtr(off).mean()), one.tail(theta, side, enough)
         assert found == pytest.approx(exact, rel=1e-12, abs=1e-300) or exact <= found < enough

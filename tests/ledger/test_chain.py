@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from inbounds.ledger import LedgerError, Pure
-from inbounds.ledger.chain import LONGEST, START, Chain, Entry, Standing, parse_rows, read_body
+from inbounds.ledger.chain import Chain, parse_rows
+from inbounds.ledger.entry import LONGEST, START, Entry, read_body
+from inbounds.ledger.standing import Standing
 
 ACT = {"when": "2026-01-01T00:00:00+00:00", "who": "Ada"}
 STANDING = Standing("survey", Pure(3), Pure(1), "add-remove", 2, 4, "patient")

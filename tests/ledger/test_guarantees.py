@@ -18,9 +18,10 @@ from inbounds.privacy import guarantee
 from inbounds.privacy.guarantee import register_guarantee
 from inbounds.privacy.terms import Terms
 from inbounds.record import RecordError, Releases
-from inbounds.road.run import walk
+from inbounds.road.run import Opened, walk
 from inbounds.statistics import Histogram, Mean
 from inbounds.tables.sources import read
+from tests.ledger.registry import list_mistakes
 from tests.records import restored
 
 
@@ -93,7 +94,10 @@ def test_another_kind_is_charged_refused_and_shown(account):
     assert "survey: rho 1/3 for age: mean" in ledger.show(account.ledger)[3]
     assert ",survey,rho 1/3,," in ledger.export(account.ledger)
     (registered,) = json.loads(ledger.export(account.ledger, "registry"))
-    assert (registered["flavor"], registered["privacy_loss"]["rho"]) == ("zcdp", "1")
+    assert list_mistakes(registered) == []
+    deployment = registered["deployment"]
+    assert deployment["dp_variant"] == {"variant_name": "Zero-concentrated DP"}
+    assert deployment["privacy_loss"]["privacy_parameters"] == {"rho": 1.0}
 
 
 @pytest.mark.claim("ledger")
@@ -215,17 +219,17 @@ def test_another_kind_walks_the_road(tmp_path, accounted):
     drafts = {name: one.draft(own) for (name, one), own in zip(statistics.items(), terms, strict=True)}
     assert drafts["age"].record.certificate.epsilon ** 2 / 2 <= shares[0].rho
     account = Account(tmp_path / "l", "d", Rho(Fraction(1))) if accounted else None
-    frame = read({"age": [20, 30, 60, 70]}, statistics["age"].inputs)
-    made = walk(drafts, lambda: frame, dataset="d", account=account)
+    table = Opened(read({"age": [20, 30, 60, 70]}, statistics["age"].inputs))
+    made = walk(drafts, lambda: table, dataset="d", account=account)
     assert made.guarantee == Rho(Fraction(1, 2))
     assert 0 <= made["age"].value <= 100
     again = Releases.from_json(made.to_json())
     assert again.is_same(made)
     assert again["age"].guarantee == Rho(Fraction(3, 8))
     if accounted:
-        assert walk(drafts, lambda: frame, dataset="d", account=account).stored
+        assert walk(drafts, lambda: table, dataset="d", account=account).stored
         with pytest.raises(BudgetRefused):
-            [walk(drafts, lambda: frame, dataset="d", account=account, new=True) for _ in range(2)]
+            [walk(drafts, lambda: table, dataset="d", account=account, new=True) for _ in range(2)]
     body = json.loads(made.to_json())
     body["releases"]["age"]["terms"]["rho"] = "1/2"
     with pytest.raises(RecordError):

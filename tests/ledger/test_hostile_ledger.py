@@ -11,13 +11,15 @@ import subprocess
 import sys
 import threading
 import zlib
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
 
 from inbounds import ledger
 from inbounds.ledger import Account, LedgerError, Pure, Request, results
-from inbounds.ledger.chain import LONGEST, Chain, read_body
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.entry import CHECKPOINTS, LONGEST, key_of_request, read_body
 from inbounds.ledger.sqlite import SQLiteRows
 
 # Bytes of a hostile file.
@@ -115,9 +117,23 @@ def in_utf16(path):
 
 
 def many_rows(path):
-    rows = "SELECT i + 4, 'k', '{}', '', i FROM n"
-    numbers = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)"
-    run(path, f"INSERT INTO entries {numbers} {rows}")
+    run(path, f"INSERT INTO entries {NUMBERS} SELECT i + 4, 'k', '{{}}', '', i FROM n")
+
+
+def file(path, key, number, note=""):
+    run(path, ("INSERT INTO filed VALUES (?, ?, ?)", (key, number, note)))
+
+
+def checkpoint(path, text):
+    """An entry with a true hash, in its place in the index."""
+    follow(path, "checkpoint", text)
+    file(path, CHECKPOINTS, 4)
+
+
+def state(datasets):
+    body = {"datasets": datasets, "open": [], "when": "w", "who": "me"}
+    sys.set_int_max_str_digits(0)
+    return json.dumps(body, sort_keys=True)
 
 
 def in_head(path, make):
@@ -136,6 +152,16 @@ def in_place(path, make):
     make(path)
 
 
+STANDING = {
+    "charges": 1,
+    "contributions": 1,
+    "dataset": "survey",
+    "limit": 10**9,
+    "neighbours": "substitute",
+    "person": None,
+    "spent": 10**8,
+}
+NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)"
 VIEW = f"CREATE VIEW entries(sequence, kind, body, previous, hash) AS SELECT 0, 'ledger', ({LOOP}), '', ''"
 TABLE = "CREATE TABLE entries (sequence INTEGER PRIMARY KEY, kind TEXT, body TEXT{}, previous TEXT, hash TEXT)"
 HOSTILE = {
@@ -167,6 +193,19 @@ HOSTILE = {
         path, *(("view", f"v{i}", f"v{i}", f"CREATE VIEW v{i} AS SELECT {i}") for i in range(100_000))
     ),
     "a long view": lambda path: plant(path, ("view", "v", "v", f"CREATE VIEW v AS SELECT {'1,' * (SIZE // 2)}1")),
+    "a guard of the index gone": lambda path: run(path, "DROP TRIGGER filed_stay"),
+    "an index of text": lambda path: run(path, "DROP TABLE filed", "CREATE TABLE filed (key TEXT, entry, note TEXT)"),
+    "a checkpoint that is none": lambda path: checkpoint(path, '{"datasets": [], "open": [], "when": "", "who": ""}'),
+    "a checkpoint of many": lambda path: checkpoint(path, state([STANDING] * 10_000)),
+    "a checkpoint of a million digits": lambda path: checkpoint(path, state([STANDING | {"limit": int("9" * 4000)}])),
+    "a checkpoint of deep lists": lambda path: checkpoint(path, "[" * LONGEST),
+    "a checkpoint of deep lists within": lambda path: checkpoint(path, state([]).replace("[]", "[" * 900 + "]" * 900)),
+    "a checkpoint of an exponent": lambda path: checkpoint(path, state([STANDING | {"limit": {"rho": "1e-99999999"}}])),
+    "a checkpoint under another entry": lambda path: file(path, CHECKPOINTS, 2),
+    "an index of many rows": lambda path: run(
+        path, f"INSERT INTO filed {NUMBERS} SELECT '{CHECKPOINTS}', i % 4, i FROM n GROUP BY i % 4"
+    ),
+    "a long note": lambda path: file(path, key_of_request("survey", "a"), 3, "x" * SIZE),
     "a bomb": bomb,
     "a result just under the limit": just_under,
     "a result without an end": lambda path: replace_result(path, zlib.compress(b"{}")[:-1]),
@@ -228,7 +267,7 @@ for line in sys.stdin:
     print("end", flush=True)
 """
 # Acts that do not look at results, and so cannot know.
-BLIND = {"a bomb": {"raise"}, "a result": {"raise"}}
+BLIND = {"a bomb": {"raise"}, "a result": {"raise"}, "a long note": {"raise", "stored", "charge"}}
 
 
 @pytest.fixture(scope="module")
@@ -271,11 +310,33 @@ def test_hostile_ledgers_are_refused_at_once(tmp_path, asked, what):
     assert megabytes < 100
 
 
-def test_our_own_ledger_is_not_hostile(tmp_path, asked):
+@pytest.mark.parametrize("made", ["now", "by an earlier version"])
+def test_our_own_ledger_is_not_hostile(tmp_path, asked, made):
     """The other side of all these refusals."""
     path = tmp_path / "survey.ledger"
     begin(path)
+    if made != "now":
+        run(path, "DROP TABLE filed", "DROP TABLE draws")
     assert asked(path)[2] == {"verify", "stored", "charge", "raise"}
+
+
+def test_a_long_note_is_not_read(tmp_path):
+    """Of a charge that only the index finds: it is longer than the row of an entry may be."""
+    account = begin(tmp_path / "survey.ledger")
+    asked = Request("a", Pure(Fraction(1, 10)), "substitute", 1)
+    for i in range(80):
+        ledger.charge(account, Request(str(i), Pure(Fraction(1, 10**6)), "substitute", 1))
+    assert ledger.find_stored(account, asked).stored == "{}"
+    text = ("UPDATE filed SET note = ? WHERE key = ?", ("x" * SIZE, key_of_request("survey", "a")))
+    guard = "SELECT sql FROM sqlite_master WHERE name = 'filed_stay'"
+    with closing(sqlite3.connect(account.ledger)) as connection:
+        (kept,) = connection.execute(guard).fetchone()
+    run(account.ledger, "DROP TRIGGER filed_stay", text, kept)
+    for ask in (ledger.find_stored, ledger.charge):
+        with pytest.raises(LedgerError, match="string or blob too big"):
+            ask(account, asked)
+    with pytest.raises(LedgerError):
+        ledger.verify(account.ledger)
 
 
 def test_a_journal_that_names_other_files_deletes_none(tmp_path):

@@ -14,7 +14,8 @@ from inbounds import _check, ledger
 from inbounds.ledger import Account, Entry, LedgerError, Pure, Request, Standing, access, names
 from inbounds.ledger.account import find_account, name_in
 from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
-from inbounds.ledger.chain import LONGEST, Chain
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.entry import LONGEST
 from inbounds.ledger.names import clean_name, describe_all, describe_look_alikes, look_alikes, skeletons
 from inbounds.ledger.store import open_store
 from tests.ledger.stores import DictRows

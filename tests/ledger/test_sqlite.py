@@ -65,8 +65,15 @@ def test_a_ledger_begins_with_its_first_byte(path, head):
     path.rmdir()
     head.unlink()
     head.symlink_to("nowhere")
-    with pytest.raises(LedgerError, match="it was set back"):
+    with pytest.raises(LedgerError, match="beside the ledger is not what was written there"):
         store.is_begun()
+    # A process that died before its first commit leaves a note that nothing is there yet.
+    head.unlink()
+    sqlite._write_head(path, *sqlite._BEGUN)
+    assert head.read_text() == f"0 {'0' * 64}\n"
+    assert not store.is_begun()
+    path.touch()
+    assert not store.is_begun()
 
 
 def test_the_note_is_beside_the_file_that_a_link_leads_to(tmp_path, path, head):
@@ -78,19 +85,37 @@ def test_the_note_is_beside_the_file_that_a_link_leads_to(tmp_path, path, head):
 
 
 def test_how_far_a_chain_has_come_is_written_in_one_way(path, head):
-    entry = Entry(7, "charge", {}, "", HASH)
-    sqlite._note_head(path, entry)
+    sqlite._write_head(path, 7, HASH)
     assert head.read_bytes() == f"7 {HASH}\n".encode()
     assert sqlite._read_head(path) == (7, HASH)
-    sqlite._note_head(path, Entry(8, "charge", {}, "", HASH[::-1]))
+    sqlite._write_head(path, 8, HASH[::-1])
     assert sqlite._read_head(path) == (8, HASH[::-1])
     assert [one.name for one in path.parent.iterdir()] == [head.name]
-    # Where it cannot be written, it stays older than the chain, and nothing is left behind.
+    # What a kill left behind is replaced, and no link is followed.
+    for leave in (lambda file: file.write_text("half"), lambda file: file.symlink_to(path)):
+        leave(head.with_name(f"{head.name}.new"))
+        sqlite._write_head(path, 9, HASH)
+        assert sqlite._read_head(path) == (9, HASH)
+        assert [one.name for one in path.parent.iterdir()] == [head.name]
+    # If it cannot be written, nothing is left behind.
     head.unlink()
     head.mkdir()
-    sqlite._note_head(path, entry)
+    with pytest.raises(OSError):
+        sqlite._write_head(path, 7, HASH)
     assert [one.name for one in path.parent.iterdir()] == [head.name]
-    sqlite._note_head(path.parent / "nowhere" / "l", entry)
+
+
+def test_the_note_has_the_last_entry_and_may_lag_behind(begun, head):
+    last = ledger.read(begun)[-1]
+    assert sqlite._read_head(begun) == (last.sequence, last.hash)
+    head.unlink()
+    with closing(sqlite3.connect(begun, isolation_level=None)) as connection:
+        sqlite._note_head(connection, begun)
+        assert sqlite._read_head(begun) == (last.sequence, last.hash)
+        head.unlink()
+        head.mkdir()
+        sqlite._note_head(connection, begun)
+    assert head.is_dir()
 
 
 def test_a_note_is_read_strictly(path, head):
@@ -239,17 +264,20 @@ def test_a_connection_is_confined_before_it_reads(memory):
     # Of what has our tables, statements may be as long as they are.
     for statement in sqlite._TABLES.strip().split(";\n"):
         memory.execute(statement)
-    assert sqlite._has_tables(memory)
+    assert sqlite._find_tables(memory) == sqlite._FORMER
+    for statement in sqlite._ADDED.strip().split(";\n"):
+        memory.execute(statement)
+    assert sqlite._find_tables(memory) == sqlite._ALL
     assert memory.execute(COUNT.format(10**4)).fetchone() == (10**4,)
 
 
 def test_an_empty_file_has_no_tables_and_others_are_refused(memory):
     sqlite._confine(memory)
-    assert sqlite._has_tables(memory) is False
+    assert sqlite._find_tables(memory) == sqlite._NONE
     assert memory.execute(COUNT.format(10**4)).fetchone() == (10**4,)
     memory.execute("CREATE TABLE t (x)")
     with pytest.raises(LedgerError) as refused:
-        sqlite._has_tables(memory)
+        sqlite._find_tables(memory)
     assert str(refused.value) == (
         "the file has other tables, views, triggers or guards than a ledger has: it is none, or was changed"
     )
@@ -257,9 +285,10 @@ def test_an_empty_file_has_no_tables_and_others_are_refused(memory):
 
 def test_our_tables_in_another_encoding_are_refused(memory):
     memory.execute("PRAGMA encoding = 'UTF-16le'")
-    memory.executescript(sqlite._TABLES)
-    with pytest.raises(LedgerError, match="it is none, or was changed"):
-        sqlite._has_tables(memory)
+    for tables in (sqlite._TABLES, sqlite._ADDED):
+        memory.executescript(tables)
+        with pytest.raises(LedgerError, match="it is none, or was changed"):
+            sqlite._find_tables(memory)
 
 
 def test_objects_are_compared_in_order_and_not_all_are_read(memory):
@@ -274,7 +303,7 @@ def test_objects_are_compared_in_order_and_not_all_are_read(memory):
 
 def test_rows_have_the_room_that_they_need(memory):
     """Entries that of an entry, results that of a result; whichever was read before."""
-    memory.executescript(sqlite._TABLES)
+    memory.executescript(sqlite._ALL)
     rows, large, small = SQLiteRows(memory), 10**9, 4 * 2**21 + 4096
     entry = Entry.after(None, "ledger", {"format": "x"})
     acts = [
@@ -326,16 +355,20 @@ def test_results_may_be_as_large_as_the_file():
 
 
 def test_our_ledger_objects_are_those_that_the_file_says(begun):
-    kinds = [one[:2] for one in sqlite._ledger_objects()]
+    kinds = [one[:2] for one in sqlite._ledger_objects(sqlite._ALL)]
     assert kinds == sorted(kinds)
-    assert re.findall(r"CREATE (?:TABLE|TRIGGER) (\w+)", sqlite._TABLES) == [
+    assert re.findall(r"CREATE (?:TABLE|TRIGGER) (\w+)", sqlite._ALL) == [
         "entries",
         "results",
         "entries_stay",
         "entries_remain",
         "results_stay",
         "results_remain",
+        "filed",
+        "draws",
+        "filed_stay",
+        "filed_remain",
     ]
     with closing(sqlite3.connect(begun)) as connection:
-        assert sqlite._objects(connection) == sqlite._ledger_objects()
-        assert [kind for kind, _ in kinds] == ["index", "table", "table", *["trigger"] * 4]
+        assert sqlite._objects(connection) == sqlite._ledger_objects(sqlite._ALL)
+        assert [kind for kind, _ in kinds] == ["index", *["table"] * 4, *["trigger"] * 6]

@@ -26,13 +26,15 @@ class Files:
         guards = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         rows = connection.execute("SELECT * FROM entries ORDER BY sequence").fetchall()
         results = dict(connection.execute("SELECT * FROM results").fetchall())
+        filed = connection.execute("SELECT * FROM filed").fetchall()
         rows, results = change(rows, results)
         for name, _ in guards:
             connection.execute(f"DROP TRIGGER {name}")
-        connection.execute("DELETE FROM results")
-        connection.execute("DELETE FROM entries")
+        for table in ("results", "filed", "draws", "entries"):
+            connection.execute(f"DELETE FROM {table}")
         connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", rows)
         connection.executemany("INSERT INTO results VALUES (?, ?)", results.items())
+        connection.executemany("INSERT INTO filed VALUES (?, ?, ?)", [row for row in filed if row[1] < len(rows)])
         for _, guard in guards:
             connection.execute(guard)
         connection.commit()
@@ -52,6 +54,7 @@ class Memory:
     def change(self, path, change):
         store = self.open(path)
         store.rows, store.results = change(store.rows, store.results)
+        store.files = [file for file in store.files if file[1] < len(store.rows)]
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -133,7 +136,7 @@ def test_what_fails_within_a_transaction_leaves_nothing(account, monkeypatch):
 
     with monkeypatch.context() as patch:
         # After the result was added, and before its entry is.
-        patch.setattr("inbounds.ledger.spending.append", fail)
+        patch.setattr("inbounds.ledger.draws.append", fail)
         with pytest.raises(OSError):
             ledger.keep(account, receipt, "{}")
     assert ledger.verify(account.ledger) == before

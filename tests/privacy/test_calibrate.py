@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import special
+from scipy import optimize, special
 
 from inbounds import Gaussian, GeneralizedGaussian, Laplace, Mechanism, calibrate, privacy_loss
 from inbounds.privacy.calibrate import excess_probability, least_scale
@@ -230,6 +230,62 @@ def test_probabilistic_is_safe_for_vectors():
     b = mechanism.noise.scale
     distance = b * special.gammainccinv(1 / 3, 0.02 / 3) ** (1 / 3)
     assert (((distance + moves) ** 3 - distance**3) / b**3).sum() == pytest.approx(1.0, rel=1e-9)
+
+
+def find_least_scale(power, coordinates, draws=100_000):
+    """The least scale that meets the condition for moves of 1, by simulation: ε = 1 and δ = .01."""
+    rng = np.random.default_rng(9)
+    z = rng.gamma(1 / power, size=(draws, coordinates)) ** (1 / power)
+
+    def excess(scale):
+        a = sum(math.comb(power, i) * (scale * z) ** (power - i) for i in range(1, power)).sum(axis=1)
+        return float((a > scale**power - coordinates).mean()) - 0.01
+
+    return float(optimize.brentq(excess, 1.0, 1000.0, xtol=1e-4))
+
+
+@pytest.mark.claim("calibrate-probabilistic")
+@pytest.mark.parametrize(
+    ("power", "coordinates", "times"), [(2, 2, 1.9), (2, 20, 9.2), (3, 5, 6.7), (4, 2, 2.6), (4, 20, 36.7)]
+)
+def test_a_vector_gets_more_noise_than_needed_and_its_mechanism_says_so(power, coordinates, times):
+    """The variance beside the least one: the figures that the docstring has, from 1.9 to 37."""
+    kwargs = {"moves": [1.0] * coordinates, "epsilon": 1.0, "delta": 0.01, "kind": "probabilistic", "power": power}
+    mechanism = calibrate("generalized-gaussian", "unbounded", **kwargs)
+    assert (mechanism.noise.scale / find_least_scale(power, coordinates)) ** 2 == pytest.approx(times, rel=0.08)
+    for text in (mechanism.note, repr(mechanism), mechanism._repr_html_(), " ".join(calibrate.__doc__.split())):
+        assert "1.9 to 37 times the least" in text
+    assert (
+        eval(repr(mechanism), {"Mechanism": Mechanism, "GeneralizedGaussian": GeneralizedGaussian, "inf": inf}).note
+        == mechanism.note
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "keywords", "is_least"),
+    [
+        ("gaussian", {"sensitivity": 1.0}, True),
+        ("gaussian", {"sensitivity": 1.0, "kind": "probabilistic"}, True),
+        ("gaussian", {"moves": [1.0, 2.0]}, True),
+        ("gaussian", {"moves": [1.0, 2.0], "kind": "probabilistic"}, False),
+        ("generalized-gaussian", {"sensitivity": 1.0, "power": 3}, True),
+        ("generalized-gaussian", {"moves": [1.0, 2.0], "power": 3}, False),
+    ],
+)
+def test_a_mechanism_says_where_less_noise_would_do(noise, keywords, is_least):
+    mechanism = calibrate(noise, "unbounded", epsilon=1.0, delta=0.01, **keywords)
+    assert ("not the least noise" in mechanism.note) is not is_least
+    assert mechanism == Mechanism(mechanism.noise, "unbounded")
+
+
+def test_a_vector_that_keeps_pure_epsilon_with_less_noise_says_that():
+    """Clamped to narrow bounds, the pure scale is the smaller one."""
+    keywords = {"moves": [0.9] * 30, "epsilon": 1.0, "power": 2}
+    pure = calibrate("generalized-gaussian", "bit", bounds=(0, 1), **keywords)
+    mechanism = calibrate("generalized-gaussian", "bit", bounds=(0, 1), delta=1e-9, kind="probabilistic", **keywords)
+    assert mechanism == pure
+    assert mechanism.note.startswith("not known to be the least noise")
+    assert pure.note == ""
 
 
 def test_a_coordinate_that_does_not_move_takes_no_share_of_delta():

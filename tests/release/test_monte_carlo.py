@@ -35,7 +35,7 @@ BOUNDS = {"mean": (0, 200), "mean of integers": (0, 100), "variance": (0, 200), 
 @pytest.fixture(autouse=True)
 def read_once(monkeypatch):
     """The table is the same in all runs, and is read and counted once."""
-    real_read, real_tally, seen = opening.read, opening.tally, {}
+    real_read, real_count, seen = opening.read, opening.count_cells, {}
 
     def read(data, columns):
         key = ("read", *columns)
@@ -43,15 +43,15 @@ def read_once(monkeypatch):
             seen[key] = real_read(data, columns)
         return seen[key]
 
-    def tally(frame, requests, most, keeping):
+    def count_cells(frame, requests, most, keeping):
         assert keeping is None
         key = (tuple(requests), most)
         if key not in seen:
-            seen[key] = real_tally(frame, requests, most=most)
+            seen[key] = real_count(frame, requests, most=most)
         return seen[key]
 
     monkeypatch.setattr(opening, "read", read)
-    monkeypatch.setattr(opening, "tally", tally)
+    monkeypatch.setattr(opening, "count_cells", count_cells)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from inbounds.privacy.norms import make_norm
 from inbounds.privacy.terms import Terms
 from inbounds.record.record import Releases
 from inbounds.record.selection import draft_statistic, is_selection, select
+from inbounds.tables.answers import require
 from inbounds.tables.engine import tally
 from inbounds.tables.sources import read
 
@@ -68,8 +69,8 @@ def numbers_of(draft, records):
     """The exact coordinates of a table, as vectors of fractions; counts are one vector."""
     frame = read(table_of(records), draft.columns)
     cells = tally(frame, list(draft.requests))
-    if draft.check is not None:
-        draft.check(*cells)
+    if draft.find_refusal is not None:
+        require(draft.find_refusal(*cells))
     exact = draft.exact(*cells)
     return [[Fraction(int(x)) for x in exact]] if isinstance(exact, np.ndarray) else [list(one) for one in exact]
 

@@ -133,12 +133,13 @@ def test_the_command(made, tmp_path, monkeypatch, capsys):
 
 
 def test_the_condition_of_an_interval_stands_beside_the_number_in_every_form():
-    """And where coefficients are hidden by the noise, limits are infinite, of which a sheet has no number."""
+    """And where coefficients are hidden by the noise, there are no limits, and the reason stands in their place."""
     columns = {name: {"bounds": [0, 10]} for name in "xy"}
     items = [
         {"name": "spread", "statistic": "variance", "columns": ["x"], "interval_method": "normal"},
         {"name": "means", "statistic": "mean", "columns": ["x"]},
-        {"name": "fit", "statistic": "regression", "columns": ["x", "y"], "simultaneous": True},
+        {"name": "fit", "statistic": "regression", "columns": ["x", "y"]},
+        {"name": "shape", "statistic": "covariance", "columns": ["x", "y"], "simultaneous": True},
     ]
     plan = ib.Plan.of({"data": {"rows": 60}, "budget": {"epsilon": 0.1}, "columns": columns, "release": items})
     made = ib.release(plan, {"x": [1.0, 2.0, 3.0] * 20, "y": [1.0, 4.0] * 30})
@@ -149,11 +150,12 @@ def test_the_condition_of_an_interval_stands_beside_the_number_in_every_form():
         assert "of all numbers together" in text
     rows = list(csv.DictReader(io.StringIO(export(made, "csv").decode())))
     assert [row["release"] for row in rows if "if records are normal" in row["note"]] == ["spread"]
-    assert [row["upper"] for row in rows if row["release"] == "fit"] == ["inf", "inf"]
+    assert [row["upper"] for row in rows if row["release"] == "fit"] == ["", ""]
+    assert all(row["note"].startswith("no interval: ") for row in rows if row["release"] == "fit")
     summary, values = CalamineWorkbook.from_filelike(io.BytesIO(export(made, "xlsx"))).sheet_names
     book = CalamineWorkbook.from_filelike(io.BytesIO(export(made, "xlsx")))
     assert any(said in str(row[6]) for row in book.get_sheet_by_name(summary).to_python() if row[0] == "spread")
-    assert [row[5] for row in book.get_sheet_by_name(values).to_python() if row[0] == "fit"] == ["inf", "inf"]
+    assert [row[5] for row in book.get_sheet_by_name(values).to_python() if row[0] == "fit"] == ["", ""]
     lines = "\n".join(line.text for line in list_lines(collect_sections(made)))
     assert "± and ranges are 95% intervals for the population: noise and sampling, if" in lines
     assert max(map(len, lines.splitlines())) <= 80

@@ -4,6 +4,7 @@ import json
 import shutil
 import tomllib
 
+import polars as pl
 import pytest
 
 from inbounds import ledger, service
@@ -261,6 +262,13 @@ def test_an_offer_for_a_charge_without_a_result(path):
     with pytest.raises(KeyboardInterrupt):
         service.release_plan(plan, path.parent / "out", say=stop)
     again = service.offer_release(plan)
+    assert (again["kind"], again["fits"], again["cost"], again["left"]) == ("paid", True, "0", "2")
+    assert service.rehearse_plan(plan, path.parent / "out").endswith("it would be finished and cost nothing")
+    # A table that is refused has no result.
+    demo.survey().with_columns(region=pl.lit("centre")).write_csv(path.parent / "survey.csv")
+    with pytest.raises(DataError):
+        service.release_plan(plan, path.parent / "out")
+    again = service.offer_release(plan)
     assert (again["kind"], again["fits"], again["cost"], again["left"]) == ("unfinished", True, "1", "2")
     assert "can be charged again" in again["said"]
     assert "--new" not in again["said"]
@@ -268,7 +276,15 @@ def test_an_offer_for_a_charge_without_a_result(path):
 
 def test_the_ledger_in_words(made):
     shown = service.show_ledger(made[0] / "survey.ledger")
-    assert [one["kind"] for one in shown["entries"]] == ["ledger", "dataset", "charge", "result"]
+    assert [one["kind"] for one in shown["entries"]] == [
+        "ledger",
+        "dataset",
+        "charge",
+        "attempt",
+        "drawing",
+        "drawn",
+        "result",
+    ]
     (dataset,) = shown["datasets"]
     assert (dataset["spent"], dataset["limit"], dataset["left"]) == ("1", "3", "2")
     assert dataset["part"] == pytest.approx(1 / 3)

@@ -3,13 +3,16 @@
 import math
 from fractions import Fraction
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import polars as pl
 import pytest
+from polars.io.plugins import register_io_source
 
 from inbounds.tables.answers import counts_of, records
 from inbounds.tables.engine import EXACT, MOST_ROWS, Plan, Product, Request, count_rows, tally
+from inbounds.tables.passes import join
 from inbounds.tables.schema import ELSEWHERE, DataError, Edges, Levels, Numeric, Quantised, quantise_column, resolution
 from inbounds.tables.sources import read
 from tests.tables.samples import KEYS, NUMBERS, ROWS, engines, messy, natively, partitioned
@@ -57,7 +60,7 @@ def _integer(one, value):
 
 
 def _product(pair, a, b):
-    (k, _), (j, coarser) = sorted([(a, pair.first.count), (b, pair.second.count)], key=lambda x: -x[1])
+    (k, _), (j, coarser) = sorted([(b, pair.second.count), (a, pair.first.count)], key=lambda x: -x[1])
     rounded = math.floor(float(k) * (float(j) * (1 / coarser)) + 0.5) if pair.unit > 1 else a * b
     assert abs(rounded * pair.unit - a * b) <= pair.slack
     assert 0 <= rounded <= pair.largest
@@ -91,7 +94,7 @@ def test_digits_make_no_difference(most):
     whole = requests(1 << 40)[0]
     assert tally(read(table.lazy(), COLUMNS), [whole], most=most) == [by_hand(table, whole)]
     plan = Plan(whole, most)
-    assert max(len(digits) for digits in plan.terms.values()) > (1 if most > ROWS else 0)
+    assert max(term.digits for term in plan.terms) > (1 if most > ROWS else 0)
 
 
 @pytest.mark.claim("tally")
@@ -100,12 +103,12 @@ def test_no_sum_can_pass_what_a_double_holds():
     for most in (1, 7, ROWS, 10**8, MOST_ROWS):
         for count in (1, 255, 1 << 20, (1 << 33) + 1, (1 << 48) - 1):
             plan = Plan(Request((), (Quantised(NUMBERS[0], count),)), most)
-            (digits,) = plan.terms.values()
-            if len(digits) == 1:
+            (term,) = plan.terms
+            if term.digits == 1:
                 assert count * most <= EXACT
             else:
-                assert ((1 << plan.base) - 1) * most <= EXACT
-                assert count >> (plan.base * (len(digits) - 1)) <= (1 << plan.base) - 1
+                assert ((1 << term.bits) - 1) * most <= EXACT
+                assert count >> (term.bits * (term.digits - 1)) <= (1 << term.bits) - 1
 
 
 @pytest.mark.claim("tally")
@@ -114,11 +117,11 @@ def test_no_sum_of_integers_can_wrap():
     for most in (1, 7, ROWS, 10**8, MOST_ROWS):
         for count in (1, 255, 1 << 20, (1 << 33) + 1, (1 << 48) - 1):
             plan = Plan(Request((), (Quantised(NUMBERS[0], count),)), most, integers=True)
-            (digits,) = plan.terms.values()
-            if len(digits) == 1:
+            (term,) = plan.terms
+            if term.digits == 1:
                 assert count * most <= 1 << 62
             else:
-                assert ((1 << plan.base) - 1) * most <= EXACT
+                assert ((1 << term.bits) - 1) * most <= EXACT
 
 
 @pytest.mark.claim("tally")
@@ -133,6 +136,68 @@ def test_integers_of_the_engine_make_no_difference():
             for plan in (Plan(request, MOST_ROWS), Plan(request, MOST_ROWS, integers=True), Plan(request, ROWS))
         ]
         assert found[0] == found[1] == found[2] == by_hand(top.collect(), request)
+
+
+@pytest.mark.claim("tally")
+def test_no_sum_of_products_can_wrap():
+    """A factor times the largest digit of the other, in every row: below 2^62, or 2^53 where doubles hold the sum."""
+    split = 0
+    for most in (ROWS, 10**5, 10**8, MOST_ROWS):
+        for counts in (
+            (1 << 26, 1 << 26),
+            ((1 << 40) + 1, 1 << 12),
+            (1 << 23, 1 << 30),
+            (255, 1 << 44),
+            (1 << 40, 1 << 40),
+        ):
+            pair = Product(*(Quantised(NUMBERS[i], count) for i, count in enumerate(counts)))
+            request = Request((), (pair.first, pair.second), some=(pair,))
+            term = Plan(request, most, integers=True).terms[-1]
+            if term.factor is None:
+                assert term.digits > 1 or pair.largest * most <= 1 << 62
+                continue
+            split += 1
+            other = min(counts)
+            largest = other * ((1 << term.bits) - 1) * most
+            assert largest <= (1 << 62 if term.wide else EXACT)
+            assert term.factor.count < 1 << (term.bits * term.digits)
+            assert Plan(request, most).terms[-1].factor is None
+            assert Plan(request, most, integers=True, huge=True).terms[-1].digits == 1
+    assert split >= 5
+
+
+def wide_table(columns, rows=97):
+    """A table with many columns, some records beyond the bounds and some missing, and the rules of its columns."""
+    drawn = np.random.default_rng(5).normal(50, 40, (rows, columns)).round(3)
+    drawn[::7, 1], drawn[::11, 2], drawn[::50, 3] = 100.0, np.nan, np.inf
+    rules = [Numeric.of(f"x{i}", (0, 100), missing=30) for i in range(columns)]
+    return pl.DataFrame({rule.name: drawn[:, i] for i, rule in enumerate(rules)}), rules
+
+
+@pytest.mark.claim("tally")
+@pytest.mark.parametrize("bits", [12, 26, 40])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_products_by_blocks_are_those_of_a_loop_over_records(bits, grouped):
+    """More columns than a block has, on Polars and DuckDB, with sums that are exact as they are and beyond 2^62."""
+    table, rules = wide_table(14 if grouped else 30)
+    edges = (Edges.of("x0", [0, 30, 60, 100], missing=30),) if grouped else ()
+    wanted = Request(edges, tuple(quantise_column(rule, resolution=1 << bits) for rule in rules), True)
+    assert len(Plan(wanted, ROWS, blocks=True).parts) == 3
+    expected = by_hand(table, wanted)
+    for frame in (table, table.lazy(), duckdb.from_arrow(table.to_arrow())):
+        assert tally(read(frame, rules), [wanted]) == [expected]
+
+
+def test_a_table_that_changes_between_blocks_is_refused():
+    table, rules = wide_table(30)
+    wanted = Request((), tuple(quantise_column(rule, resolution=1 << 12) for rule in rules), True)
+    plan = Plan(wanted, ROWS, integers=True, blocks=True)
+    results = [
+        part.cells(part.query(nw.from_native(table.head(90 - place).lazy())).collect())
+        for place, part in enumerate(plan.parts)
+    ]
+    with pytest.raises(DataError, match="changed while it was read"):
+        join(wanted, plan.asked, results)
 
 
 @pytest.mark.claim("tally")
@@ -277,3 +342,21 @@ def test_many_unequal_edges_are_refused():
         Edges.of("x", np.linspace(1, 2, 10_001) ** 2)
     assert Edges.of("x", np.linspace(1, 2, 10_001)).cells == 10_000
     assert Edges.of("x", np.linspace(1, 2, 1000) ** 2).spacing is None
+
+
+@pytest.mark.parametrize("columns", [12, 30])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_all_blocks_are_one_pass_over_a_lazy_table(columns, grouped):
+    """A file is read once, whatever the number of blocks, and only the columns that are asked for."""
+    table, rules = wide_table(columns)
+    reads = []
+
+    def read_once(with_columns, *_):
+        reads.append(with_columns)
+        yield table.select(with_columns or pl.all())
+
+    lazy = register_io_source(read_once, schema={**table.schema, "other": pl.Float64})
+    edges = (Edges.of("x0", [0, 30, 60, 100], missing=30),) if grouped else ()
+    wanted = Request(edges, tuple(quantise_column(rule, resolution=1 << 26) for rule in rules), True)
+    assert tally(read(lazy, rules), [wanted]) == tally(read(table, rules), [wanted])
+    assert [sorted(names) for names in reads] == [sorted(table.columns)]

@@ -7,7 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from inbounds.tables import untyped
 from inbounds.tables.engine import Request, tally
 from inbounds.tables.schema import Levels, Numeric, Quantised, quantise_column
 from inbounds.tables.sources import read
@@ -66,6 +69,49 @@ def test_text_by_expression_is_as_by_object(row):
     value, *expected = row
     made = [text_as(pl.col("x"), column, blank=False) for column in RULES]
     assert [pl.DataFrame({"x": [value]}).select(one).to_series()[0] for one in made] == expected
+
+
+WORDS = """true True TRUE false False FALSE tRue inf Inf -inf infinity -Infinity nan NaN +nan -nan nan(1) 1e400 -1e400
+1e-400 1.7976931348623159e308 2.4e-324 0x10 0b1 1_000 1,000 1'000 1e 1e+ 1E5 .5 5. . + - +1 --1 +-1 007 9007199254740993
+1d5 1f null None NA yes ٣ １ ½ 1.2.3 1e1e1 $1 1% infinit +true 1true""".split()  # noqa: SIM905
+SPACES = st.sampled_from(["", "", " ", "\t", " \t ", "\n", "\r", "\v", "\0", "\u00a0", "\u3000", "\ufeff"])
+NUMBERS = st.one_of(st.floats(), st.integers(-(10**30), 10**30), st.decimals(allow_nan=False)).map(str)
+TOKENS = st.one_of(st.sampled_from(WORDS), NUMBERS, st.text("0159+-.eEinfat \t", max_size=6), st.text(max_size=3))
+FIELDS = st.tuples(SPACES, TOKENS, SPACES).map("".join)
+
+
+def as_blocks(fields, column):
+    """Fields as a rule has them: in one block, and each in a block of its own."""
+    expression = text_as(pl.col("x"), column, blank=False).alias("x")
+    frame = pl.DataFrame({"x": fields}, schema={"x": pl.String})
+    streamed = frame.lazy().select(expression).collect(engine="streaming")["x"].to_list()
+    alone = [frame[i : i + 1].select(expression)["x"][0] for i in range(len(fields))]
+    return [frame.select(expression)["x"].to_list(), streamed, alone]
+
+
+@given(st.lists(st.one_of(st.none(), FIELDS), min_size=1, max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_the_fields_of_a_block_do_not_change_each_other(fields):
+    """A block of numbers is read in one step, and others field by field: the same as by objects, one by one."""
+    for column in RULES:
+        expected = from_objects(fields, column).to_list()
+        for found in as_blocks(fields, column):
+            assert [repr(one) for one in found] == [repr(one) for one in expected]
+
+
+def test_words_are_looked_for_only_in_blocks_that_may_have_them(monkeypatch):
+    """Words and spaces take four times as long as numbers."""
+    blocks = []
+
+    def read_words(text, kind, *, as_it_is=untyped._read_words):
+        blocks.append(kind)
+        return as_it_is(text, kind)
+
+    monkeypatch.setattr(untyped, "_read_words", read_words)
+    for column in RULES[:3]:
+        assert as_blocks(["1", "0", None, "1e0"], column)[0] == as_blocks([" 1", "False", None, "1"], column)[0]
+    as_blocks(["1", "-2.5e3", None], NUMBER)
+    assert blocks == [kind for kind in ("number", "integer", "boolean") for _ in range(4)]
 
 
 def cells(values, column):

@@ -152,9 +152,10 @@ def release(
 ) -> None:
     """Release what a plan says: charge the ledger, read the data once, add noise, write the record and a report.
 
-    The charge is made before the data are read, and stands whatever happens then. Releasing the same plan again returns
-    the stored result and costs nothing. The files in DIR are release.json (the record, which can be verified),
-    values.csv, report.html and report.md.
+    The charge is made before the data are read. It stands if the table is refused. A release that was interrupted is
+    finished by the same command, at no further cost. Releasing the same plan again returns the stored result and costs
+    nothing. The files in DIR are release.json (the record, which can be verified), values.csv, report.html and
+    report.md.
 
     Example: inbounds release plan.toml --out results
     """
@@ -271,17 +272,39 @@ def ledger_raise(
     show(raise_limit(Account(path, dataset, _check.fraction(limit, "--limit")), why, by))
 
 
-@ledger.command("export", short_help="write it as CSV, or with the fields of the registry")
+@ledger.command("accept", short_help="accept it as it is when the file beside it is missing")
+def ledger_accept(
+    path: LedgerFile,
+    why: Annotated[str, typer.Option(help="the reason, which is kept in the ledger")],
+    by: Annotated[str | None, typer.Option(metavar="NAME", help="who does it; your user name by default")] = None,
+) -> None:
+    """Accept a ledger whose .head file is missing, so that it can be charged. The ledger keeps who did it, and why.
+
+    Without that file, the ledger may be an older copy in which charges are missing. Look for the file in your backups
+    first. To detect an older copy, run inbounds ledger verify with the newest records.
+
+    Example: inbounds ledger accept survey.ledger --why "moved to the new server, 31 charges as in the minutes"
+    """
+    from inbounds.ledger import accept
+
+    entry = accept(path, why, by)
+    show(f"accepted with its {entry.sequence} entries; the reason is entry {entry.sequence}")
+
+
+@ledger.command("export", short_help="write it as CSV, or as records for the registry")
 def ledger_export(
     path: LedgerFile,
     kind: Annotated[
-        str, typer.Option("--as", metavar="csv|registry", help="every entry, or the fields of the registry")
+        str, typer.Option("--as", metavar="csv|registry", help="every entry, or a record for each dataset")
     ] = "csv",
     out: Annotated[
         Path | None, typer.Option(help="the file to write, which must be new; standard output by default")
     ] = None,
 ) -> None:
-    """Write the ledger as CSV, or with the fields of the Differential Privacy Deployments Registry.
+    """Write the ledger as CSV, or as records for the Differential Privacy Deployments Registry.
+
+    The records are drafts, one for each dataset, in a list of JSON. State who publishes the numbers, what for and of
+    which region, and hand in each record as a file of its own.
 
     Example: inbounds ledger export survey.ledger --as registry --out registry.json
     """

@@ -75,7 +75,8 @@ class Situation:
     """What is known before a release: where the truth plausibly lies, and among about how many records.
 
     ``names`` are those of the numeric ``columns``. ``groups`` says how many cells have sums of their own, ``selected``
-    that the records are some of the ``size`` that the table has.
+    that the records are some of the ``size`` that the table has. ``waves`` says for groups in which one person is
+    counted more than once how many of them there are along that column, and in how many a person is counted at most.
     """
 
     plausible: Any
@@ -89,6 +90,7 @@ class Situation:
     limits: Limits
     meaning: Any = None
     selected: bool = False
+    waves: tuple[int, int] | None = None
 
     def known_size(self) -> int:
         """The number of records; `TypeError` if it is protected and nobody gave a guess."""

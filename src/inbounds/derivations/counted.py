@@ -77,8 +77,9 @@ class PointsOfCounts(Simulated):
         """The likeliest counts that add up to the number of records."""
         return simplex.likeliest(noisy, self.rows)
 
+    # claim:points-of-counts
     def read_points(self, counts: Array) -> Integers:
-        """claim:points-of-counts. The point of each share, from whole counts that add up to the number of records.
+        """The point of each share, from whole counts that add up to the number of records.
 
         Record r of the c records of a cell lies on the point at the part (2r-1)/(2c) of its points. Everything is
         computed in integers, so it is the same on every machine; a larger rank never has a smaller point.

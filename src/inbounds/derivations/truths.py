@@ -227,10 +227,40 @@ def _sizes(
         return [uneven / uneven.sum() * situation.known_size(), *[np.full(groups, even)] * 2], [
             "groups even or very uneven"
         ]
-    low, high = min(even, max(_FEWEST, even * _SMALLEST)), min(even * _LARGEST, float(situation.known_size()))
-    typical = max(low, even * _QUARTER)
+    low, typical, high = _group_sizes(situation, groups)
     text = f"groups of {low:,.0f} to {high:,.0f} records (typically {typical:,.0f})"
     return [np.full(groups, x) for x in (low, typical, high)], [text]
+
+
+def _group_sizes(situation: Situation, groups: int) -> tuple[float, float, float]:
+    """The least, typical and largest number of records of a group, if nothing is stated."""
+    rows = float(situation.known_size())
+    if situation.waves is None:
+        return _divide(rows, groups)
+    waves, most = situation.waves
+    least, typical, largest = _wave_sizes(rows, waves, most)
+    cells = groups // waves
+    if cells <= 1:
+        return least, typical, largest
+    return _divide(least, cells)[0], _divide(typical, cells)[1], _divide(largest, cells)[2]
+
+
+def _divide(rows: float, groups: int) -> tuple[float, float, float]:
+    """The sizes of groups that divide records: from few to four times an even share, and typically a quarter of it."""
+    even = rows / groups
+    low = min(even, max(_FEWEST, even * _SMALLEST))
+    return low, max(low, even * _QUARTER), min(even * _LARGEST, rows)
+
+
+# claim:waves
+def _wave_sizes(rows: float, waves: int, most: int) -> tuple[float, float, float]:
+    """The sizes of waves of a panel, which do not divide its persons: most persons are in several waves.
+
+    A wave typically has its even share of all records. No wave has more than there are persons.
+    """
+    even, persons = rows / waves, rows / most
+    typical = min(even, persons)
+    return typical * _QUARTER, typical, min(even * _LARGEST, persons)
 
 
 def _selected_sizes(rows: float, size_range: tuple[float, float] | None) -> tuple[list[Array], list[str]]:

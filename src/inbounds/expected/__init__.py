@@ -55,6 +55,9 @@ from inbounds.expected.noise import (
     norm_parts as norm_parts,
 )
 from inbounds.expected.noise import (
+    seeded_zero_sum as seeded_zero_sum,
+)
+from inbounds.expected.noise import (
     simulate as simulate,
 )
 from inbounds.expected.noise import (
@@ -183,7 +186,7 @@ def noise_length(parts: tuple[Certificate, ...], units: tuple[Fraction, ...]) ->
         if len(units) > MANY_CELLS:
             # Independent noise minus its mean, which is a little longer.
             return math.sqrt((len(units) - 1) * discrete_variance(scale)) * float(units[0])
-        noise = draw_zero_sum(len(units), scale, np.random.default_rng(0), DRAWS)
+        noise = seeded_zero_sum(len(units), scale, DRAWS)
         return math.sqrt((noise**2).sum(axis=1).mean()) * float(units[0])
     return math.sqrt(len(units) * _worst_mse_on_grid(parts[0])) * float(units[0])
 
@@ -237,9 +240,10 @@ def root_errors(law: Mechanism, variances: Array, points: int = 32) -> tuple[Arr
     return np.sqrt(squares), (weights * off).sum(axis=1) - at_zero * roots + at_top * (top - roots)
 
 
+# claim:worst-root
 @lru_cache(maxsize=256)
 def worst_root_error(law: Mechanism) -> tuple[float, float]:
-    """claim:worst-root. Largest RMSE and absolute bias of `root_error` over all variances within the bounds."""
+    """Largest RMSE and absolute bias of `root_error` over all variances within the bounds."""
     top, scale = law.bounds[1], law.noise.scale
     inside = np.geomspace(1e-4 * min(scale, top), top, 97)
     rmse, bias = root_errors(law, np.array([0.0, *inside]))

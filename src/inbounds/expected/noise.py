@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -92,7 +93,10 @@ def _noise(
 ) -> Array:
     """Draws from the certified laws, in units; the coordinates of a vector are drawn together."""
     if parts[0].noise == "zero-sum":
-        return np.asarray(draw_zero_sum(len(at), float(parts[0].spread), rng, draws) * float(units[0]))
+        spread = float(parts[0].spread)
+        few = len(at) <= MANY_CELLS
+        noise = seeded_zero_sum(len(at), spread, draws) if few else draw_zero_sum(len(at), spread, rng, draws)
+        return np.asarray(noise * float(units[0]))
     if parts[0].dimension == 1:
         kinds = list({id(part): part for part in parts}.values())
         if len(at) > _MANY and len(kinds) <= _FEW and all(part.noise == "laplace" for part in kinds):
@@ -230,6 +234,14 @@ def draw_zero_sum(size: int, scale: float, rng: np.random.Generator, draws: int)
         rest = -first.sum(axis=1, keepdims=True)
         batches.append(np.hstack([first, rest])[rng.random(len(rest)) < np.exp(-np.abs(rest[:, 0]) / scale)])
     return np.concatenate(batches)[:draws]
+
+
+@lru_cache(maxsize=4)
+def seeded_zero_sum(size: int, scale: float, draws: int) -> Array:
+    """Zero-sum noise with a fixed seed, the same for everyone. The last draws are kept, since they are used twice."""
+    noise = draw_zero_sum(size, scale, np.random.default_rng(0), draws)
+    noise.flags.writeable = False
+    return noise
 
 
 def continuous(part: Certificate, unit: Fraction = Fraction(1)) -> Mechanism:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -73,8 +74,11 @@ def simulate_choices(
     for node in nodes:
         low = np.zeros(draws, int) if node.below is None else places_of[node.below]
         high = np.full(draws, len(points) - 1) if node.above is None else places_of[node.above]
-        first = np.zeros(draws) if node.below is None else ranks[low]
-        last = np.ones(draws) if node.above is None else ranks[high]
+        # Draws within the same places have the same weights.
+        pairs, which = np.unique(low * len(points) + high, return_inverse=True)
+        low, high = np.divmod(pairs, len(points))
+        first = np.zeros(len(pairs)) if node.below is None else ranks[low]
+        last = np.ones(len(pairs)) if node.above is None else ranks[high]
         target = first + float(node.share) * (last - first) + node.shift / max(size, 1)
         off, tilt = ranks - target[:, None], float(node.tilt)
         scores = 2 * np.maximum(tilt * off, (tilt - 1) * off) * rates[node.place]
@@ -87,11 +91,21 @@ def simulate_choices(
         sums = weights.cumsum(axis=1)
         empty = sums[:, -1] <= 0
         sums[empty] = np.where(place >= low[empty][:, None], 1.0, 0.0)
-        indices = (sums < rng.random((draws, 1)) * sums[:, -1:]).sum(axis=1)
-        places_of[node.place] = np.clip(indices, low, high)
+        indices = _find_places(sums, which, rng.random(draws) * sums[which, -1])
+        places_of[node.place] = np.clip(indices, low[which], high[which])
     truth = law.at(np.array([shares[node.place] for node in order]))
     differences = np.stack([points[places_of[node.place]] for node in order], axis=1) - truth
     return differences + rng.uniform(-step / 2, step / 2, differences.shape)
+
+
+def _find_places(sums: Array, which: Any, targets: Array) -> Any:
+    """The place of each target among the sums of its row: how many of them are smaller."""
+    places = np.empty(len(targets), int)
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], np.arange(len(sums) + 1))
+    for row, start, end in zip(sums, starts[:-1], starts[1:], strict=True):
+        places[order[start:end]] = np.searchsorted(row, targets[order[start:end]])
+    return places
 
 
 def _simulate_together(ranks: Array, widths: Array, shares: Array, rate: float, draws: int) -> Array:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from inbounds._check import Array
-from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points, plausible
-from inbounds.derivations.truths import of_one_number
+from inbounds.derivations import CentredSpread, Direct, Matrix, MeanOfMoments, Points
 from inbounds.expected import Doubles, continuous, draw_noise, is_coarse, root_error, simulate, truncated_in_turn
-from inbounds.forecasts.choices import forecast_choices
+from inbounds.forecasts.choices import forecast_choices, typical_choice_error
 from inbounds.forecasts.figures import Forecast as Forecast
 from inbounds.forecasts.figures import one_figure
+from inbounds.forecasts.guesses import plausible_cells, span_of_number, span_with_square
 from inbounds.forecasts.wanted import Wanted
 from inbounds.grid.law import moments
 from inbounds.inference.laws import Laplace as LaplaceNoise
@@ -44,7 +44,7 @@ def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
     """The record that a release would have if its noisy numbers were equal to the plausible true value."""
     way = record.derivation
     if isinstance(way, Direct) and not record.axes:
-        low, high = _span(wanted, record, way)
+        low, high = span_of_number(wanted, record, way)
         value = (low + high) / 2
         law = record.mechanism
         noisy = value**2 if way.root else value
@@ -52,19 +52,13 @@ def at_plausible_truth(record: Release, wanted: Wanted) -> Release:
     return replace(record, noisy=way.plausible(record.situation(wanted.guess, wanted.size)))
 
 
-def _span(wanted: Wanted, record: Release, way: Direct) -> tuple[float, float]:
-    """The plausible range of one released number. An open side ends where noise from the other end does not reach."""
-    (bounds,) = record.limits_of_coordinates()
-    far = 40 * float(record.mechanism.spread * record.mechanism.step)
-    statement = of_one_number(record.situation(wanted.guess, wanted.size))
-    return plausible.span(statement, *way.span(*bounds), far)
-
-
 def typical_error(wanted: Wanted, record: Release | None = None) -> float:
     """The typical RMSE. This is faster than a whole forecast."""
     record = wanted.draft().record if record is None else record
     way = record.derivation
-    if isinstance(way, Points) or (isinstance(way, MeanOfMoments) and way.knows_error(record.certificate)):
+    if isinstance(way, Points):
+        return typical_choice_error(record, record.situation(wanted.guess, wanted.size))
+    if isinstance(way, MeanOfMoments) and way.knows_error(record.certificate):
         return forecast_errors(wanted, record).typical
     if not isinstance(way, Direct):
         errors, _ = way.simulate(at_plausible_truth(record, wanted).coordinates())
@@ -73,7 +67,7 @@ def typical_error(wanted: Wanted, record: Release | None = None) -> float:
         return forecast_errors(wanted, record).typical
     part = record.certificate
     assert isinstance(part, Certificate)
-    points, weights = _spread_out(*_span(wanted, record, way), float(part.spread))
+    points, weights = _spread_out(*span_of_number(wanted, record, way), float(part.spread))
     rmse, _ = _moments_at(part, points)
     return float(np.sqrt(weights @ rmse**2))
 
@@ -82,7 +76,7 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
     part = record.certificate
     assert isinstance(part, Certificate)
     scale = math.sqrt(float(part.spread)) if way.root else float(part.spread)
-    points, weights = _spread_out(*_span(wanted, record, way), scale)
+    points, weights = _spread_out(*span_of_number(wanted, record, way), scale)
     find_figures = _of_roots if way.root else _of_points
     rmse, bias, half = find_figures(part, points, wanted.confidence)
     return _average(weights, rmse, bias, half, wanted.confidence)
@@ -91,8 +85,7 @@ def _one_number(wanted: Wanted, record: Release, way: Direct) -> Forecast:
 def _mean_with_square(wanted: Wanted, record: Release, way: MeanOfMoments) -> Forecast:
     """The forecast for a mean whose sum has Laplace noise, drawn with that of its squares."""
     law = way.law(replace(record, noisy=record.units).coordinates())
-    statement = of_one_number(record.situation(wanted.guess, wanted.size))
-    points, weights = _spread_out(*plausible.span(statement, *law.bounds), law.noise.scale)
+    points, weights = _spread_out(*span_with_square(wanted, record, way), law.noise.scale)
     moments_at = law.moments(points)
     half = _half_widths(Law(LaplaceNoise(law.noise.scale), *law.bounds), points, wanted.confidence)
     return _average(weights, np.sqrt(moments_at.mse), moments_at.bias, half, wanted.confidence)
@@ -173,8 +166,9 @@ def _of_roots(part: Certificate, points: Array, level: float) -> tuple[Array, Ar
     return errors[:, 0], errors[:, 1], _solve(miss, np.full(len(points), math.sqrt(law.upper)), 1 - level)
 
 
+# claim:half-width
 def _half_widths(law: Law, at: Array, level: float) -> Array:
-    """claim:half-width. The distance that |released - true| exceeds with probability 1 - level, at each true value."""
+    """The distance that |released - true| exceeds with probability 1 - level, at each true value."""
     alpha, step, reach = 1 - level, law.noise.step, law.noise.reach
     if law.cut is not None:
 
@@ -207,8 +201,7 @@ def _many_alike(wanted: Wanted, record: Release) -> Forecast:
     """The forecast for counts with independent noise."""
     part = record.certificate
     assert isinstance(part, Certificate)
-    size = wanted.size if wanted.size is not None else record.denominator
-    noisy = record.derivation.plausible(record.situation(wanted.plausible, size))
+    noisy = plausible_cells(wanted, record)
     law, different, unit = part.mechanism, sorted(set(noisy)), float(record.units[0])
     ends = [float(law.value(end)) for end in (law.first, law.last) if end is not None]
     middle = sum(ends) / 2 if len(ends) == 2 else 40 * float(part.spread)

@@ -1,5 +1,6 @@
 """The preview of a whole plan: its cost and its expected errors. No data are read and nothing is spent."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -7,11 +8,13 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from inbounds._charts import as_picture
 from inbounds._html import render
 from inbounds._text import WIDTH, visible, wrap
+from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, describe_lost, preview_wanted, warn_of_epsilon
+from inbounds.forecasts.preview import KEPT, Preview, assume_rows, describe_lost, preview_wanted, warn_of_epsilon
 from inbounds.forecasts.wanted import Wanted
 from inbounds.privacy.guarantee import Pure
 from inbounds.record.draft import Draft
@@ -41,7 +44,7 @@ class Prospect:
     preview
         The preview of the release if it is drawn alone.
     errors
-        The typical RMSE at each of `MULTIPLES` of the budget.
+        The typical RMSE at each of `MULTIPLES` of the budget; NaN where that budget allows no noise.
     joint
         The forecast if it is drawn together with others; None if it is drawn alone.
     """
@@ -84,7 +87,10 @@ class Prospect:
             "confidence": forecast.confidence,
             "worst_rmse": forecast.worst,
             "simulated": forecast.simulated,
-            "rmse_at_multiples": dict(zip(map(str, MULTIPLES), self.errors, strict=True)),
+            "rmse_at_multiples": {
+                str(times): None if math.isnan(error) else error
+                for times, error in zip(MULTIPLES, self.errors, strict=True)
+            },
             "advice": self.advice,
             "rmse_by_itself": None if self.joint is None else self.preview.forecast.typical,
         }
@@ -226,7 +232,8 @@ class Outlook:
     @property
     def notes(self) -> list[str]:
         """Notes on what would be better, what is assumed, and what may go wrong."""
-        notes = [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
+        notes = list(self.plan.notes_on_rows)
+        notes += [f"{item.name}: {item.advice}" for item in self.prospects if item.advice]
         joint = [item for item in self.prospects if item.joint is not None]
         if joint:
             gains = [
@@ -239,11 +246,16 @@ class Outlook:
             )
         notes += self._assumptions()
         notes += [f"{item.name}: {hidden}." for item in self.prospects if (hidden := item.preview.hidden)]
+        heaped: dict[str, list[str]] = {}
+        for item in self.prospects:
+            for warning in warn_of_heaps(item.preview.asked.record):
+                heaped.setdefault(warning, []).append(item.name)
+        notes += [f"{', '.join(names)}: {warning}" for warning, names in heaped.items()]
         if self.kept:
             notes.append(f"By contributions, * is the smallest; a range is below each line: {self._assumed_of_rows()}.")
         else:
             units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
-            notes += [f"Errors are as if each person had one row. {describe_lost(unit)}. {_REMEDY}" for unit in units]
+            notes += [f"{assume_rows(unit)}. {describe_lost(unit)}. {_REMEDY}" for unit in units]
         notes += warn_of_epsilon(float(self.epsilon))
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands; inbounds check looks for it before"
@@ -282,6 +294,7 @@ class Outlook:
             "list", caption=f"{KEPT}: RMSE", heads=heads, rows=others, rest=f"* {self._assumed_of_rows()}"
         )
 
+    @as_picture
     def plot(self) -> "altair.Chart":
         """Plot typical errors over the budget, relative to those at the budget of the plan. Needs Altair."""
         import altair as alt
@@ -292,6 +305,7 @@ class Outlook:
             for prospect in self.prospects
             for times, error in zip(MULTIPLES, prospect.errors, strict=True)
             for at in [prospect.errors[MULTIPLES.index(1.0)]]
+            if not math.isnan(error)
         ]
         chart: alt.Chart = (
             alt.Chart(pl.DataFrame(points), title="Errors at other budgets", width=420, height=260)
@@ -314,20 +328,27 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
         if progress is not None:
             progress(count, len(wanted))
         preview, epsilon = preview_wanted(request, alone=False), Fraction(request.keywords["epsilon"])
-        if drafts[name].record.group is not None:
-            forecast = forecast_errors(request, together.at(name, 1.0))
-            errors = tuple(
-                forecast.typical if times == 1 else typical_error(request, together.at(name, times))
-                for times in MULTIPLES
-            )
-            prospects.append(Prospect(name, epsilon, preview, errors, forecast))
-            continue
-        errors = tuple(
-            preview.forecast.typical if times == 1 else typical_error(request.but(epsilon=epsilon * Fraction(times)))
-            for times in MULTIPLES
-        )
-        prospects.append(Prospect(name, epsilon, preview, errors))
+        grouped = drafts[name].record.group is not None
+        forecast = forecast_errors(request, together.at(name, 1.0)) if grouped else None
+        typical = (preview.forecast if forecast is None else forecast).typical
+        at = partial(together.at, name) if grouped else partial(_draft_alone, request)
+        errors = tuple(typical if times == 1 else _find_typical(request, at, times) for times in MULTIPLES)
+        prospects.append(Prospect(name, epsilon, preview, errors, forecast))
     return Outlook(plan, tuple(prospects), _forecast_kept(plan, wanted))
+
+
+def _draft_alone(wanted: Wanted, times: float) -> Release:
+    """The record of a release that is drawn alone, at a multiple of its ε."""
+    return wanted.but(epsilon=Fraction(wanted.keywords["epsilon"]) * Fraction(times)).draft().record
+
+
+def _find_typical(wanted: Wanted, at: Callable[[float], Release], times: float) -> float:
+    """The typical error at a multiple of the budget; NaN if no noise can be drawn for that one."""
+    try:
+        record = at(times)
+    except ValueError:
+        return math.nan
+    return typical_error(wanted, record)
 
 
 def _forecast_kept(plan: "Plan", wanted: Mapping[str, Wanted]) -> dict[str, tuple[Kept, ...]]:
@@ -372,7 +393,7 @@ class _Together:
 
 
 def _figure(x: float) -> str:
-    return f"{x:.3g}"
+    return "-" if math.isnan(x) else f"{x:.3g}"
 
 
 def _span(forecast: Forecast) -> str:

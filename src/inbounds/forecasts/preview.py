@@ -16,6 +16,7 @@ from inbounds._html import render
 from inbounds._keywords import explain_use
 from inbounds._text import visible, wrap
 from inbounds.forecasts import picture
+from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, at_plausible_truth
 from inbounds.forecasts.forecast import forecast_errors as forecast_errors
@@ -230,12 +231,13 @@ class Preview:
             method = f" {option.method:{wide_method}s}" if methods else ""
             lines.append(f"  {mark:2s}{option.bounding:10s}{method}{_line(figures, wide)}")
         legend = wrap(f"* {visible(self._legend)}", "  ", "    ")
-        warnings = [wrap(text, "  ", "  ") for text in (*self._hidden, *warn_of_epsilon(self.asked.epsilon))]
+        warnings = [wrap(text, "  ", "  ") for text in self._warnings]
         return "\n".join([*lines, legend, *write_kept(self.kept, self.wanted), *warnings])
 
     @property
-    def _hidden(self) -> list[str]:
-        return [f"{self.hidden[:1].upper()}{self.hidden[1:]}."] if self.hidden else []
+    def _warnings(self) -> list[str]:
+        hidden = [f"{self.hidden[:1].upper()}{self.hidden[1:]}."] if self.hidden else []
+        return [*hidden, *warn_of_heaps(self.asked.record), *warn_of_epsilon(self.asked.epsilon)]
 
     @property
     def _legend(self) -> str:
@@ -244,7 +246,7 @@ class Preview:
         legend = f"{legend}; ranges are over {forecast.assumed}" if forecast.depends and forecast.assumed else legend
         unit = self.asked.record.terms.unit
         if keeps_rows(self.asked.record) and self.wanted.plausible_rows is None:
-            legend += f". Errors are as if each person had one row. {describe_lost(unit)}: {_REMEDY}"
+            legend += f". {assume_rows(unit)}. {describe_lost(unit)}: {_REMEDY}"
         return legend
 
     def _repr_html_(self) -> str:
@@ -259,7 +261,7 @@ class Preview:
             caption=self.summary,
             heads=heads,
             rows=rows,
-            rest=" ".join([f"* {self._legend}", *self._hidden, *warn_of_epsilon(self.asked.epsilon)]),
+            rest=" ".join([f"* {self._legend}", *self._warnings]),
         )
         if not self.kept:
             return html
@@ -268,6 +270,19 @@ class Preview:
 
 
 _REMEDY = "plausible_rows={1: 0.5, 2: 0.3, ...} shows what that does, and a larger contributions leaves out less"
+
+
+def assume_rows(unit: Unit) -> str:
+    """Say which rows of persons a forecast assumes if nothing is stated about them."""
+    groups = None if unit.persons is None else unit.persons.groups
+    where = (
+        ""
+        if groups is None
+        else f" in each of {groups[1]:,} groups of {groups[0]}"
+        if groups[1] > 1
+        else " in one group"
+    )
+    return f"Errors are as if each person had one row{where}"
 
 
 def describe_lost(unit: Unit) -> str:

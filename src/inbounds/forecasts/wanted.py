@@ -92,15 +92,26 @@ class Wanted:
     def size(self) -> int | None:
         """The number of records that count, public or expected; None if it is not known.
 
-        For persons it is the number of their ``plausible_rows`` that are kept; without these, as if each had one row.
+        For persons it is the number of their ``plausible_rows`` that are kept; without these, as if each had one row,
+        or one in each group that a person may be in.
         """
         rows, persons = self.keywords.get("rows"), self.persons
         if self.plausible_rows is None or persons is None:
-            return self.expected_rows if rows is None else rows
+            size = self.expected_rows if rows is None else rows
+            return None if size is None else size * self._waves_of_person
         if self.keywords.get("fold") is not None:
             return max(round(persons), 1)
         rows_kept: float = self.plausible_rows.kept(self.terms().contributions)
         return max(round(persons * rows_kept), 1)
+
+    @property
+    def _waves_of_person(self) -> int:
+        """In how many groups a person may be, where ``groups`` of the rule for persons says so."""
+        groups = self.keywords.get("groups")
+        if not isinstance(groups, Mapping) or self.keywords.get("rows") is None:
+            # Where the number of rows is protected, the rows that are expected are those of all groups.
+            return 1
+        return int(next(iter(groups.values())))
 
     @property
     def persons(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from inbounds.forecasts.guesses import check_guess
 from inbounds.forecasts.wanted import Wanted
 from inbounds.record import Release
 from inbounds.record.selection import plain_statistic
@@ -32,10 +33,12 @@ def list_ways(wanted: Wanted) -> list[tuple[Wanted, Release]]:
             continue
         other = wanted.but(bounding=bounding, **({"method": method} if methods else {}))
         try:
-            ways.append((other, other.draft().record))
-        except ValueError:
-            # Not every statistic has this option.
+            record = other.draft().record
+            check_guess(other, record)
+        except (ValueError, TypeError):
+            # Not every statistic has this option, and not every option can use what is stated as plausible.
             continue
+        ways.append((other, record))
     return ways
 
 

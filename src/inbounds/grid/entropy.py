@@ -176,5 +176,5 @@ SYSTEM: Final = SystemEntropy()
 def require_system(entropy: Entropy) -> SystemEntropy:
     """The source, if it is fit for a release."""
     if not isinstance(entropy, SystemEntropy):
-        raise TypeError(f"a release draws from SystemEntropy, got {type(entropy).__name__}: seeds are for studies")
+        raise TypeError("a release draws from SystemEntropy, got another source: seeds are for studies")
     return entropy

@@ -65,8 +65,9 @@ _TRIED = 48, 400
 _REACH = 1 << 62
 
 
+# claim:polyhedral-exact
 def polyhedral(scale: Scale, norm: Norm, entropy: Entropy) -> Integers:
-    """claim:polyhedral-exact. One noise vector. Work and bytes do not depend on what it will be added to."""
+    """One noise vector. Work and bytes do not depend on what it will be added to."""
     require_room(scale, norm.dimension)
     # A geometric variable is below 256 scales: 256 bits decide it.
     if 256 * (norm.dimension + 1) * scale.steps >= _REACH:
@@ -125,18 +126,15 @@ def _surely_kept(radii: Integers, dimension: int, word: Words) -> npt.NDArray[np
 
 
 def _is_kept(radius: int, dimension: int, word: int, entropy: Entropy) -> bool:
-    return count_reached(word, 64, [_share(radius, dimension)], entropy) == 0
+    return count_reached(word, 64, [_find_share(radius, dimension)], entropy) == 0
 
 
 def _find_share(radius: int, dimension: int) -> Interval:
-    """Π (r+½)/(r+k), k = 1..d."""
+    """Π (r+½)/(r+k), k = 1..d. It is not cached: a radius is drawn noise."""
     numerator, denominator = (2 * radius + 1) ** dimension, 1 << dimension
     for k in range(1, dimension + 1):
         denominator *= radius + k
     return as_interval(Fraction(numerator, denominator))
-
-
-_share = lru_cache(maxsize=1024)(_find_share)
 
 
 def draw_points(radii: Integers, dimension: int, entropy: Entropy) -> Integers:

@@ -1,5 +1,6 @@
 """Factorials of any size, enclosed: by Stirling's series with a certified rest, in integers alone."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb, prod
@@ -12,8 +13,9 @@ _LARGE = 64
 _REST = Fraction(1, 1 << (PRECISION + 8))
 
 
+# claim:log-factorial
 def log_factorial(n: int) -> Interval:
-    """claim:log-factorial. log n! - ½ log 2π for n ≥ 0, to about `PRECISION` significant bits.
+    """log n! - ½ log 2π for n ≥ 0, to about `PRECISION` significant bits.
 
     Stirling's series is (n + ½) log n - n + Σ B_2k / (2k (2k-1) n^(2k-1)), k = 1, 2, ...; what a sum leaves out is of
     the sign of its next term, and smaller (DLMF 5.11.1, 5.11(ii)). A small n is shifted, n! = (n+64)!/((n+1)···(n+64)).
@@ -22,10 +24,10 @@ def log_factorial(n: int) -> Interval:
     if n < _LARGE:
         return log_factorial(n + _LARGE) - log_integer(prod(range(n + 1, n + _LARGE + 1)))
     total = (n + Fraction(1, 2)) * log_integer(n) - n
-    power, square, k = Fraction(1, n), Fraction(1, n * n), 1
-    while abs(term := _bernoulli(2 * k) * power / (2 * k * (2 * k - 1))) > _REST:
+    power, square, coefficients = Fraction(1, n), Fraction(1, n * n), iter(_coefficients(_REST))
+    while abs(term := next(coefficients) * power) > _REST:
         total += term
-        power, k = power * square, k + 1
+        power *= square
     return total + Interval(min(term, Fraction(0)), max(term, Fraction(0)))
 
 
@@ -36,8 +38,20 @@ def log_integer(n: int) -> Interval:
 
 
 @cache
-def _bernoulli(n: int) -> Fraction:
+def _coefficients(rest: Fraction) -> tuple[Fraction, ...]:
+    """B_2k / (2k (2k-1)), k = 1, 2, ...: as many as the smallest n needs.
+
+    All at once, since n may be drawn noise: how many were needed so far would tell how small it was.
+    """
+    numbers, coefficients, power = [Fraction(1), Fraction(-1, 2)], list[Fraction](), Fraction(1, _LARGE)
+    while not coefficients or abs(coefficients[-1] * power) * _LARGE**2 > rest:
+        n = len(numbers)
+        numbers += [_bernoulli(n, numbers), Fraction(0)]
+        coefficients.append(numbers[n] / (n * (n - 1)))
+        power /= _LARGE**2
+    return tuple(coefficients)
+
+
+def _bernoulli(n: int, before: Sequence[Fraction]) -> Fraction:
     """B_n, with B_1 = -½, by their recursion."""
-    if n == 0:
-        return Fraction(1)
-    return -sum((comb(n + 1, k) * _bernoulli(k) for k in range(n)), Fraction(0)) / (n + 1)
+    return -sum((comb(n + 1, k) * number for k, number in enumerate(before)), Fraction(0)) / (n + 1)

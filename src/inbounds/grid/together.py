@@ -93,10 +93,11 @@ class Sizes:
         return (2 * self.window + 1) * self.quantiles * (4 + self.quantiles // 2)
 
 
+# claim:together-exact
 def draw_together(
     counts: Integers, shares: Sequence[Fraction], spread: Fraction, most: int, entropy: Entropy
 ) -> list[int]:
-    """claim:together-exact. The points of increasing shares, in order, of records that are counted by point.
+    """The points of increasing shares, in order, of records that are counted by point.
 
     ``spread`` is the scale of the score, in records, and ``most`` a public bound of their number.
     """
@@ -134,13 +135,13 @@ class _Ranks:
         return [int(index) for index in places]
 
 
-@lru_cache(maxsize=256)
 def _fixed(x: Fraction, digits: int) -> Pair:
-    """e^-x in fixed point, between two whole numbers."""
+    """e^-x in fixed point, between two whole numbers. It is not cached: x may be a rate times a secret number."""
     ends = exp_minus(x)
     return _floor(ends.lower * (1 << digits)), _ceil(ends.upper * (1 << digits))
 
 
+# Of public numbers only: the rate, and the width of the window.
 @lru_cache(maxsize=16)
 def _powers(x: Fraction, digits: int, count: int) -> Ends:
     """e^(-x j) for j < count."""
@@ -166,6 +167,12 @@ class _Draw:
         self.powers = _powers(self.rate, self.digits, self.width + 2)
         # The weight of all tuples that are skipped.
         self.lost = 1 << (self.digits - _GUARD)
+        # The weights of no record between two quantiles. They follow from the number of records, and die with the draw.
+        self.empty = {
+            (first, last): _fixed(self.rate * (self.targets[last] - self.targets[first]), self.digits)
+            for last in range(self.count)
+            for first in range(last + 1)
+        }
         self.entering: list[Ends] = []
         self.ending: list[Ends] = []
         for j in range(self.count):
@@ -233,7 +240,7 @@ class _Draw:
         ways, lows, highs = [1] * self.width, [0] * self.width, [0] * self.width
         for run in range(1, j + 2):
             ways = [way * (size - run + 1) // run if way else 0 for way, size in zip(ways, self.sizes[j], strict=True)]
-            (low, high), (a, b) = self._shift(j - run + 1, j), self._weigh_gap(j - run + 1, j)
+            (low, high), (a, b) = self._shift(j - run + 1, j), self.empty[j - run + 1, j]
             lows = [total + self._down(x * a) * way for total, x, way in zip(lows, low, ways, strict=True)]
             highs = [total + self._up(x * b) * way for total, x, way in zip(highs, high, ways, strict=True)]
         return lows, highs
@@ -249,14 +256,10 @@ class _Draw:
         runs = []
         for run in range(1, j + 2):
             first, ways = j - run + 1, _count_sets(self.sizes[j][k], run)
-            weight, place = self._weigh_gap(first, j), k + self.starts[j] - self.starts[first]
+            weight, place = self.empty[first, j], k + self.starts[j] - self.starts[first]
             low, high = (self._at(ends, place) for ends in self.entering[first])
             runs.append((self._down(low * weight[0]) * ways, self._up(high * weight[1]) * ways))
         return runs
-
-    def _weigh_gap(self, first: int, last: int) -> Pair:
-        """The weight of no record between some quantiles."""
-        return _fixed(self.rate * (self.targets[last] - self.targets[first]), self.digits)
 
     def draw(self, words: Sequence[int]) -> list[int]:
         """The places, by uniform numbers: three for each quantile."""
@@ -277,7 +280,7 @@ class _Draw:
             places += _choose_some(self.sizes[j][k], run, inside[:run], self.records[j][k] + 1)
             inside = inside[run:]
             first = j - run + 1
-            behind = self._down(behind * self._weigh_gap(first, j)[0]) * _count_sets(self.sizes[j][k], run)
+            behind = self._down(behind * self.empty[first, j][0]) * _count_sets(self.sizes[j][k], run)
             rank, j = self.starts[j] + k, first - 1
             if j >= 0:
                 onward = self._before(rank, j)

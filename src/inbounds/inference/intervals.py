@@ -15,7 +15,7 @@ import scipy
 from inbounds import _check
 from inbounds.derivations import AllButOne, MeanOfMoments
 from inbounds.expected import norm_parts
-from inbounds.inference import simulated
+from inbounds.inference import fieller, simulated
 from inbounds.inference.counts import Averaged, Binomial, Poisson, Sampled, choose_family, without_cut
 from inbounds.inference.inversion import interval as inverted
 from inbounds.inference.laws import InNorm, Law, bends_of, law_of, noise_of
@@ -81,6 +81,7 @@ def interval(
     return require_release(release, "release").interval(level, kind=kind, variance=variance, method=method)
 
 
+# claim:interval-record
 def interval_by(
     maker: Callable[[Release, float, bool], RawInterval],
     release: Release,
@@ -90,7 +91,7 @@ def interval_by(
 ) -> Interval:
     """The interval of a release, made by ``maker``.
 
-    claim:interval-record. This is post-processing of a public record. It costs nothing and needs no data.
+    This is post-processing of a public record. It costs nothing and needs no data.
     """
     level, population = _check_asked(release, level, kind)
     if variance is not None:
@@ -326,9 +327,14 @@ def limit_means(release: Release, alpha: float, population: bool) -> RawInterval
     noise = noise_of(release.parts[0])
     numeric = next(rule for rule in release.columns if rule.step is not None)
     low, high = float(numeric.lower or 0), float(numeric.upper or 0)
-    cells = np.array([float(x * unit) for x, unit in zip(release.noisy, release.units, strict=True)])
-    cells = cells.reshape(-1, release.parts[0].dimension)[:, :2]
+    cells = release.worth().reshape(-1, release.parts[0].dimension)[:, :2]
     worth = float(release.units[1])
-    ends = np.array([simulated.mean_limits(n, s, noise, alpha, sampled=population, worth=worth) for n, s in cells])
-    limits = (low + high) / 2 + (high - low) / 2 * ends.T
+    if len(cells) >= fieller.MANY:
+        ends = np.array(fieller.mean_limits(cells[:, 0], cells[:, 1], noise, alpha, sampled=population, worth=worth))
+    else:
+        simulated.enough_draws(alpha)
+        errors = simulated.draw_errors(noise, sampled=population, worth=worth)
+        found = [simulated.limits_of_errors(n, s, errors, alpha) for n, s in cells.tolist()]
+        ends = np.array(found).T
+    limits = (low + high) / 2 + (high - low) / 2 * ends
     return *limits, "Fieller's method, with simulated noise", _SUMS if population else ()

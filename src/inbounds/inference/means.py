@@ -7,9 +7,11 @@ import numpy as np
 
 from inbounds._check import Array
 from inbounds.derivations import MeanOfMoments, MeanOfSums
-from inbounds.inference import intervals, proved, score
+from inbounds.inference import critical, intervals, proved, score
+from inbounds.inference.critical import Groups
 from inbounds.inference.laws import OF_MEAN, Laplace, noise_of
 from inbounds.inference.score import Noisy
+from inbounds.inference.simulated import enough_draws
 from inbounds.inference.spreads import RawInterval
 from inbounds.privacy.certificate import Certificate
 from inbounds.record.release import Release
@@ -69,9 +71,25 @@ def _limit_by_score(
     if not population:
         return noise_only(release, alpha, population)
     ((low, high),) = release.numeric_ends().tolist()
-    ends = np.array([score.limits(cell, alpha) for cell in list_noisy(release)]).T
-    lower, upper = (low + high) / 2 + (high - low) / 2 * ends
+    lower, upper = (low + high) / 2 + (high - low) / 2 * np.array(_find_ends(release, alpha))
     return lower, upper, score.METHOD, (score.ASSUMPTION,)
+
+
+def _find_ends(release: Release, alpha: float) -> tuple[Array, Array]:
+    """Limits of each mean in [-1, 1]: of many groups together, of few one by one."""
+    if len(release.noisy) >= 3 * critical.MANY:
+        enough_draws(alpha, score.DRAWS)
+        return critical.limits_of_groups(collect_groups(release, alpha))
+    lower, upper = np.array([score.limits(cell, alpha) for cell in list_noisy(release)]).T
+    return lower, upper
+
+
+def collect_groups(release: Release, alpha: float) -> Groups:
+    """The noisy sums of all groups of a mean that was drawn with its squares."""
+    units = np.array([float(unit) for unit in release.units[:3]])
+    count, total, squares = np.reshape(release.worth(), (-1, 3)).T
+    noise = score.draw_joint(release.parts[0], (0, 1, 2)) * units
+    return Groups(count, total, (squares + count) / 2, noise[:, :2], _deviation_of_squares(noise), alpha)
 
 
 def list_noisy(release: Release) -> list[Noisy]:
@@ -83,7 +101,8 @@ def list_noisy(release: Release) -> list[Noisy]:
         places = release.places or (0, 1)
         part, both = release.parts[0], (places[0], places[1])
         return [of_public_number(part, way.rows, (worth[0], worth[1]), units[:2], both)]
-    return [of_noisy_number(release, cell, units[:3], (0, 1, 2)) for cell in np.reshape(worth, (-1, 3))]
+    groups = collect_groups(release, 0.05)
+    return [groups.one(place) for place in range(len(groups))]
 
 
 def of_public_number(
@@ -112,4 +131,9 @@ def of_noisy_number(
     """The same with a noisy number of records before them."""
     count, total, squares = worth.tolist()
     noise = score.draw_joint(release.parts[0], places) * units
-    return Noisy(count, total, (squares + count) / 2, noise[:, :2], float((noise[:, 2] + noise[:, 0]).std()) / 2)
+    return Noisy(count, total, (squares + count) / 2, noise[:, :2], _deviation_of_squares(noise))
+
+
+def _deviation_of_squares(noise: Array) -> float:
+    """The standard deviation of the noise of Σu², from draws of the noise of the number, of Σu and of Σ(2u² - 1)."""
+    return float((noise[:, 2] + noise[:, 0]).std()) / 2

@@ -29,33 +29,26 @@ is noise alone, whatever the records are, and a γ is kept if that much noise is
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
-from operator import itemgetter
 
 import numpy as np
-import scipy
 
 from inbounds._check import Array
 from inbounds.inference import score
-from inbounds.inference.roots import bracket_root
+from inbounds.inference.candidates import Draws, Ends, Scores, find_limits
 from inbounds.inference.simulated import enough_draws
 from inbounds.inference.spreads import noisy_cells
 from inbounds.record.release import Release
 
 METHOD = "score interval from noisy sums of products, with the largest sampling error that means and variances allow"
 TABLE = "score interval from noisy sums of products, whose noise is known"
-# How many parameters are tried first; and the width of a bracket, as a part of the distance between two of them.
-_GRID, _WIDTH = 8, 2**-16
 # How many draws of noise are used; more if tails are thin, but not for all pairs of many columns.
 _DRAWS, _MORE_DRAWS, _THIN, _MANY = 4096, 16_384, 0.02, 20
-_TINY = 1e-12
 # What is set aside for each mean and variance, as a part of α.
 _APART = 1 / 20
-
-Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,39 +63,6 @@ class Sums:
     totals: Array
     products: Array
     draw: Callable[[int, int], Array]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Scores:
-    """Scores ``start`` - θ ``slope`` of all θ at some means, their noise, and a bound on their sampling variance."""
-
-    start: float
-    slope: float
-    noise: Array
-    noise_of_slope: Array
-    spread: Callable[[float], float]
-    farthest: Ends
-
-    def tail(self, theta: float, side: int, enough: float) -> float:
-        """P(noise + normal error is as far to one side as the score of θ, or farther).
-
-        If no draw of the noise makes that as likely as ``enough``, it is an upper bound below ``enough``.
-        """
-        score = self.start - theta * self.slope
-        deviation = math.sqrt(max(self.spread(theta), _TINY))
-        nearest = self.farthest[0] + abs(theta) * self.farthest[1] - side * score
-        if (most := float(scipy.special.ndtr(nearest / deviation))) < enough:
-            return most
-        distance = self.noise - theta * self.noise_of_slope - score
-        return float(scipy.special.ndtr(side * distance / deviation).mean())
-
-
-def _list_scores(
-    start: float, slope: float, noise: Array, noise_of_slope: Array, spread: Callable[[float], float]
-) -> _Scores:
-    """Scores that know the largest size of their noise, so that most tails can be bounded without every draw."""
-    farthest = float(np.abs(noise).max()), float(np.abs(noise_of_slope).max())
-    return _Scores(start, slope, noise, noise_of_slope, spread, farthest)
 
 
 def list_sums(release: Release, alpha: float, *, table: bool = False) -> list[Sums]:
@@ -144,8 +104,9 @@ def list_sums(release: Release, alpha: float, *, table: bool = False) -> list[Su
     return groups
 
 
+# claim:products-interval
 def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array, Array]:
-    """claim:products-interval. Limits of a whole matrix of covariances of u, or of correlations."""
+    """Limits of a whole matrix of covariances of u, or of correlations."""
     size, apart = len(sums.totals), _APART * alpha
     enough_draws(alpha, len(sums.draw(0, 0)))
     lower, upper = np.ones((size, size)), np.ones((size, size))
@@ -167,8 +128,9 @@ def matrix_limits(sums: Sums, alpha: float, *, correlation: bool) -> tuple[Array
     return lower, upper
 
 
+# claim:products-of-table
 def table_limits(sums: Sums, alpha: float) -> tuple[Array, Array]:
-    """claim:products-of-table. Limits of the covariances of u in the table itself, where only noise is uncertain."""
+    """Limits of the covariances of u in the table itself, where only noise is uncertain."""
     size, apart = len(sums.totals), _APART * alpha
     enough_draws(alpha, len(sums.draw(0, 0)))
     lower, upper = np.empty((size, size)), np.empty((size, size))
@@ -184,9 +146,16 @@ def table_limits(sums: Sums, alpha: float) -> tuple[Array, Array]:
 def _mean_of_table(sums: Sums, column: int, alpha: float) -> Ends:
     if sums.count <= 1:
         return -1.0, 1.0
-    noise = sums.draw(column, column)
-    scores = _list_scores(float(sums.totals[column]), sums.count, noise[:, 1], noise[:, 0], _no_spread)
-    return _find_limits([scores], -1.0, 1.0, alpha)
+    draws = Draws.of(sums.draw(column, column))
+    scores = Scores(float(sums.totals[column]), sums.count, draws, _weigh(first=1.0), _weigh(number=1.0), _no_spread)
+    return find_limits([scores], -1.0, 1.0, alpha)
+
+
+def _weigh(
+    *, number: float = 0.0, first: float = 0.0, second: float = 0.0, squares: Ends = (0.0, 0.0), product: float = 0.0
+) -> Array:
+    """The weights of the noise of the number, of the sums of two columns, of their squares and of their product."""
+    return np.array([number, first, second, *squares, product])
 
 
 def _covariance_of_table(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
@@ -196,12 +165,12 @@ def _covariance_of_table(sums: Sums, columns: tuple[int, int], means: tuple[Ends
     lowest = 0.0 if i == j else -largest
     if count <= 1:
         return lowest, largest
-    pairs = _among_pairs(sums, columns, means)
+    pairs, draws = _among_pairs(sums, columns, means), Draws.of(noise)
     scores = []
     for pair in [pair for pair in pairs if i != j or pair[0] == pair[1]]:
-        start, errors = _centre(sums, noise, columns, pair)
-        scores.append(_list_scores(start, count - 1, errors, noise[:, 0], _no_spread))
-    return _find_limits(scores, lowest, largest, alpha)
+        start, weights = _centre(sums, columns, pair)
+        scores.append(Scores(start, count - 1, draws, weights, _weigh(number=1.0), _no_spread))
+    return find_limits(scores, lowest, largest, alpha)
 
 
 def _find_largest(count: float) -> float:
@@ -229,7 +198,9 @@ def limits_of_variance(sums: Sums, column: int, means: Ends, alpha: float) -> En
     if count <= 1:
         return 0.0, 1.0
 
-    def scores(mean: float) -> _Scores:
+    draws = Draws.of(noise)
+
+    def scores(mean: float) -> Scores:
         start = squares - 2 * mean * total + mean**2 * count
         noisy_variance, reach = max(start / count, 0.0), (1 + abs(mean)) ** 2
 
@@ -237,10 +208,10 @@ def limits_of_variance(sums: Sums, column: int, means: Ends, alpha: float) -> En
             most = max(variance, noisy_variance)
             return count * (most * (reach - most) if most < reach / 2 else reach**2 / 4)
 
-        off = noise[:, 3] - 2 * mean * noise[:, 1] + mean**2 * noise[:, 0]
-        return _list_scores(start, count, off, noise[:, 0], spread)
+        weights = _weigh(number=mean**2, first=-2 * mean, squares=(1.0, 0.0))
+        return Scores(start, count, draws, weights, _weigh(number=1.0), spread)
 
-    return _find_limits([scores(mean) for mean in _among(means, total / count)], 0.0, 1.0, alpha)
+    return find_limits([scores(mean) for mean in _among(means, total / count)], 0.0, 1.0, alpha)
 
 
 def limits_of_covariance(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], alpha: float) -> Ends:
@@ -250,11 +221,11 @@ def limits_of_covariance(sums: Sums, columns: tuple[int, int], means: tuple[Ends
         return -1.0, 1.0
     rare = score.rare(alpha)
     # The released variances are noisy, and the bound is concave in them.
-    off = noise[:, 3:5].std(axis=0) / 3 / count
+    off, draws = noise[:, 3:5].std(axis=0) / 3 / count, Draws.of(noise)
 
-    def scores(pair: Ends) -> _Scores:
+    def scores(pair: Ends) -> Scores:
         first, second = 1 + abs(pair[0]), 1 + abs(pair[1])
-        start, errors = _centre(sums, noise, columns, pair)
+        start, weights = _centre(sums, columns, pair)
         noisy_variances = [_see_variance(sums, columns[k], pair[k]) + float(off[k]) for k in (0, 1)]
         most = min(first**2 * noisy_variances[1], second**2 * noisy_variances[0])
 
@@ -262,42 +233,46 @@ def limits_of_covariance(sums: Sums, columns: tuple[int, int], means: tuple[Ends
             unseen = rare * (first * second + abs(covariance)) ** 2
             return count * max(most, covariance**2) + unseen
 
-        return _list_scores(start, count, errors, noise[:, 0], spread)
+        return Scores(start, count, draws, weights, _weigh(number=1.0), spread)
 
-    return _find_limits([scores(pair) for pair in _among_pairs(sums, columns, means)], -1.0, 1.0, alpha)
+    return find_limits([scores(pair) for pair in _among_pairs(sums, columns, means)], -1.0, 1.0, alpha)
 
 
 def limits_of_correlation(
     sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends], variances: tuple[Ends, Ends], alpha: float
 ) -> Ends:
     """Limits of a correlation, with means and variances within their intervals."""
-    noise, count = sums.draw(*columns), sums.count
+    draws, count = Draws.of(sums.draw(*columns)), sums.count
     if count <= 1 or min(variances[0][0], variances[1][0]) <= 0:
         return -1.0, 1.0
     pairs = _among_pairs(sums, columns, means)
     centre = (_see_variance(sums, columns[0], pairs[0][0]), _see_variance(sums, columns[1], pairs[0][1]))
     middle = tuple(min(max(x, low), high) for x, (low, high) in zip(centre, variances, strict=True))
 
-    def scores(pair: Ends, spans: Ends) -> _Scores:
+    def scores(pair: Ends, spans: Ends) -> Scores:
         deviations = math.sqrt(spans[0]), math.sqrt(spans[1])
         area = deviations[0] * deviations[1]
-        start, errors = _centre(sums, noise, columns, pair)
-        slope, slopes = 0.0, np.zeros(len(noise))
-        for k in (0, 1):
-            slope += count * _see_variance(sums, columns[k], pair[k], least=-math.inf) / spans[k] / 2
-            squares = noise[:, 3 + k] - 2 * pair[k] * noise[:, 1 + k] + pair[k] ** 2 * noise[:, 0]
-            slopes = slopes + squares / spans[k] / 2
+        start, weights = _centre(sums, columns, pair)
+        parts = [1 / span / 2 for span in spans]
+        seen = [_see_variance(sums, columns[k], pair[k], least=-math.inf) for k in (0, 1)]
+        slope = sum(count * variance * part for variance, part in zip(seen, parts, strict=True))
+        slopes = _weigh(
+            number=sum(mean**2 * part for mean, part in zip(pair, parts, strict=True)),
+            first=-2 * pair[0] * parts[0],
+            second=-2 * pair[1] * parts[1],
+            squares=(parts[0], parts[1]),
+        )
         reach = sum((1 + abs(mean)) / deviation for mean, deviation in zip(pair, deviations, strict=True))
         noisy_correlation = max(min(start / area / slope, 1.0), -1.0) if slope > 0 else 0.0
 
         def spread(rho: float) -> float:
             return count * (1 - min(rho**2, noisy_correlation**2)) * reach**2 / 4
 
-        return _list_scores(start / area, slope, errors / area, slopes, spread)
+        return Scores(start / area, slope, draws, weights / area, slopes, spread)
 
     first = scores(pairs[0], (middle[0], middle[1]))
     others = [scores(pair, (x, y)) for pair in pairs for x, y in product(*variances)]
-    return _find_limits([first, *others], -1.0, 1.0, alpha)
+    return find_limits([first, *others], -1.0, 1.0, alpha)
 
 
 def _see_variance(sums: Sums, column: int, mean: float, least: float = 0.0) -> float:
@@ -306,11 +281,11 @@ def _see_variance(sums: Sums, column: int, mean: float, least: float = 0.0) -> f
     return max((squares - 2 * mean * total) / sums.count + mean**2, least)
 
 
-def _centre(sums: Sums, noise: Array, columns: tuple[int, int], means: Ends) -> tuple[float, Array]:
-    """The noisy sum of products about means, and its noise without the part of γ."""
+def _centre(sums: Sums, columns: tuple[int, int], means: Ends) -> tuple[float, Array]:
+    """The noisy sum of products about means, and the weights of its noise without the part of γ."""
     (i, j), (x, y) = columns, means
     start = sums.products[i, j] - x * sums.totals[j] - y * sums.totals[i] + x * y * sums.count
-    return float(start), noise[:, 5] - x * noise[:, 2] - y * noise[:, 1] + x * y * noise[:, 0]
+    return float(start), _weigh(number=x * y, first=-y, second=-x, product=1.0)
 
 
 def _among(ends: Ends, centre: float) -> list[float]:
@@ -322,45 +297,3 @@ def _among_pairs(sums: Sums, columns: tuple[int, int], means: tuple[Ends, Ends])
     """Pairs of means: the middle, and the corners."""
     middle = [_among(ends, float(sums.totals[k]) / sums.count)[0] for k, ends in zip(columns, means, strict=True)]
     return [(middle[0], middle[1]), *product(*means)]
-
-
-def _find_limits(scores: Sequence[_Scores], lowest: float, highest: float, alpha: float) -> Ends:
-    """The smallest and the largest θ that at least one of the scores keeps."""
-    first = scores[0]
-    centre = min(max(first.start / first.slope, lowest), highest) if first.slope > 0 else (lowest + highest) / 2
-    return _find_limit(scores, centre, lowest, 1, alpha), _find_limit(scores, centre, highest, -1, alpha)
-
-
-def _find_limit(scores: Sequence[_Scores], centre: float, end: float, side: int, alpha: float) -> float:
-    """The limit towards an end. The score that keeps most at the present limit moves it on, as long as there is one."""
-    enough, level = alpha / 4, score.in_deviations(alpha / 2)
-
-    def excess(theta: float, candidate: _Scores) -> float:
-        return score.in_deviations(candidate.tail(theta, side, enough)) - level
-
-    limit, left = _outermost(partial(excess, candidate=scores[0]), end, centre), list(scores[1:])
-    if limit == centre:
-        # The first score keeps nothing there. Others may keep a θ farther out.
-        limits = [_outermost(partial(excess, candidate=candidate), end, centre) for candidate in left]
-        return max(limits, key=lambda x: abs(x - centre), default=centre)
-    while limit != end:
-        candidates = [(over, candidate) for candidate in left if (over := excess(limit, candidate)) >= 0]
-        if not candidates:
-            break
-        best = max(candidates, key=itemgetter(0))[1]
-        limit = _outermost(partial(excess, candidate=best), end, limit)
-        left = [candidate for _, candidate in candidates if candidate is not best]
-    return limit
-
-
-def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:
-    """The parameter nearest to an end that has an excess of 0 or more, rounded outwards."""
-    points = [float(x) for x in np.linspace(end, centre, _GRID)]
-    first = next(i for i, x in enumerate(points) if x == centre or excess(x) >= 0)
-    if first == 0:
-        return end
-    if excess(points[first]) < 0:
-        return centre
-    low, high = sorted(points[first - 1 : first + 1])
-    below, above = bracket_root(excess, low, high, _WIDTH * (high - low))
-    return below if end < centre else above

@@ -102,7 +102,7 @@ class Interval:
 
     def __str__(self) -> str:
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
-        texts = [f"{self._write(low)} to {self._write(high)}" for low, high in ends]
+        texts = [" to ".join(self._write_ends(low, high)) or "no interval" for low, high in ends]
         each = "each " if self.axes and not self.simultaneous else ""
         head = f"{each}{_check.percent(self.level)} for the {self.what} {_PLACES[self.kind]}"
         if self.axes:
@@ -112,13 +112,19 @@ class Interval:
             return f"{texts[0]}: {head}\n{notes}"
         return f"{head}:{lay_out(texts, self.axes)}\n{notes}"
 
+    def _write_ends(self, lower: float, upper: float) -> list[str]:
+        """Both ends as text; none where noise leaves no interval."""
+        return [] if lower == -math.inf and upper == math.inf else [self._write(lower), self._write(upper)]
+
     def _write(self, end: float) -> str:
         return f"{end:.6g}" if self.clock is None else write_time(end, self.clock)
 
     def _repr_html_(self) -> str:
         labels = [", ".join(cell) for cell in product(*self.axes)] if self.axes else [self.what]
         ends = zip(np.ravel(self.lower), np.ravel(self.upper), strict=True)
-        rows = [(label, [*map(self._write, pair)]) for label, pair in zip(labels, ends, strict=True)]
+        rows = [
+            (label, self._write_ends(*pair) or ["no interval", ""]) for label, pair in zip(labels, ends, strict=True)
+        ]
         more = len(rows) - _MOST_ROWS
         each = f"each {_check.percent(self.level)}" if self.axes else _check.percent(self.level)
         caption = f"{each} for the {self.what} {_PLACES[self.kind]}; {self.method}; assumes {self.assumption}"

@@ -33,10 +33,10 @@ from inbounds.privacy.certificate import Certificate
 METHOD = "score interval from the noisy sum and sum of squares"
 ASSUMPTION = "coverage was shown for many laws on the bounds, and is not proved for all"
 # How many draws are used for noise without a closed form, and how many means are tried before limits are bracketed.
-_DRAWS, _GRID = 16_384, 24
+DRAWS, GRID = 16_384, 24
 # The width of a bracket, as a part of the distance between two of these means.
-_WIDTH = 2**-22
-_OF_SQUARES = 1 / 3
+WIDTH = 2**-22
+OF_SQUARES = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +63,11 @@ def rare(alpha: float) -> float:
     return float((math.log(2 / alpha) / scipy.special.ndtri(1 - alpha / 2)) ** 2)
 
 
+# claim:score-interval
 def limits(cell: Noisy, alpha: float) -> tuple[float, float]:
-    """claim:score-interval. The smallest and the largest mean in [-1, 1] that is kept."""
+    """The smallest and the largest mean in [-1, 1] that is kept."""
     if not isinstance(cell.noise, Laplace):
-        enough_draws(alpha, _DRAWS)
+        enough_draws(alpha, DRAWS)
     return limits_of_draws(cell, alpha)
 
 
@@ -103,7 +104,7 @@ def _score(cell: Noisy, mean: float, alpha: float) -> tuple[float, float]:
     score = cell.total - mean * cell.count
     spread = cell.squares - 2 * mean * cell.total + mean**2 * cell.count
     reach = 1 + mean if score > 0 else 1 - mean
-    spread = max(spread, 0.0) + _OF_SQUARES * cell.off + rare(alpha) * reach**2
+    spread = max(spread, 0.0) + OF_SQUARES * cell.off + rare(alpha) * reach**2
     return abs(score), math.sqrt(spread)
 
 
@@ -119,8 +120,9 @@ def upper_tail(cell: Noisy, mean: float, score: float, deviation: float) -> floa
     return float(both.mean()) / 2
 
 
+# claim:normal-laplace
 def normal_laplace_tail(x: float, deviation: float, scale: float) -> float:
-    """claim:normal-laplace. P(N + L ≥ x) for a normal N and a Laplace L, without overflow."""
+    """P(N + L ≥ x) for a normal N and a Laplace L, without overflow."""
     if scale <= 1e-6 * deviation:
         return float(scipy.special.ndtr(-x / deviation))
     if deviation <= 1e-9 * scale:
@@ -144,17 +146,17 @@ def in_deviations(tail: float) -> float:
 
 def _outermost(excess: Callable[[float], float], end: float, centre: float) -> float:
     """The mean nearest to an end of the bounds that has an excess of 0 or more, rounded outwards."""
-    points = [float(x) for x in np.linspace(end, centre, _GRID)]
+    points = [float(x) for x in np.linspace(end, centre, GRID)]
     first = next(i for i, mean in enumerate(points) if mean == centre or excess(mean) >= 0)
     if first == 0:
         return end
     low, high = sorted(points[first - 1 : first + 1])
-    below, above = bracket_root(excess, low, high, _WIDTH * (high - low))
+    below, above = bracket_root(excess, low, high, WIDTH * (high - low))
     return below if end < centre else above
 
 
 @lru_cache(maxsize=8)
-def draw_joint(part: Certificate, places: tuple[int, ...], draws: int = _DRAWS) -> Array:
+def draw_joint(part: Certificate, places: tuple[int, ...], draws: int = DRAWS) -> Array:
     """Draws of some coordinates of joint noise, with a fixed seed, the same for everyone.
 
     Radii are quantiles of their law, in random order, so that tails have the right number of draws.

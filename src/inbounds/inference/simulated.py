@@ -26,7 +26,7 @@ from inbounds.repairs.moments import pooled_scatter, scatter
 
 DRAWS = 4000
 # The width of a bracket around a limit, as a part of the range.
-_WIDTH = 2**-18
+WIDTH = 2**-18
 # It replaces 0, so that such a parameter is kept: clamped figures are equal for many parameters.
 _HAIR = 1e-300
 
@@ -56,8 +56,13 @@ def limits(
 
 def _excess(figures: Array, observed: float, tail: float) -> float:
     """How far figures reach beyond the observed one: above 0 if a larger share than ``tail`` is at least as large."""
-    place = len(figures) - 1 - math.floor(tail * len(figures))
+    place = quantile_place(len(figures), tail)
     return float(np.partition(figures, place)[place]) - observed or _HAIR
+
+
+def quantile_place(draws: int, tail: float) -> int:
+    """The place, from 0 in increasing order, of the draw that a share of ``tail`` exceeds."""
+    return draws - 1 - math.floor(tail * draws)
 
 
 def _boundary(excess: Callable[[float], float], outside: float, inside: float) -> float:
@@ -67,15 +72,16 @@ def _boundary(excess: Callable[[float], float], outside: float, inside: float) -
     if (at_inside := excess(inside)) <= 0:
         return inside
     (low, at_low), (high, at_high) = sorted([(outside, at_outside), (inside, at_inside)])
-    below, above = bracket_root(excess, low, high, _WIDTH * (high - low), ends=(at_low, at_high))
+    below, above = bracket_root(excess, low, high, WIDTH * (high - low), ends=(at_low, at_high))
     return below if outside < inside else above
 
 
+# claim:bartlett
 @dataclass(frozen=True, slots=True)
 class Scatter:
     """Draws of the scatter of two standard normal columns (Bartlett), divided by the degrees of freedom.
 
-    claim:bartlett. With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
+    With a² and b² chi-squared with ν and ν - 1 degrees and c normal, [[a, 0], [c, b]] is a root of a
     Wishart matrix. Scatters with other correlations and variances follow from it by a linear map.
     """
 
@@ -250,10 +256,11 @@ def sums_figure(cells: Array, half_widths: Array, *, pooled: bool, correlation: 
     return elements[..., 1]
 
 
+# claim:fieller
 def mean_limits(
     count: float, total: float, noise: Noise, alpha: float, *, sampled: bool, place: int = 1, worth: float = 1.0
 ) -> tuple[float, float]:
-    """claim:fieller. Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
+    """Limits for a mean in [-1, 1] of records from a noisy count and a noisy sum drawn together.
 
     For the true mean m the difference D = total - m · count has mean 0 whatever the number of records is: noise
     z_total - m z_count and, if the records are a sample, at most variance count · (1 - m²). An m is kept where |D| is
@@ -261,9 +268,12 @@ def mean_limits(
     begins with the count, and ``worth`` is the worth of one unit of its coordinate.
     """
     enough_draws(alpha)
-    rng = np.random.default_rng(2)
-    z = unit_noise(noise, [0, place], rng) * noise.scale * [1.0, worth]
-    sampling = rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
+    return limits_of_errors(count, total, draw_errors(noise, sampled=sampled, place=place, worth=worth), alpha)
+
+
+def limits_of_errors(count: float, total: float, errors: tuple[Array, Array], alpha: float) -> tuple[float, float]:
+    """The same from draws of the noise and of the sampling error, which are those of all groups."""
+    z, sampling = errors
     # Noise may have made the count, and so the sampling error, too small. Add one standard deviation.
     size = max(count, 1.0) + float(np.std(z[:, 0]))
 
@@ -276,6 +286,13 @@ def mean_limits(
         # At a low level even the best mean may be excluded. Without a count nothing is known.
         return (centre, centre) if count > 0 else (-1.0, 1.0)
     return _boundary(excess, -1.0, centre), _boundary(excess, 1.0, centre)
+
+
+def draw_errors(noise: Noise, *, sampled: bool, place: int = 1, worth: float = 1.0) -> tuple[Array, Array]:
+    """Draws of the noise of a number and of a sum, and of the normal error of sampling, 0 without it."""
+    rng = np.random.default_rng(2)
+    z = unit_noise(noise, [0, place], rng) * noise.scale * [1.0, worth]
+    return z, rng.standard_normal(DRAWS) if sampled else np.zeros(DRAWS)
 
 
 def share_limits(

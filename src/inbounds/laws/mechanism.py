@@ -5,7 +5,7 @@ integers.
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -64,6 +64,9 @@ class Mechanism:
         value s may be.
     bounds
         ``(lower, upper)``; a side may be infinite.
+    note
+        What a reader must know about how its scale was found. It changes no law, and two mechanisms that differ in it
+        alone are equal.
 
     Raises
     ------
@@ -86,6 +89,7 @@ class Mechanism:
     noise: Noise
     bounding: str
     bounds: Bounds = (-math.inf, math.inf)
+    note: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.noise, type) or not hasattr(self.noise, "excess_moment"):
@@ -102,7 +106,8 @@ class Mechanism:
             )
 
     def __repr__(self) -> str:
-        return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r})"
+        note = f", note={self.note!r}" if self.note else ""
+        return f"Mechanism({self.noise!r}, {self.bounding!r}, bounds={self.bounds!r}{note})"
 
     def plot(self, at: npt.ArrayLike | None = None) -> "altair.LayerChart":
         """Plot the densities for some true values, with atoms at the bounds. Needs Altair.
@@ -208,20 +213,22 @@ class Mechanism:
         """Mean squared error about s."""
         return self.moments(s).mse
 
+    # claim:worst-bias
     def worst_bias(self) -> float:
         """Largest absolute bias over all true values inside the bounds.
 
-        claim:worst-bias. It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
+        It is the bias at a bound: the bias falls as s rises. For BIT, with any symmetric noise, its
         slope is minus the two atoms; for truncation and log-concave noise it is Cov(X, -(log f)') - 1, and integration
         by parts bounds that covariance by one.
         """
         ends = [bound for bound in self.bounds if math.isfinite(bound)]
         return float(np.abs(self.bias(np.array(ends))).max()) if ends else 0.0
 
+    # claim:worst-mse
     def worst_mse(self) -> float:
         """Largest mean squared error over all true values inside the bounds (a supremum on an open side).
 
-        claim:worst-mse. It is found by evaluating the bounds, the midpoint and a few hundred points between them, and
+        It is found by evaluating the bounds, the midpoint and a few hundred points between them, and
         refining around the best. The relative error is below 1e-12.
         """
         if isinstance(self._law, Unbounded):

@@ -4,9 +4,11 @@
 - A charge is on the disk before any data are read, and a result before it is returned. After a crash in between the
   charge stands.
 - Asking again for the same request returns the stored result, never a second draw. A new draw is a new charge.
+- A charge and a stored answer check the last entries, from a checkpoint on, and what they find. `verify` checks all.
 - The hash of every entry includes the hash of the one before it, so an entry that was edited, removed or inserted is
   detected. The length of the chain is also written to a file beside the ledger and to every record, so a ledger that
-  was set back to an earlier state is detected, too. There is no secret key: somebody who rewrites the ledger, the file
+  was set back to an earlier state is detected, too. If that file is missing, nothing is charged before the owner has
+  accepted the ledger; see `accept`. There is no secret key: somebody who rewrites the ledger, the file
   and all records consistently is not detected.
 
 Refusals depend on public numbers only.
@@ -51,23 +53,17 @@ survey: 0.25 of 1 spent, 0.75 left (1 charge; substitute)
 >>> folder.cleanup()
 """
 
-from inbounds.errors import BudgetRefused, LookAlike, Unfinished
+from inbounds.errors import BudgetRefused, LedgerError, LookAlike, Unfinished
 from inbounds.ledger.account import Account, find_account, name_in
 from inbounds.ledger.amounts import spell_amount
-from inbounds.ledger.chain import Entry, LedgerError, Standing
+from inbounds.ledger.draws import drawing, fail, keep, standing_charge
+from inbounds.ledger.entry import Entry
 from inbounds.ledger.history import read, read_result, read_results, similar, standings, verify
 from inbounds.ledger.reports import export, show, summarize
-from inbounds.ledger.request import Request
-from inbounds.ledger.spending import (
-    Receipt,
-    affordable,
-    charge,
-    fail,
-    find_stored,
-    keep,
-    raise_limit,
-    standing_charge,
-)
+from inbounds.ledger.request import Receipt, Request
+from inbounds.ledger.spending import accept, affordable, charge, find_stored, raise_limit
+from inbounds.ledger.standing import Standing
+from inbounds.ledger.turns import hold_turn
 from inbounds.privacy.guarantee import Guarantee, Pure
 
 __all__ = [
@@ -82,12 +78,15 @@ __all__ = [
     "Request",
     "Standing",
     "Unfinished",
+    "accept",
     "affordable",
     "charge",
+    "drawing",
     "export",
     "fail",
     "find_account",
     "find_stored",
+    "hold_turn",
     "keep",
     "name_in",
     "raise_limit",

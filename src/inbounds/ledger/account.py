@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from inbounds import _check
+from inbounds.errors import LedgerError
 from inbounds.ledger.access import is_begun, read_chain
-from inbounds.ledger.chain import LedgerError
 from inbounds.ledger.names import clean_name
 from inbounds.privacy.guarantee import Guarantee, Pure
 

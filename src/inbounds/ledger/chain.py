@@ -1,222 +1,96 @@
-"""The entries of a ledger, a chain in which each has the hash of the one before, and the state that follows from them.
+"""The chain of entries of a ledger, each with the hash of the one before, and the state that follows from them.
 
-A chain is read strictly: every entry has exactly the fields of its kind, its numbers are whole, and it can follow those
-before it. So even an entry with a right hash is refused if inbounds could not have written it. Sizes are checked before
-anything is computed, so that no entry can fill the memory.
+A chain is read strictly: every entry can follow those before it. So even an entry with a right hash is refused if
+inbounds could not have written it.
+
+All that a kind of entry does is in `Chain`: `_follow` has what it requires, and `add` what it changes. What the next
+entries need of the state is in each checkpoint, so a chain can be resumed there without the entries before it.
 """
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
 
-from inbounds._text import visible
-from inbounds.errors import LedgerError as LedgerError
-from inbounds.ledger.amounts import read_amount, spell_amount, write_amount
-from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
+from inbounds.errors import LedgerError
+from inbounds.ledger.amounts import Plain, read_amount, write_amount
+from inbounds.ledger.entry import (
+    CHECKPOINTS,
+    FORMAT,
+    START,
+    Entry,
+    Row,
+    key_of_limit,
+    key_of_outcome,
+    key_of_request,
+    read_body,
+    read_row,
+    write_text,
+)
+from inbounds.ledger.standing import Standing
+from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee
 
-FORMAT = "inbounds-ledger/1"
-START = "0" * 64
-# The most characters of an entry: several times more than a thousand releases with the longest names need.
-LONGEST = 2**21
-# Any limit that can be given as an argument has fewer digits.
-_MOST_DIGITS = 1500
-# An entry in a store: number, kind, body, hash of the one before, own hash. When it is read, it may be anything.
-Row: TypeAlias = tuple[Any, Any, Any, Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of the chain.
-
-    Attributes
-    ----------
-    sequence
-        The number of the entry, from 0.
-    kind
-        ``"ledger"``, ``"dataset"``, ``"limit"``, ``"charge"``, ``"result"`` or ``"failure"``.
-    body
-        The fields of the entry.
-    previous, hash
-        The hash of the entry before, and its own.
-    """
-
-    sequence: int
-    kind: str
-    body: dict[str, Any]
-    previous: str
-    hash: str
-
-    @classmethod
-    def after(cls, previous: "Entry | None", kind: str, body: dict[str, Any]) -> "Entry":
-        """The entry that follows another, or the first."""
-        sequence, before = (0, START) if previous is None else (previous.sequence + 1, previous.hash)
-        return cls(sequence, kind, body, before, _hash(sequence, kind, _text(body), before))
-
-    @property
-    def text(self) -> str:
-        """The body as it is stored."""
-        return _text(self.body)
-
-    @property
-    def row(self) -> Row:
-        """The entry as a store keeps it."""
-        return self.sequence, self.kind, self.text, self.previous, self.hash
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The exact guarantee of a charge. Raises a `ValueError` if the entry has none."""
-        return parse_guarantee({name: text for name, text in self.body.items() if name not in _CHARGE})
-
-    @property
-    def is_well_formed(self) -> bool:
-        """Whether it has exactly the fields of its kind, with the right types."""
-        types = _SAYS.get(self.kind)
-        if types is None or not set(types) <= set(self.body):
-            return False
-        if not all(type(self.body[name]) in kinds for name, kinds in types.items()):
-            return False
-        if self.kind != "charge":
-            # Accounts of persons name their column.
-            has_person = self.kind == "dataset" and type(self.body.get("person")) is str
-            return set(self.body) == {*types, *(("person",) if has_person else ())}
-        try:
-            _ = self.guarantee
-        except ValueError:
-            return False
-        return all(type(text) is str for text in self.body["what"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as plain values, for a record."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Entry":
-        """Read an entry that `to_dict` wrote. Raises a `LedgerError` if it is malformed or its hash is wrong."""
-        try:
-            entry = cls(**plain)
-            expected = _hash(entry.sequence, entry.kind, entry.text, entry.previous)
-            good = type(entry.sequence) is int and entry.sequence >= 0 and entry.is_well_formed
-        except (TypeError, ValueError, RecursionError):
-            good = False
-        if not good:
-            raise LedgerError("the entry of the ledger is malformed")
-        if expected != entry.hash:
-            raise LedgerError("the entry of the ledger does not match its hash")
-        return entry
+# A checkpoint comes after so many entries, or after as many as there are datasets, if they are more.
+EVERY = 32
+# So many charges without an outcome are in the state, the latest ones.
+MOST_OPEN = 256
+# How often a table may be counted for one charge.
+MOST_ATTEMPTS = 3
+# The stages of a charge. Until its draw begins, its stage is the number of attempts to count.
+CHARGED, DRAWING, DRAWN = 0, MOST_ATTEMPTS + 1, MOST_ATTEMPTS + 2
 
 
-_Types: TypeAlias = tuple[type, ...]
-_TEXT: _Types = (str,)
-_NUMBER: _Types = (int,)
-_LIST: _Types = (list,)
-_AMOUNT: _Types = (int, dict)
-_ACT = {"when": _TEXT, "who": _TEXT}
-# The fields of a charge besides its guarantee.
-_CHARGE = _ACT | {"dataset": _TEXT, "request": _TEXT, "cost": _AMOUNT, "what": _LIST}
-# The fields of each kind of entry, and their types.
-_SAYS: dict[str, dict[str, _Types]] = {
-    "ledger": _ACT | {"format": _TEXT, "id": _TEXT},
-    "dataset": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "neighbours": _TEXT, "contributions": _NUMBER},
-    "limit": _ACT | {"dataset": _TEXT, "limit": _AMOUNT, "before": _AMOUNT, "why": _TEXT},
-    "charge": _CHARGE,
-    "result": _ACT | {"charge": _NUMBER, "digest": _TEXT},
-    "failure": _ACT | {"charge": _NUMBER, "why": _TEXT},
-}
+class Earlier(Protocol):
+    """Where entries are found that a chain does not hold."""
 
+    def entries(self, start: int = 0) -> Iterable[Row]:
+        """The entries from a number on."""
+        ...
 
-def _text(body: Mapping[str, Any]) -> str:
-    return json.dumps(body, sort_keys=True, ensure_ascii=False)
-
-
-def _hash(sequence: int, kind: str, text: str, previous: str) -> str:
-    return hashlib.sha256(json.dumps([sequence, kind, text, previous]).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """The state of a dataset: its limit and what was spent.
-
-    Attributes
-    ----------
-    dataset
-        The name of the dataset.
-    limit, spent
-        The limit, and what was spent; None is nothing.
-    neighbours, contributions
-        The neighbour relation and the unit of privacy of all charges.
-    charges
-        The number of charges.
-    person
-        The column of persons, if they are protected by a rule for their rows; None for rows.
-    """
-
-    dataset: str
-    limit: Guarantee
-    spent: Guarantee | None
-    neighbours: str
-    contributions: int
-    charges: int
-    person: str | None = None
-
-    @property
-    def left(self) -> Guarantee | None:
-        """What may still be spent; None is nothing."""
-        return self.limit if self.spent is None else self.limit.minus(self.spent)
-
-    def after(self, cost: Guarantee) -> "Standing":
-        """The state after a charge. Raises a `ValueError` if it exceeds the limit or is of another kind."""
-        same = cost.kind == self.limit.kind
-        total = self.spent.plus(cost) if same and self.spent is not None else cost
-        if not same or not self.limit.covers(total):
-            raise ValueError("a charge is beyond the limit, or of another kind")
-        return replace(self, spent=total, charges=self.charges + 1)
-
-    def with_limit(self, limit: Guarantee) -> "Standing":
-        """The state with another limit. Raises a `ValueError` if it is below what was spent or of another kind."""
-        if limit.kind != self.limit.kind or (self.spent is not None and not limit.covers(self.spent)):
-            raise ValueError("a limit is below what was spent, or of another kind")
-        return replace(self, limit=limit)
-
-    def opening(self) -> dict[str, Any]:
-        """The fields of the entry that opens the dataset."""
-        names = "dataset", "limit", "neighbours", "contributions"
-        values = {name: self.to_dict()[name] for name in names}
-        return values if self.person is None else values | {"person": self.person}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state as plain values. Amounts are written as in entries; pure ε is in billionths."""
-        amounts = {"limit": self.limit, "spent": self.spent, "left": self.left}
-        return {
-            "dataset": self.dataset,
-            **{name: write_amount(amount) for name, amount in amounts.items()},
-            "neighbours": self.neighbours,
-            "contributions": self.contributions,
-            "charges": self.charges,
-            "person": self.person,
-        }
-
-    def __str__(self) -> str:
-        spent, limit, left = map(spell_amount, (self.spent, self.limit, self.left))
-        times = "1 charge" if self.charges == 1 else f"{self.charges} charges"
-        who = "" if self.person is None else f"; persons by {visible(self.person)}"
-        return f"{visible(self.dataset)}: {spent} of {limit} spent, {left} left ({times}; {self.neighbours}{who})"
+    def find(self, key: str) -> Iterable[tuple[Row, Any]]:
+        """The entries under a key, the last first, each with the note that was filed with it."""
+        ...
 
 
 @dataclass(slots=True)
 class Chain:
-    """The entries of a ledger, with the state that follows from them: datasets, charges and results.
+    """The entries of a ledger from the first or from a checkpoint on, with the state that follows from them.
 
-    ``stood`` has the state of its dataset right after each charge.
+    ``left`` has what was left of the limit right after each charge, and ``stages`` how far each has come. ``open`` has
+    the stages of the latest charges with neither a result nor a failure. ``charges``, ``left``, ``stages``, ``drawn``,
+    ``kept`` and ``failed`` have the charges of the entries that are held, and earlier ones once they were looked up.
     """
 
     entries: list[Entry] = field(default_factory=list)
     datasets: dict[str, Standing] = field(default_factory=dict)
+    open: dict[int, int] = field(default_factory=dict)
     charges: dict[int, Entry] = field(default_factory=dict)
-    stood: dict[int, Standing] = field(default_factory=dict)
+    left: dict[int, Guarantee | None] = field(default_factory=dict)
+    stages: dict[int, int] = field(default_factory=dict)
+    drawn: dict[int, Entry] = field(default_factory=dict)
     kept: dict[int, Entry] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
+    keys: dict[str, list[int]] = field(default_factory=dict)
+    start: int = 0
+    checkpoint: int = 0
+    earlier: Earlier | None = None
+
+    @classmethod
+    def resume(cls, checkpoint: Entry, earlier: Earlier) -> "Chain":
+        """The chain from a checkpoint on. Raises a `LedgerError` if it is none, or has an impossible state."""
+        number = checkpoint.sequence
+        chain = cls(start=number, checkpoint=number, earlier=earlier)
+        try:
+            _require(checkpoint.kind == "checkpoint" and checkpoint.is_well_formed)
+            for plain in checkpoint.body["datasets"]:
+                standing = Standing.from_dict(plain)
+                chain.datasets[standing.dataset] = standing
+            chain.open = dict(checkpoint.body["open"])
+            _require(chain._has_state(checkpoint))
+        except (TypeError, ValueError, KeyError, AttributeError):
+            raise LedgerError(f"the ledger was changed: entry {number} is impossible") from None
+        chain.entries.append(checkpoint)
+        return chain
 
     @property
     def last(self) -> Entry | None:
@@ -224,38 +98,117 @@ class Chain:
         return self.entries[-1] if self.entries else None
 
     @property
+    def length(self) -> int:
+        """The number of entries, with those that are not held."""
+        return self.start + len(self.entries)
+
+    @property
     def standings(self) -> list[Standing]:
         """The state of each dataset."""
         return list(self.datasets.values())
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that the next entries need to know, as plain values: the fields of a checkpoint."""
+        standings = (standing.to_dict() for standing in self.datasets.values())
+        plain = [{name: value for name, value in one.items() if name != "left"} for one in standings]
+        return {"datasets": plain, "open": [list(pair) for pair in sorted(self.open.items())]}
+
+    @property
+    def is_checkpoint_due(self) -> bool:
+        """Whether there are as many entries after the last checkpoint as there may be."""
+        return self.length - self.checkpoint > max(EVERY, len(self.datasets))
 
     def add(self, entry: Entry) -> None:
         """Add an entry. Raises a `LedgerError` if it cannot follow those before it."""
         try:
             standing = self._follow(entry)
         except ValueError:
-            raise LedgerError(f"the ledger was changed: entry {len(self.entries)} is impossible") from None
+            raise LedgerError(f"the ledger was changed: entry {self.length} is impossible") from None
         if standing is not None:
             self.datasets[standing.dataset] = standing
         if entry.kind == "charge" and standing is not None:
-            self.charges[entry.sequence], self.stood[entry.sequence] = entry, standing
-        elif entry.kind == "result":
-            self.kept[entry.body["charge"]] = entry
-        elif entry.kind == "failure":
-            self.failed.add(entry.body["charge"])
+            self.charges[entry.sequence], self.left[entry.sequence] = entry, standing.left
+            self.stages[entry.sequence] = CHARGED
+            self._open(entry.sequence)
+        elif entry.kind == "checkpoint":
+            self.checkpoint = entry.sequence
+        elif "charge" in entry.body:
+            self._note_step(entry)
+            self._note_open(entry.body["charge"])
+        if (key := entry.key) is not None:
+            self.keys.setdefault(key, []).append(entry.sequence)
         self.entries.append(entry)
+
+    def _open(self, charge: int) -> None:
+        self.open[charge] = CHARGED
+        if len(self.open) > MOST_OPEN:
+            del self.open[min(self.open)]
+
+    def _note_open(self, charge: int) -> None:
+        if charge in self.kept or charge in self.failed:
+            self.open.pop(charge, None)
+        elif charge in self.open:
+            self.open[charge] = self.stages[charge]
+
+    def _note_step(self, entry: Entry) -> None:
+        """How far a charge has come, by an entry that is added or looked up."""
+        charge = entry.body["charge"]
+        match entry.kind:
+            case "attempt":
+                self.stages[charge] += 1
+            case "drawing":
+                self.stages[charge] = DRAWING
+            case "drawn":
+                self.stages[charge], self.drawn[charge] = DRAWN, entry
+            case "result":
+                self.kept[charge] = entry
+            case "failure":
+                self.failed.add(charge)
 
     def _follow(self, entry: Entry) -> Standing | None:
         """The state of an entry's dataset after it; None if it has none. Raises a `ValueError` if it cannot follow."""
-        body, first = entry.body, not self.entries
-        _require(entry.is_well_formed and entry.sequence == len(self.entries) and (entry.kind == "ledger") == first)
-        if first:
-            _require(body["format"] == FORMAT)
-            return None
-        if entry.kind in ("result", "failure"):
-            charge = body["charge"]
-            _require(charge in self.charges and charge not in self.kept)
-            _require(entry.kind == "result" or charge not in self.failed)
-            return None
+        body, first = entry.body, self.length == 0
+        _require(entry.is_well_formed and entry.sequence == self.length and (entry.kind == "ledger") == first)
+        match entry.kind:
+            case "ledger":
+                _require(body["format"] == FORMAT)
+            case "checkpoint":
+                _require(self._has_state(entry))
+            case "accept":
+                _require(bool(body["why"].strip()))
+            case "attempt" | "drawing" | "drawn" | "result" | "failure":
+                self.recall(body["charge"])
+                _require(body["charge"] in self.charges and self._has_step(entry.kind, body["charge"]))
+            case _:
+                return self._follow_dataset(entry)
+        return None
+
+    def _has_state(self, checkpoint: Entry) -> bool:
+        """Whether a checkpoint has the state that follows from the entries before it."""
+        state = {name: checkpoint.body[name] for name in ("datasets", "open")}
+        return write_text(state) == write_text(self.state)
+
+    def _has_step(self, kind: str, charge: int) -> bool:
+        """Whether a step of a charge may come next. A charge has at most one draw, and its result is made from that.
+
+        The first attempt comes with the charge: charges of version 0.2 have none, and their draw may have been lost.
+        """
+        stage, is_open, kept = self.stages[charge], charge in self.open, charge in self.kept
+        match kind:
+            case "attempt":
+                first = stage == CHARGED and self.length == charge + 1
+                return is_open and (first or CHARGED < stage < MOST_ATTEMPTS)
+            case "drawing":
+                return is_open and CHARGED < stage <= MOST_ATTEMPTS
+            case "drawn":
+                return is_open and stage == DRAWING
+            case "result":
+                return not kept and stage in (CHARGED, DRAWN)
+        return not kept and charge not in self.failed and stage != DRAWN
+
+    def _follow_dataset(self, entry: Entry) -> Standing:
+        body = entry.body
         standing = self.datasets.get(body["dataset"])
         if entry.kind == "dataset":
             _require(standing is None and body["neighbours"] in NEIGHBOURS and body["contributions"] >= 1)
@@ -270,53 +223,108 @@ class Chain:
         _require(cost == entry.guarantee.round_up())
         return standing.after(cost)
 
+    # Entries from before those that are held
+
+    def find_charges(self, dataset: str, request: str) -> Iterator[int]:
+        """The numbers of the charges of a request, the last first. Each is in ``charges`` when its number comes."""
+        key = key_of_request(dataset, request)
+        yield from reversed(self.keys.get(key, ()))
+        for entry, note in self._find_earlier(key):
+            self.charges[entry.sequence], self.left[entry.sequence] = entry, _read_note(note, entry)
+            yield entry.sequence
+
+    def recall(self, charge: int) -> None:
+        """Look up an earlier charge and its steps, so that they are in ``charges``, ``stages``, ``kept`` and so on."""
+        if self.earlier is None or charge in self.stages or not 0 <= charge < self.start:
+            return
+        entry = _read_alone(next(iter(self.earlier.entries(charge))))
+        if entry.sequence != charge or entry.kind != "charge":
+            return
+        self.charges[charge], self.stages[charge] = entry, CHARGED
+        for step, _ in reversed(list(self._find_earlier(key_of_outcome(charge)))):
+            self._note_step(step)
+        ended = charge in self.kept or charge in self.failed
+        if charge in self.open and (ended or self.open[charge] != self.stages[charge]):
+            raise LedgerError(f"the ledger was changed: its index does not have the steps of entry {charge}")
+
+    def has_had(self, dataset: str, limit: Plain) -> bool:
+        """Whether a dataset has, or once had, this limit."""
+        key = key_of_limit(dataset, limit)
+        return key in self.keys or any(True for _ in self._find_earlier(key))
+
+    def _find_earlier(self, key: str) -> Iterator[tuple[Entry, Any]]:
+        """The entries under a key that are not held, the last first, with their notes."""
+        found = () if self.earlier is None else _look_up(self.earlier, key)
+        return ((entry, note) for entry, note in found if entry.sequence < self.start)
+
+    def note_of(self, entry: Entry) -> str:
+        """The note that is filed with an entry: what was left after a charge, and nothing for others."""
+        return write_text({"left": write_amount(self.left[entry.sequence])}) if entry.kind == "charge" else ""
+
 
 def _require(good: bool) -> None:
     if not good:
         raise ValueError("an entry cannot follow those before it")
 
 
+def _read_alone(row: Row) -> Entry:
+    """Read an entry that was looked up. Raises a `LedgerError` if it is not one that inbounds could have written."""
+    try:
+        entry = read_row(row)
+        good = entry.is_well_formed
+    except (ValueError, TypeError):
+        good = False
+    if not good:
+        raise LedgerError("the ledger was changed: an entry that was looked up does not match its hash")
+    return entry
+
+
+def _look_up(earlier: Earlier, key: str) -> Iterator[tuple[Entry, Any]]:
+    """The entries that a store has under a key, each checked to be one of this key, and each once."""
+    before = None
+    for row, note in earlier.find(key):
+        entry = _read_alone(row)
+        if entry.key != key or (before is not None and entry.sequence >= before):
+            raise LedgerError(f"the ledger was changed: its index has entry {entry.sequence} in a wrong place")
+        before = entry.sequence
+        yield entry, note
+
+
+def _read_note(note: Any, charge: Entry) -> Guarantee | None:
+    """What was left after a charge, from the note that was filed with it."""
+    try:
+        plain = read_body(note)["left"]
+        return None if plain == 0 else read_amount(plain)
+    except (ValueError, TypeError, KeyError):
+        raise LedgerError(f"the ledger was changed: its index has a wrong note for entry {charge.sequence}") from None
+
+
 def parse_rows(rows: Iterable[Row]) -> Chain:
-    """Read a chain from the rows of a store. Raises a `LedgerError` at the first row that is wrong."""
-    chain, before = Chain(), START
-    for sequence, kind, text, previous, hash_ in rows:
-        broken = LedgerError(f"the ledger was changed: entry {len(chain.entries)} does not follow from those before it")
+    """Read a whole chain from the rows of a store. Raises a `LedgerError` at the first row that is wrong."""
+    return _continue(Chain(), START, rows)
+
+
+def parse_end(earlier: Earlier) -> Chain:
+    """Read a chain from the last checkpoint but one, so that the last one is checked. Others are looked up."""
+    found = [entry for entry, _ in islice(_look_up(earlier, CHECKPOINTS), 2)]
+    # The only one is checked, too, unless an earlier version wrote many entries before it.
+    if not found or (len(found) == 1 and found[0].sequence <= 4 * EVERY):
+        return parse_rows(earlier.entries())
+    chain = Chain.resume(found[-1], earlier)
+    return _continue(chain, found[-1].hash, earlier.entries(chain.length))
+
+
+def _continue(chain: Chain, before: str, rows: Iterable[Row]) -> Chain:
+    for row in rows:
         try:
-            good = sequence == len(chain.entries) and previous == before and len(kind) + len(text) <= LONGEST
-            if not good or hash_ != _hash(sequence, kind, text, previous):
-                raise broken
-            entry = Entry(sequence, kind, read_body(text), previous, hash_)
+            good = row[0] == chain.length and row[3] == before
+            entry = read_row(row) if good else None
         except (ValueError, TypeError):
-            raise broken from None
-        before = hash_
+            entry = None
+        if entry is None:
+            raise LedgerError(f"the ledger was changed: entry {chain.length} does not follow from those before it")
+        before = entry.hash
         chain.add(entry)
     if not chain.entries:
         raise LedgerError(f"the file is not a ledger of the format {FORMAT}")
     return chain
-
-
-def read_body(text: str) -> dict[str, Any]:
-    """Read the body of an entry. Raises a `ValueError` if the text is not exactly as inbounds writes it.
-
-    There is only one way to write a body, and its numbers are whole.
-    """
-    if len(text) > LONGEST:
-        raise ValueError(f"it has more than {LONGEST:,} characters")
-    try:
-        body = json.loads(text, parse_int=_parse_whole, parse_float=_refuse, parse_constant=_refuse)
-        same = isinstance(body, dict) and _text(body) == text
-    except RecursionError:
-        same = False
-    if not same:
-        raise ValueError("it is not in the form that inbounds writes")
-    return body  # type: ignore[no-any-return]
-
-
-def _parse_whole(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise ValueError(f"a number has more than {_MOST_DIGITS:,} digits")
-    return int(text)
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(text)

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 
+from inbounds.errors import LedgerError
 from inbounds.ledger import results
-from inbounds.ledger.access import read_chain, require
-from inbounds.ledger.chain import Chain, Entry, LedgerError, Standing
+from inbounds.ledger.access import is_begun, read_chain, read_whole_chain, require
+from inbounds.ledger.account import Account
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.entry import Entry
 from inbounds.ledger.names import describe_all
+from inbounds.ledger.standing import Standing
 from inbounds.ledger.store import Snapshot
 
 
@@ -77,12 +82,15 @@ def read_result(ledger: str | Path, charge: int, longest: int | None = None) -> 
     LedgerError
         If there is no ledger, it was changed, or the result is too long.
     """
-    with _read_existing(ledger) as (snapshot, chain):
+    require(Path(ledger))
+    with read_chain(Path(ledger)) as (snapshot, chain):
+        chain.recall(charge)
         return results.unpack(snapshot, chain, charge, longest) if charge in chain.kept else None
 
 
+# claim:ledger-verify
 def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[Entry]:
-    """claim:ledger-verify. Check the whole ledger, and that it has the entries that records name.
+    """Check the whole ledger, and that it has the entries that records name.
 
     Parameters
     ----------
@@ -104,6 +112,7 @@ def verify(ledger: str | Path, anchors: Sequence[tuple[int, str]] = ()) -> list[
     """
     with _read_existing(ledger) as (snapshot, chain):
         results.check_all(snapshot, chain)
+        _check_filed(snapshot, chain)
     for sequence, hash_ in anchors:
         if not 0 <= sequence < len(chain.entries) or chain.entries[sequence].hash != hash_:
             raise LedgerError(
@@ -137,6 +146,30 @@ def standings(entries: Sequence[Entry]) -> list[Standing]:
     return chain.standings
 
 
+def find_standing(account: Account) -> Standing | None:
+    """Find the state of a dataset. Only the last entries are checked.
+
+    Parameters
+    ----------
+    account
+        The ledger and the dataset.
+
+    Returns
+    -------
+    Standing or None
+        The state; None if there is no such ledger or dataset.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger was changed.
+    """
+    if not is_begun(account.ledger):
+        return None
+    with read_chain(account.ledger) as (_, chain):
+        return chain.datasets.get(account.dataset)
+
+
 def similar(entries: Sequence[Entry]) -> list[str]:
     """Warnings about datasets whose names look alike.
 
@@ -156,5 +189,14 @@ def similar(entries: Sequence[Entry]) -> list[str]:
 @contextmanager
 def _read_existing(ledger: str | Path) -> Iterator[tuple[Snapshot, Chain]]:
     require(Path(ledger))
-    with read_chain(Path(ledger)) as read_:
+    with read_whole_chain(Path(ledger)) as read_:
         yield read_
+
+
+def _check_filed(snapshot: Snapshot, chain: Chain) -> None:
+    """Raise a `LedgerError` unless exactly the entries of the chain are filed, each under its key and with its note."""
+    if not snapshot.is_filed:
+        return
+    filed = ((key, n, chain.note_of(chain.entries[n])) for key, found in sorted(chain.keys.items()) for n in found)
+    if any(one != other for one, other in zip_longest(filed, snapshot.filed())):
+        raise LedgerError("the ledger was changed: its index is not what follows from its entries")

@@ -8,9 +8,10 @@ from inbounds._text import visible
 from inbounds.errors import BudgetRefused, LedgerError, LookAlike, OtherLimit
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
-from inbounds.ledger.chain import Chain, Standing
+from inbounds.ledger.chain import Chain
 from inbounds.ledger.names import describe_look_alikes
 from inbounds.ledger.request import Request
+from inbounds.ledger.standing import Standing
 from inbounds.privacy.guarantee import Guarantee
 
 # The most datasets that a message names.
@@ -66,9 +67,7 @@ def _find_other_limit(account: Account, standing: Standing, chain: Chain) -> Gua
     limit = account.limit.round_down()
     if limit is None or limit == standing.limit or limit.kind != standing.limit.kind:
         return None
-    acts = (entry.body for entry in chain.entries if entry.kind in ("dataset", "limit"))
-    former = [body["limit"] for body in acts if body["dataset"] == account.dataset]
-    return None if write_amount(limit) in former else limit
+    return None if chain.has_had(account.dataset, write_amount(limit)) else limit
 
 
 def _raise_with(account: Account) -> str:

@@ -1,10 +1,11 @@
-"""What is charged: the guarantee of one or more releases."""
+"""What is charged, the guarantee of one or more releases, and what the ledger returns for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from inbounds import _check
 from inbounds.ledger.amounts import write_amount
+from inbounds.ledger.entry import Entry
 from inbounds.privacy.guarantee import NEIGHBOURS, Guarantee, parse_guarantee
 
 
@@ -27,6 +28,10 @@ class Request:
         What is released, in words, for readers of the ledger.
     longest
         The most bytes that the result may have. A longer stored result is not read.
+    room
+        The bytes of its draw. This room is reserved with the charge, and the draw is stored in it before the result. A
+        run that was interrupted before the draw may then be repeated without a second charge. None for a request whose
+        result is stored in one step.
 
     Raises
     ------
@@ -41,6 +46,7 @@ class Request:
     what: tuple[str, ...] = ()
     longest: int | None = None
     person: str | None = None
+    room: int | None = None
 
     def __post_init__(self) -> None:
         _check.choice(self.neighbours, "neighbours", NEIGHBOURS)
@@ -59,3 +65,34 @@ class Request:
         """The fields of the entry of its charge."""
         plain = {"request": self.digest, "cost": write_amount(self.cost), "what": list(self.what)}
         return plain | self.guarantee.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A charge that was made.
+
+    Attributes
+    ----------
+    entry
+        Its entry in the chain.
+    left
+        What was left of the limit after it; None is nothing.
+    stored
+        The stored result, if the request was charged before.
+    drawn
+        The stored draw, if there is one and no result was made from it yet.
+    attempt, room
+        The number of this attempt to count, and the bytes of the draw; None for a request without ``room``.
+    """
+
+    entry: Entry
+    left: Guarantee | None
+    stored: str | None = None
+    drawn: bytes | None = field(default=None, repr=False)
+    attempt: int | None = None
+    room: int | None = None
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether there is a draw or a result, so that nothing is left to be drawn."""
+        return self.stored is not None or self.drawn is not None

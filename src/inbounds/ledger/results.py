@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from inbounds.ledger.chain import Chain, LedgerError
+from inbounds.errors import LedgerError
+from inbounds.ledger.chain import Chain
 from inbounds.ledger.store import Snapshot
 
 # The most characters per stored byte. Records of a few releases have 4, tables of a million cells 7 to 18, a hundred
@@ -21,7 +22,7 @@ RATIO = 16
 # all zero, or for a hundred records of a hundred equal releases.
 SPARE = 32 * 2**20
 _INPUT, _OUTPUT = 2**16, 2**18
-_CHANGED = "the ledger was changed: "
+CHANGED = "the ledger was changed: "
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ def unpack(snapshot: Snapshot, chain: Chain, number: int, longest: int | None = 
     for piece in _unpack_and_prove(snapshot, chain, number, _Room()):
         size += len(piece)
         if longest is not None and size > longest:
-            raise LedgerError(f"{_CHANGED}the result of entry {number} is longer than a result of this request can be")
+            raise LedgerError(f"{CHANGED}the result of entry {number} is longer than a result of this request can be")
     return b"".join(_unpack_and_prove(snapshot, chain, number, _Room())).decode()
 
 
@@ -72,7 +73,7 @@ def _list_numbers(snapshot: Snapshot, chain: Chain) -> list[int]:
     numbers = sorted(chain.kept)
     for number, stored in zip_longest(numbers, snapshot.sizes()):
         if stored is None or stored[0] != number:
-            raise LedgerError(f"{_CHANGED}its results are not those in its entries")
+            raise LedgerError(f"{CHANGED}its results are not those in its entries")
     return numbers
 
 
@@ -87,7 +88,7 @@ def _unpack_and_prove(snapshot: Snapshot, chain: Chain, number: int, room: _Room
     except (TypeError, ValueError, zlib.error):
         good = False
     if not good:
-        raise LedgerError(f"{_CHANGED}the result of entry {number} is not what was stored")
+        raise LedgerError(f"{CHANGED}the result of entry {number} is not what was stored")
 
 
 def _unpack_pieces(content: bytes, room: _Room) -> Iterator[bytes]:

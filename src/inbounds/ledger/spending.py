@@ -1,16 +1,24 @@
-"""Charge requests and store their results; `inbounds.ledger` has the rules."""
+"""Charge requests, or find what was stored for them; `inbounds.ledger` has the rules."""
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from pathlib import Path
 
 from inbounds.errors import BudgetRefused as BudgetRefused
+from inbounds.errors import LedgerError
 from inbounds.errors import Unfinished as Unfinished
-from inbounds.ledger.access import append, change_chain, clean_text, is_begun, read_chain, require
+from inbounds.ledger.access import (
+    append,
+    change_chain,
+    clean_text,
+    is_begun,
+    read_chain,
+    require,
+    require_note,
+)
 from inbounds.ledger.account import Account
 from inbounds.ledger.amounts import spell_amount, write_amount
-from inbounds.ledger.chain import Chain, Entry, LedgerError, Standing
+from inbounds.ledger.chain import Chain
+from inbounds.ledger.draws import begin_attempt, describe_end, may_repeat, read_draw
+from inbounds.ledger.entry import Entry
 from inbounds.ledger.limits import (
     announce_limit,
     announce_name,
@@ -20,33 +28,19 @@ from inbounds.ledger.limits import (
     describe_missing,
     first_standing,
 )
+from inbounds.ledger.request import Receipt
 from inbounds.ledger.request import Request as Request
-from inbounds.ledger.results import pack, unpack
+from inbounds.ledger.results import unpack
+from inbounds.ledger.standing import Standing
 from inbounds.ledger.store import Snapshot
 from inbounds.privacy.guarantee import Guarantee
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """A charge that was made.
-
-    Attributes
-    ----------
-    entry
-        Its entry in the chain.
-    left
-        What was left of the limit after it; None is nothing.
-    stored
-        The stored result, if the request was charged before.
-    """
-
-    entry: Entry
-    left: Guarantee | None
-    stored: str | None = None
-
-
+# claim:ledger
 def charge(account: Account, request: Request, *, new: bool = False, who: str | None = None) -> Receipt:
-    """claim:ledger. Charge a request before any data are read, or find its stored result.
+    """Charge a request before any data are read, or find what was stored for it.
+
+    A request that was charged and interrupted before its draw is attempted again, without a second charge.
 
     The ledger is created if it does not exist. If the dataset is new and its name looks like another one, there is a
     warning, `LookAlike`, before the charge. If the account states another limit than the dataset has, there is a
@@ -57,21 +51,21 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
     account, request
         The account to charge, and the request.
     new
-        Charge the request again, for a new draw.
+        Charge the request again, for a new draw, unless one was paid for and interrupted.
     who
         Who asks. By default the user name.
 
     Returns
     -------
     Receipt
-        The charge, with the stored result if the request was charged before.
+        The charge, with the stored result or draw if the request was charged before.
 
     Raises
     ------
     BudgetRefused
         If the charge would exceed the limit. Nothing is spent.
     Unfinished
-        If the request was charged before but has no result. Nothing is spent.
+        If the request was charged before, has no result, and cannot have one. Nothing is spent.
     LedgerError
         If the ledger cannot be used, or the guarantee is of another kind than the limit. Nothing is spent.
     """
@@ -79,12 +73,11 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # No file is created for a charge that will be refused.
         check_limit(account, request, first_standing(account, request, Chain()), Chain())
     with change_chain(account.ledger) as (transaction, chain):
-        charges = _charges(chain, account, request)
         standing = chain.datasets.get(account.dataset)
         if standing is not None:
             check_promise(standing, request)
-        if charges and not new:
-            return _find_stored(transaction, chain, charges, request.longest)
+        if (before := _find_stored(transaction, chain, account, request, new=new)) is not None:
+            return before if before.is_drawn else begin_attempt(transaction, chain, before.entry, request)
         is_new = standing is None
         if standing is None:
             standing = first_standing(account, request, chain)
@@ -95,34 +88,37 @@ def charge(account: Account, request: Request, *, new: bool = False, who: str | 
         # Warnings come before the charge, so that nothing is spent if they are turned into errors.
         announce_limit(account, standing, chain)
         entry = append(transaction, chain, "charge", {"dataset": account.dataset} | request.to_dict(), who)
-    return Receipt(entry, chain.stood[entry.sequence].left)
+        return begin_attempt(transaction, chain, entry, request)
 
 
-def find_stored(account: Account, request: Request) -> Receipt | None:
-    """Find the stored result of a request that was charged before. Nothing is written.
+def find_stored(account: Account, request: Request, *, new: bool = False) -> Receipt | None:
+    """Find what was stored for a request that was charged before. Nothing is written.
 
     Parameters
     ----------
     account, request
         The account and the request.
+    new
+        Whether results do not count, but only a draw from which no result was made yet.
 
     Returns
     -------
     Receipt or None
-        The charge with its result; None if the request was not charged.
+        The charge, with its result or its draw, or with neither if the same request again costs nothing. None if the
+        request was not charged.
 
     Raises
     ------
     Unfinished
-        If the request was charged but has no result.
+        If the request was charged, has no result, and cannot have one.
     LedgerError
         If the ledger was changed.
     """
     if not is_begun(account.ledger):
         return None
     with read_chain(account.ledger) as (snapshot, chain):
-        charges = _charges(chain, account, request)
-        return _find_stored(snapshot, chain, charges, request.longest) if charges else None
+        require_note(snapshot, account.ledger)
+        return _find_stored(snapshot, chain, account, request, new=new)
 
 
 def affordable(account: Account, request: Request) -> Guarantee | None:
@@ -150,8 +146,8 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
     """
     chain = Chain()
     if is_begun(account.ledger):
-        with read_chain(account.ledger) as (_, chain):
-            pass
+        with read_chain(account.ledger) as (snapshot, chain):
+            require_note(snapshot, account.ledger)
     standing = chain.datasets.get(account.dataset) or first_standing(account, request, chain)
     check_promise(standing, request)
     after = check_limit(account, request, standing, chain)
@@ -161,72 +157,45 @@ def affordable(account: Account, request: Request) -> Guarantee | None:
     return after.left
 
 
-def keep(account: Account, receipt: Receipt, result: str) -> Entry:
-    """Store the result of a charge, before it is returned to anybody.
+def accept(ledger: str | Path, why: str, who: str | None = None) -> Entry:
+    """Accept a ledger as it is, although the file beside it is missing. The reason stays in the ledger.
+
+    Without that file, inbounds cannot know whether the ledger is an older copy in which charges are missing. Accept it
+    only if you know that none are. The entry of a newer record is missing in an older copy: see `verify`.
 
     Parameters
     ----------
-    account, receipt
-        The account that was charged, and the receipt.
-    result
-        The result.
+    ledger
+        The file of the ledger.
+    why
+        The reason.
+    who
+        Who accepts it. By default the user name.
 
     Returns
     -------
     Entry
-        The entry of the result.
+        The entry that has the reason.
 
     Raises
     ------
+    ValueError
+        If the reason is missing.
     LedgerError
-        If the ledger cannot be written, no longer has the charge, or already has a result for it.
+        If there is no such ledger, it was changed, or the file beside it is not missing.
     """
-    packed = pack(result)
-    with change_chain(account.ledger, "; the result could not be kept, and the charge stands") as (transaction, chain):
-        number = receipt.entry.sequence
-        if chain.charges.get(number) != receipt.entry:
-            raise LedgerError("the ledger no longer has the charge of this release; it was changed meanwhile")
-        if number in chain.kept:
-            raise LedgerError("this charge already has a result")
-        transaction.add_result(number, packed)
-        digest = hashlib.sha256(result.encode()).hexdigest()
-        return append(transaction, chain, "result", {"charge": number, "digest": digest}, None)
+    _require_reason(why)
+    require(Path(ledger))
+    with change_chain(Path(ledger), "; it was not accepted", unnoted=True) as (transaction, chain):
+        if transaction.is_noted:
+            raise LedgerError(f"the ledger {str(ledger)!r} has its file beside it, so there is nothing to accept")
+        transaction.renew_note()
+        return append(transaction, chain, "accept", {"why": clean_text(why)}, who)
 
 
-def fail(account: Account, receipt: Receipt, why: str) -> None:
-    """Record that a charge has no result because of a failure. The charge stands.
-
-    Parameters
-    ----------
-    account, receipt
-        The account that was charged, and the receipt.
-    why
-        What failed.
-    """
-    with change_chain(account.ledger, "; the charge stands") as (transaction, chain):
-        append(transaction, chain, "failure", {"charge": receipt.entry.sequence, "why": why}, None)
-
-
-@contextmanager
-def standing_charge(account: Account, receipt: Receipt) -> Iterator[None]:
-    """A context for the work that was charged. If it fails, the ledger and the error say so, and the charge stands.
-
-    Parameters
-    ----------
-    account, receipt
-        The account that was charged, and the receipt.
-    """
-    try:
-        yield
-    except BaseException as error:
-        # The original error is shown, not one from writing the ledger.
-        with suppress(LedgerError):
-            fail(account, receipt, type(error).__name__)
-        if isinstance(error, ValueError):
-            cost, left = spell_amount(receipt.entry.guarantee.round_up()), spell_amount(receipt.left)
-            note = f"the charge of {cost} on {account.dataset!r} stands; {left} is left"
-            error.args = (f"{error}. This was found by reading the data, so {note}",)
-        raise
+def _require_reason(why: str) -> None:
+    if not isinstance(why, str) or not why.strip():
+        raise ValueError("why must give the reason for the change; it is kept in the ledger")
 
 
 def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
@@ -253,8 +222,7 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
     LedgerError
         If there is no such ledger or dataset, or the limit is below what was spent.
     """
-    if not isinstance(why, str) or not why.strip():
-        raise ValueError("why must give the reason for the change; it is kept in the ledger")
+    _require_reason(why)
     if account.limit is None:
         raise TypeError("the new limit must be given, as in Account(ledger, dataset, limit=2)")
     limit = account.limit.round_down()
@@ -271,23 +239,30 @@ def raise_limit(account: Account, why: str, who: str | None = None) -> Standing:
         return chain.datasets[account.dataset]
 
 
-def _charges(chain: Chain, account: Account, request: Request) -> list[Entry]:
-    """The charges of a request."""
-    key = account.dataset, request.digest
-    return [entry for entry in chain.charges.values() if (entry.body["dataset"], entry.body["request"]) == key]
+def _find_stored(snapshot: Snapshot, chain: Chain, account: Account, request: Request, *, new: bool) -> Receipt | None:
+    """The last result of a request, or its last charge if that can still have one.
+
+    None if the request was not charged. With ``new`` results do not count.
+    """
+    last, unfinished = None, None
+    for number in chain.find_charges(account.dataset, request.digest):
+        chain.recall(number)
+        if last is None:
+            last, unfinished = number, _find_unfinished(snapshot, chain, number)
+            if new:
+                return unfinished
+        if number in chain.kept:
+            stored = unpack(snapshot, chain, number, request.longest)
+            return Receipt(chain.charges[number], chain.left[number], stored)
+    if last is None or unfinished is not None:
+        return unfinished
+    when = chain.charges[last].body["when"]
+    raise Unfinished(f"this was charged on {when} (entry {last}) {describe_end(chain, last)}")
 
 
-def _find_stored(snapshot: Snapshot, chain: Chain, charges: Sequence[Entry], longest: int | None) -> Receipt:
-    """The result of the last charge of a request that has one."""
-    for charge in reversed(charges):
-        if charge.sequence in chain.kept:
-            left = chain.stood[charge.sequence].left
-            return Receipt(charge, left, unpack(snapshot, chain, charge.sequence, longest))
-    last = charges[-1]
-    has_failed = last.sequence in chain.failed
-    why = "and failed" if has_failed else "but has no result: it is still running elsewhere, or was interrupted"
-    raise Unfinished(
-        f"this was charged on {last.body['when']} (entry {last.sequence}) {why}. The charge stands, and nothing is "
-        "drawn twice for one charge. To charge again, call the function with a slightly different epsilon, or release "
-        "a plan with --new or new=True"
-    )
+def _find_unfinished(snapshot: Snapshot, chain: Chain, charge: int) -> Receipt | None:
+    """A charge without a result that can still have one, with its draw if that is stored."""
+    drawn = read_draw(snapshot, chain, charge)
+    if drawn is None and not may_repeat(chain, charge):
+        return None
+    return Receipt(chain.charges[charge], chain.left[charge], drawn=drawn)

@@ -10,14 +10,32 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from inbounds.ledger.chain import Entry, Row
+from inbounds.ledger.entry import Entry, Row
 
 
 class Snapshot(Protocol):
     """Entries and results as they were at one moment, whatever others write meanwhile."""
 
-    def entries(self) -> Iterable[Row]:
-        """All entries, by their number."""
+    @property
+    def is_filed(self) -> bool:
+        """Whether its entries were filed when they were added. Those of version 0.2 and before were not."""
+        ...
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether there is the note of how far the ledger had come, or this store needs none."""
+        ...
+
+    def entries(self, start: int = 0) -> Iterable[Row]:
+        """The entries from a number on, by their number."""
+        ...
+
+    def find(self, key: str) -> Iterable[tuple[Row, Any]]:
+        """The entries that were filed under a key, the last first, each with its note."""
+        ...
+
+    def filed(self) -> Iterable[tuple[Any, Any, Any]]:
+        """The key, number and note of all that was filed, in the order of keys and numbers."""
         ...
 
     def sizes(self) -> Iterable[tuple[Any, Any]]:
@@ -26,6 +44,10 @@ class Snapshot(Protocol):
 
     def result(self, charge: int) -> Any:
         """The result of a charge, in the bytes that were added; None where there is none."""
+        ...
+
+    def draw(self, charge: int) -> Any:
+        """The bytes in the room of a charge, as they were last written; None where there is no room."""
         ...
 
 
@@ -41,8 +63,28 @@ class Transaction(Snapshot, Protocol):
         """Add an entry after the last one."""
         ...
 
+    def file_entry(self, key: str, number: int, note: str) -> None:
+        """File an entry under a key, with a note."""
+        ...
+
+    def renew_note(self) -> None:
+        """Write the note of how far the ledger has come, also if it is missing."""
+        ...
+
     def add_result(self, charge: int, content: bytes) -> None:
-        """Add the result of a charge that has none."""
+        """Add the result of a charge that has none. The room of its draw is given back."""
+        ...
+
+    def settle(self) -> None:
+        """Commit what was added so far. Nobody else writes until the block ends, which commits the rest."""
+        ...
+
+    def reserve(self, charge: int, size: int) -> None:
+        """Reserve room for the draw of a charge, so that `write_draw` needs no more of the disk."""
+        ...
+
+    def write_draw(self, charge: int, content: bytes) -> None:
+        """Write to the room of a charge, which has this many bytes."""
         ...
 
 
@@ -64,11 +106,16 @@ class Store(Protocol):
       the same rows and then both add to them is not enough; a lock on the whole ledger, or an isolation level of
       ``SERIALIZABLE``, is.
     - *One moment.* All that is read within one `read` is of one moment between two `write` blocks.
-    - Entries and results are only added. Rows are handed out as they were added, byte for byte.
+    - Entries and results are only added. Rows are handed out as they were added, byte for byte. The room of a draw is
+      written over, and given back with the result.
+
+    These do not depend on what was filed. An entry that is found under a key is checked before it is used, and one that
+    is not found costs a second charge, never a second draw for one charge.
 
     A store that can be set back to an earlier state should keep a note of how far it had come, outside of what is set
-    back, and refuse to be read if it has not come as far. Without such a note, the records of releases take its place:
-    see `inbounds.ledger.verify`.
+    back, and refuse to be read if it has not come as far. If the note is missing, ``is_noted`` is False. The store then
+    writes no other one before `Transaction.renew_note` is called. Without such notes, the records of releases take
+    their place: see `inbounds.ledger.verify`.
 
     Any failure of the store itself is raised as a `LedgerError`, which names the store and no confidential value.
     """

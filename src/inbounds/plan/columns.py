@@ -1,6 +1,7 @@
 """Turn the columns of a release in a plan into the keywords of its statistic, for each way of taking columns."""
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
@@ -8,6 +9,7 @@ from typing import Any, Protocol
 from inbounds.errors import ExpressionError
 from inbounds.plan.model import Column, Item
 from inbounds.tables.expressions import parse
+from inbounds.tables.expressions.tree import Kind
 
 
 class Taking(Protocol):
@@ -195,9 +197,9 @@ def _need_cells(item: Item, rules: Mapping[str, Column]) -> Iterator[str]:
 
 
 def exact(value: Any) -> Any:
-    """Turn decimal numbers into fractions, also inside lists."""
+    """Turn decimal numbers into fractions, also inside lists. Infinity and NaN stay, so that a check can name them."""
     if isinstance(value, Decimal):
-        return Fraction(value)
+        return Fraction(value) if value.is_finite() else float(value)
     return [exact(item) for item in value] if isinstance(value, list | tuple) else value
 
 
@@ -231,9 +233,10 @@ def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tup
     A derived number needs its own bounds, edges or levels.
     """
     rules, problems = dict(columns), []
+    times: dict[str, Kind] = {name: "time" for name, rule in columns.items() if _has_dates(rule)}
     for name, text in derive.items():
         try:
-            kind = parse(text).kind
+            kind = parse(text, times).kind
         except ExpressionError as error:
             problems.append(f"derive.{name}: {error}")
             continue
@@ -242,6 +245,11 @@ def add_derived(columns: Mapping[str, Column], derive: Mapping[str, str]) -> tup
         elif name not in rules:
             problems.append(f"columns.{name}: the derived column is a number; declare bounds, edges or levels for it")
     return rules, problems
+
+
+def _has_dates(rule: Column) -> bool:
+    """Whether the rule of a column has dates or times for its bounds or edges."""
+    return any(isinstance(end, date) for end in (*(rule.bounds or ()), *(rule.edges or ())))
 
 
 def combine_conditions(*conditions: str | None) -> str | None:

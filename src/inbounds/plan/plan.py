@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, StrictStr, ValidationError
 
 from inbounds import _check
 from inbounds._text import visible
+from inbounds.forecasts.guesses import check_guess
 from inbounds.forecasts.wanted import Wanted
 from inbounds.ledger import Account, name_in
 from inbounds.plan.columns import WAYS, add_derived, combine_conditions, exact, floats, group_keywords
@@ -38,6 +39,10 @@ from inbounds.tables.zones import check_zone
 
 if TYPE_CHECKING:
     from inbounds.forecasts.outlook import Outlook
+
+
+# How many rows a preview assumes where their number is protected and the plan states none. A note says so.
+ASSUMED_ROWS = 1000
 
 
 class Plan(Part):
@@ -227,8 +232,23 @@ class Plan(Part):
                 drafts |= _draft_together(names, requests)
             except (ValueError, TypeError) as error:
                 yield names[0], f"release.{names[0]}: {error}"
+        yield from self._check_guesses(drafts)
         # In the order of the plan.
         self._drafts["of"] = self._identity(), {name: drafts[name] for name in requests if name in drafts}
+
+    def _check_guesses(self, drafts: Mapping[str, Draft]) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the plausible truths that are stated: of each release as it is drawn, and alone."""
+        epsilons = self.epsilons
+        for item in self.release:
+            if item.plausible is None or item.name not in drafts:
+                continue
+            record, wanted = drafts[item.name].record, self.wanted_of(item, epsilons[item.name])
+            try:
+                check_guess(wanted, record)
+                if record.group is not None:
+                    check_guess(wanted, wanted.draft().record)
+            except (ValueError, TypeError, ArithmeticError) as error:
+                yield item.name, f"release.{item.name}.plausible: {str(error).removeprefix('plausible ')}"
 
     def _arrange(self, requests: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
         """Group the releases that are drawn together. Each of the others is a group of one."""
@@ -292,14 +312,32 @@ class Plan(Part):
     def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
         """The statistic and keywords of one release."""
         keywords = self._keywords(item, epsilon)
-        expected, rows = self.data.expected_rows, floats(self.data.plausible_rows)
+        expected, rows = self.expected_rows, floats(self.data.plausible_rows)
         shift = floats(self.data.plausible_shift)
         guesses = {"plausible_rows": rows, "plausible_shift": shift}
         return Wanted(item.statistic, keywords, floats(item.plausible), expected, **guesses)
 
+    @property
+    def expected_rows(self) -> int | None:
+        """About how many rows there are, if that is protected; a thousand if the plan does not say."""
+        stated = self.data.expected_rows
+        return ASSUMED_ROWS if stated is None and self.data.neighbours == "add-remove" else stated
+
+    @property
+    def notes_on_rows(self) -> list[str]:
+        """A note for previews where the plan does not state how many rows there are; otherwise an empty list."""
+        if self.expected_rows == self.data.expected_rows:
+            return []
+        return [
+            "The plan does not state how many rows there are. Errors are as if there were "
+            f"{self.expected_rows:,}: write expected_rows = ... under [data]."
+        ]
+
     def drafts(self) -> dict[str, Draft]:
         """The drafts of all releases, by name. They are made when the plan is checked, and again for a changed copy."""
         if self._drafts["of"][0] != self._identity() and (problems := list(self._make_drafts(set()))):
+            # What was refused once must be refused again.
+            self._drafts["of"] = None, {}
             raise PlanError([text for _, text in problems])
         drafts: dict[str, Draft] = self._drafts["of"][1]
         return drafts

@@ -25,17 +25,17 @@ class Draft:
     """A release before any data are read: its record without the numbers, what to count, and what to release.
 
     ``exact`` takes the exact cells of each request, in order, and computes the coordinates from them; the record's
-    certificate has their law. With ``squared`` it returns the square of the one number that is drawn. ``check`` refuses
-    cells that a rule does not allow and that the engine let pass. ``nodes`` are the draws of chosen points. ``second``
-    takes the cells and the drawn value of the one number of ``exact``, and returns one or more numbers that are drawn
-    after it, together if there are several.
+    certificate has their law. With ``squared`` it returns the square of the one number that is drawn. ``find_refusal``
+    returns the refusal of cells that a rule does not allow and that the engine let pass. ``nodes`` are the draws of
+    chosen points. ``second`` takes the cells and the drawn value of the one number of ``exact``, and returns one or
+    more numbers that are drawn after it, together if there are several.
     """
 
     record: Release
     requests: tuple[Request, ...]
     exact: Callable[..., Exact]
     squared: bool = False
-    check: Callable[..., None] | None = None
+    find_refusal: Callable[..., DataError | None] | None = None
     nodes: tuple[Node, ...] = ()
     second: Callable[[Cells, Fraction], list[Fraction]] | None = None
 
@@ -69,7 +69,9 @@ def check_rows(rows: Any, terms: Terms) -> int | None:
             "rows= cannot be combined with neighbours='add-remove', where the number of rows is protected. Use "
             "neighbours='substitute', or denominator= for a fixed public number to divide by"
         )
-    return _check.integer(rows, "rows", least=1)
+    if _check.integer(rows, "rows", least=1) > MOST_ROWS:
+        raise ValueError("rows must not exceed 2^31")
+    return int(rows)
 
 
 def size_terms(statistic: Statistic, terms: Terms, size: int | None) -> Terms:

@@ -81,11 +81,23 @@ def find_situation(release: "Release", plausible: Any, size: int | None) -> Situ
         limits,
         meaning,
         selected,
+        _find_waves(release),
     )
 
 
+def _find_waves(release: "Release") -> tuple[int, int] | None:
+    """How many groups the column has in which a person is counted several times, and in how many of them at most."""
+    persons = release.terms.unit.persons
+    if persons is None or persons.groups is None:
+        return None
+    column, most = persons.groups
+    levels = next((len(rule.cells) for rule in release.columns if rule.name == column and rule.cells), None)
+    return None if levels is None else (levels, most)
+
+
+# claim:drawn-together
 def check_together(release: "Release") -> None:
-    """claim:drawn-together. Refuse numbers each of which could have been drawn, but not all of them together.
+    """Refuse numbers each of which could have been drawn, but not all of them together.
 
     Zero-sum noise keeps the public number of rows. Several points of a group that depend on each other are in order.
     """

@@ -217,8 +217,9 @@ def _is_one_word(rule: Ruled) -> bool:
     return isinstance(rule, Levels) and len(rule.levels) == 1 and isinstance(rule.levels[0], str)
 
 
+# claim:selection
 def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
-    """claim:selection. The draft of a statistic of all records, or of those that it selects.
+    """The draft of a statistic of all records, or of those that it selects.
 
     Every request gets a key with two cells: one for records that count, and one for all others, which is ignored. So
     one record changes the counted cells by what it adds to them, or takes away, or both.
@@ -236,9 +237,9 @@ def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
     complete = statistic.complete if isinstance(statistic, Selected) else (lambda rule: rule)
     views = [_select_request(request, where, complete) for request in draft.requests]
 
-    def check(*tables: Cells) -> None:
-        for view, cells in zip(views, tables, strict=True):
-            view.check(cells)
+    def find_refusal(*tables: Cells) -> DataError | None:
+        refusals = (view.find_refusal(cells) for view, cells in zip(views, tables, strict=True))
+        return next((refusal for refusal in refusals if refusal is not None), None)
 
     def exact(*tables: Cells) -> Any:
         return draft.exact(*(view.inside(cells) for view, cells in zip(views, tables, strict=True)))
@@ -248,7 +249,7 @@ def draft_statistic(statistic: Statistic, terms: Terms) -> "Draft":
         record=replace(draft.record, statistic=statistic, terms=terms),
         requests=tuple(view.request for view in views),
         exact=exact,
-        check=check,
+        find_refusal=find_refusal,
     )
 
 
@@ -268,18 +269,19 @@ class _View:
         """The cells of the records that count."""
         return {place[self._before :]: cell for place, cell in cells.items() if place[0] == 0}
 
-    def check(self, cells: Cells) -> None:
-        """Refuse a table in which a record that counts holds what a rule does not take."""
+    def find_refusal(self, cells: Cells) -> DataError | None:
+        """The refusal of a table in which a record that counts holds what a rule does not take."""
         keys = self.request.by[self._before :]
         for place in cells:
             if place[0] != 0:
                 continue
             if self.required and place[1] != 0:
-                raise _missing_numbers(self.required)
+                return _missing_numbers(self.required)
             for key, number in zip(keys, place[self._before :], strict=True):
                 assert not isinstance(key, Condition)
                 if REFUSED in (key.missing, getattr(key, "other", None)) and number == key.refused:
-                    raise _unknown_level(key)
+                    return _unknown_level(key)
+        return None
 
 
 def _unknown_level(key: Levels | Edges | Steps) -> DataError:

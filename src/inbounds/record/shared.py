@@ -25,6 +25,14 @@ def list_groups(releases: "Mapping[str, Release]") -> list[Group]:
     return list(dict.fromkeys(release.group for release in releases.values() if release.group is not None))
 
 
+def list_draws(releases: "Mapping[str, Release]") -> list[tuple[str, ...]]:
+    """The names of the releases of each draw, in order. Each draw is paid for once."""
+    names: dict[object, list[str]] = {}
+    for name, release in releases.items():
+        names.setdefault(name if release.group is None else release.group, []).append(name)
+    return [tuple(members) for members in names.values()]
+
+
 def place_in(groups: list[Group], release: "Release") -> list[int] | None:
     """The index of a release's group, and its index in the group. None if it was drawn alone."""
     if release.group is None:

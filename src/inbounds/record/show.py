@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from inbounds import _check
+from inbounds._charts import as_picture
 from inbounds._estimates import Estimate, write_rounded
 from inbounds._html import render
 from inbounds._text import lay_out, visible, wrap
@@ -107,24 +108,35 @@ def title_of(release: "Release") -> str:
     return ", of ".join(filter(None, (release.title, describe_kept(release.terms.unit))))
 
 
+def describe_draw(release: "Release") -> str:
+    """Say for how many releases the ε of a joint draw is paid once. Empty for a release that was drawn alone."""
+    return "" if release.group is None else f"paid once for the {len(release.group.members)} releases of one draw"
+
+
+def _write_cost(release: "Release", sign: str) -> str:
+    """The ε of a release, or of the draw that it shares with others."""
+    return ", ".join(
+        filter(None, (f"{sign}{release.epsilon:g} per {release.terms.unit.per_unit}", describe_draw(release)))
+    )
+
+
 def to_line(release: "Release") -> str:
     """A release in one line, for its repr."""
     if not release.released:
         return f"<Release: {visible(release.title)}: not released, epsilon {release.epsilon:g}>"
     value = "x".join(map(str, release.shape)) + " values" if release.axes else _lay_out_value(release).strip()
-    return f"<Release: {visible(title_of(release))}: {value}, epsilon {release.epsilon:g}>"
+    cost = " ".join(filter(None, (f"epsilon {release.epsilon:g}", describe_draw(release))))
+    return f"<Release: {visible(title_of(release))}: {value}, {cost}>"
 
 
 def to_text(release: "Release") -> str:
     """A release as text: its values, its cost, its notes."""
     if not release.released:
         return f"{visible(release.title)}: not released"
-    unit = release.terms.unit.per_unit
     how = release.bounding if release.derivation.plain else f"{release.bounding}, {release.derivation.text}"
     # Errors that need a simulation are not computed for printing.
     error = str(release.error) if release.has_error else "its error is simulated by .error"
-    others = "" if release.group is None else f", in one draw of {len(release.group.members)} releases"
-    cost = f"epsilon {release.epsilon:g} per {unit}{others}, {release.neighbours}; {how}; {error}"
+    cost = f"{_write_cost(release, 'epsilon ')}, {release.neighbours}; {how}; {error}"
     lines = [wrap(visible(text), "  ", "  ") for text in (cost, *release.notes)]
     return "\n".join([f"{visible(release.title)}:{_lay_out_value(release)}", *lines])
 
@@ -181,7 +193,7 @@ def to_html(release: "Release") -> str:
     """
     if not release.released:
         return f"<p>{escape(str(release))}</p>"
-    caption = f"{title_of(release)}; ε = {release.epsilon:g} per {release.unit}, {release.neighbours}"
+    caption = f"{title_of(release)}; {_write_cost(release, 'ε = ')}, {release.neighbours}"
     if release.derivation.knows_error(release.certificate):
         caption += f"; {release.error}"
     if len(release.axes) > 1:
@@ -236,6 +248,7 @@ def format_value(value: float | None, clock: Clock | None = None) -> str:
     return str(value) if isinstance(value, int) else f"{value:.6g}"
 
 
+@as_picture
 def plot(release: "Release", level: float | None, kind: "Kind") -> "altair.Chart | altair.LayerChart":
     """Plot values with their intervals, or a heat map for matrices and tables of two columns."""
     import altair as alt

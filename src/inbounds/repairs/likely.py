@@ -19,8 +19,9 @@ from inbounds.repairs.moments import possible, scatter, symmetric
 _ENDS, _NOISE = 0.2, 0.1
 
 
+# claim:likely-correlation
 def likely_correlations(covariances: Array, deviations: Array, largest: Array) -> tuple[Array, Array]:
-    """claim:likely-correlation. Correlations, 1 on the diagonal, from noisy covariances in the last two axes.
+    """Correlations, 1 on the diagonal, from noisy covariances in the last two axes.
 
     It also returns the standard deviations of their posteriors.
 
@@ -31,11 +32,17 @@ def likely_correlations(covariances: Array, deviations: Array, largest: Array) -
     deviations_of_variances = np.diagonal(deviations, axis1=-2, axis2=-1)
     roots = np.sqrt(np.maximum(_mean_within(variances, deviations_of_variances, 0.0, largest), 1e-12 * largest))
     area = roots[..., :, None] * roots[..., None, :]
-    means, spread = _posterior(covariances / area, np.maximum(deviations / area, 1e-12))
     is_positive = variances > 0
-    means = np.where(is_positive[..., :, None] & is_positive[..., None, :], means, 0.0)
-    diagonal = np.eye(means.shape[-1], dtype=bool)
-    return np.where(diagonal, 1.0, means), np.where(diagonal, 0.0, spread)
+    # A matrix has each pair twice, and its diagonal is known.
+    i, j = np.triu_indices(variances.shape[-1], 1)
+    pairs = area[..., i, j]
+    found = _posterior(covariances[..., i, j] / pairs, np.maximum(deviations[..., i, j] / pairs, 1e-12))
+    means, spread = np.zeros_like(area), np.zeros_like(area)
+    means[..., i, j] = means[..., j, i] = np.where(is_positive[..., i] & is_positive[..., j], found[0], 0.0)
+    spread[..., i, j] = spread[..., j, i] = found[1]
+    diagonal = np.arange(variances.shape[-1])
+    means[..., diagonal, diagonal] = 1.0
+    return means, spread
 
 
 def _mean_within(x: Array, deviation: Array, low: float, high: Array) -> Array:

@@ -68,7 +68,8 @@ def draw_chart(section: Section) -> Chart | None:
         None if a table says it better, or if there is nothing to draw.
     """
     rows = [row for row in section.distinct_rows() if row.value is not None and row.lower is not None]
-    choice = _choose(section, rows) if rows and len(rows) <= _MOST_DRAWN else None
+    nothing = all(row.estimate.unlimited for row in rows)
+    choice = _choose(section, rows) if 0 < len(rows) <= _MOST_DRAWN and not nothing else None
     if choice is None:
         return None
     drawing, description = choice

@@ -117,7 +117,7 @@ def _look(form: str) -> dict[str, str]:
 
 def _write_figures(sheet: Any, line: int, section: Section, row: Row, find_format: Callable[[str], Any]) -> None:
     """Write a number and its limits. All digits are stored; its error decides how many are shown."""
-    figures = (row.value, row.lower, row.upper)
+    figures = (row.value, *row.ends)
     clock = section.release.clock
     share = section.release.statistic.traits.shares
     margin = row.estimate.margin

@@ -39,7 +39,7 @@ def to_markdown(releases: Releases, sections: list[Section]) -> str:
     lines += ["## What is promised to everybody in the data", ""]
     lines += [*map(markdown, promises), ""]
     lines += [f"- {name}: {markdown(text)}" for name, text in words.list_facts(releases)]
-    lines += ["", f"In symbols: {promise.write_symbols(releases)}", ""]
+    lines += ["", f"In symbols: {markdown(promise.write_symbols(releases))}", ""]
     lines += ["## The ledger", "", markdown(words.describe_payment(releases)), ""]
     return "\n".join([*lines, "Check everything with `inbounds verify release.json`.", ""])
 

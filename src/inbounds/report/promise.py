@@ -1,13 +1,20 @@
 """What a report says was promised, in words and in symbols."""
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 
 from inbounds.privacy.terms import Unit
 from inbounds.record import Releases
+from inbounds.record.shared import list_draws
 from inbounds.report.figures import format_exact, format_figure
 
 # A report calls the promise weak if ε is above this.
 _WEAK = 5
+# A sum of more draws than this is written with the rest as one number, and a fraction of more signs than this rounded.
+_MOST_ADDED, _LONGEST = 12, 40
+# The most releases of a draw that a sentence names.
+_MOST_NAMED = 10
 
 
 def state_promise(unit: Unit, epsilon: float, what: str) -> str:
@@ -53,8 +60,14 @@ def explain_promise(releases: Releases) -> list[str]:
     data, epsilon = releases.terms, float(releases.epsilon)
     sentences = [
         f"{state_promise(data.unit, epsilon, 'everything on this page')} {_weigh(epsilon)}",
-        f"The privacy losses of the releases add up to {format_figure(epsilon)}. Other releases from the same data add "
+        f"The privacy losses of all draws add up to {format_figure(epsilon)}. Other releases from the same data add "
         "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
+    ]
+    sentences += [
+        f"One draw of noise serves {name_releases(names)}: its privacy loss, "
+        f"{format_figure(float(releases[names[0]].certificate.epsilon))}, is paid once for all of them."
+        for names in list_draws(releases)
+        if len(names) > 1
     ]
     if data.neighbours == "substitute":
         records = "rows" if data.unit.persons is None else "persons"
@@ -66,6 +79,18 @@ def explain_promise(releases: Releases) -> list[str]:
             "record, but not the group that it is in."
         )
     return sentences
+
+
+def name_releases(names: Sequence[str]) -> str:
+    """Name some releases, the first of them if there are many.
+
+    >>> name_releases(["age", "income", "height"])
+    'age, income and height'
+    """
+    if len(names) > _MOST_NAMED:
+        return f"{', '.join(names[:_MOST_NAMED])} and {len(names) - _MOST_NAMED:,} more"
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _weigh(epsilon: float) -> str:
@@ -87,9 +112,23 @@ def write_symbols(releases: Releases) -> str:
     if data.unit.persons is not None:
         rows = f"{'row' if data.contributions == 1 else 'rows'} of one person"
     rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
-    parts = " + ".join(format_exact(release.certificate.epsilon) for release in list(releases.values())[:12])
-    more = " + …" if len(releases) > 12 else ""
     return (
         f"P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q and all x, x' with {change.format(data.contributions)} {rows}; "
-        f"ε = {parts}{more} = {format_exact(releases.epsilon)}."
+        f"{_write_sum(releases)}."
     )
+
+
+def _write_sum(releases: Releases) -> str:
+    """Write the ε of each draw and their sum: exactly, or with a sign that says that numbers are rounded."""
+    draws = list_draws(releases)
+    losses = [releases[names[0]].certificate.epsilon for names in draws]
+    exact = all(len(str(loss)) <= _LONGEST for loss in (*losses, releases.epsilon))
+    write = str if exact else format_exact
+    parts = [
+        write(loss) + (f" (one draw of {name_releases(names)})" if len(names) > 1 else "")
+        for loss, names in zip(losses[:_MOST_ADDED], draws, strict=False)
+    ]
+    if more := losses[_MOST_ADDED:]:
+        parts.append(f"{write(sum(more, start=Fraction(0)))} (of {len(more):,} other draws)")
+    shown = f"ε = {' + '.join(parts)}"
+    return shown if len(draws) == 1 else f"{shown} {'=' if exact else '≈'} {write(releases.epsilon)}"

@@ -18,14 +18,15 @@ from inbounds.record import Release, Releases
 from inbounds.record.asked import Asked, find_level
 from inbounds.record.notes import describe_kept
 from inbounds.record.possible import list_possible
-from inbounds.record.show import NOT_AVAILABLE, write_estimate
+from inbounds.record.shared import list_draws
+from inbounds.record.show import NOT_AVAILABLE, describe_draw, write_estimate
 from inbounds.tables.times import write_time
 
 # With more cells than this, intervals are left out, because nobody reads them one by one.
 MOST_CELLS = 10_000
 HEADS = (
     *("release", "statistic", "cell", "value", "lower", "upper", "interval", "rmse", "bias", "epsilon", "note"),
-    *("rounded", "quality"),
+    *("rounded", "quality", "draw"),
 )
 # The columns that hold numbers.
 NUMBERS = ("value", "lower", "upper", "rmse", "bias", "epsilon")
@@ -59,6 +60,11 @@ class Row(NamedTuple):
         return Estimate(self.value, self.lower, self.upper, self.rmse, self.possible, self.from_zero, self.is_point)
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The limits of its interval; None where noise leaves no interval."""
+        return (None, None) if self.estimate.unlimited else (self.lower, self.upper)
+
+    @property
     def verdict(self) -> str:
         """How good the number is, or why that is not said."""
         return NOT_AVAILABLE if self.value is None else self.mark
@@ -71,13 +77,18 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Section:
-    """A release with its expected error and, if there is one, its interval."""
+    """A release with its expected error and, if there is one, its interval.
+
+    ``draw`` is the number of its draw, from 1, and ``together`` has the names of all releases of that draw.
+    """
 
     name: str
     release: Release
     error: Error
     interval: Interval | None
     released: tuple[str, ...] = ()
+    draw: int = 1
+    together: tuple[str, ...] = ()
     _rows: list[Row] = field(default_factory=list, init=False, repr=False)
 
     @property
@@ -91,6 +102,13 @@ class Section:
         if self.interval is None or not any(row.estimate.has_interval for row in self.rows()):
             return None
         return self.interval
+
+    @property
+    def no_interval(self) -> str:
+        """Why noise leaves no interval of any number. Empty if there is one, or if none was computed."""
+        if self.interval is None or not all(row.estimate.unlimited for row in self.rows()):
+            return ""
+        return self.interval.method.removeprefix("none: ")
 
     def rows(self) -> list[Row]:
         """One row for each number, in the order of `cells`. They are made once."""
@@ -176,11 +194,12 @@ def collect_sections(releases: Releases) -> list[Section]:
     if releases._sections is not None:
         earlier: list[Section] = releases._sections
         return earlier
-    sections = []
+    sections, draws = [], list_draws(releases)
+    numbers = {name: number for number, names in enumerate(draws, 1) for name in names}
     for name, release in releases.items():
         request = releases.asked.get(name, Asked(level=find_level(release)))
-        interval = None if len(release.noisy) > MOST_CELLS else request.find(release)
-        sections.append(Section(name, release, release.error, interval, request.released))
+        interval, number = None if len(release.noisy) > MOST_CELLS else request.find(release), numbers[name]
+        sections.append(Section(name, release, release.error, interval, request.released, number, draws[number - 1]))
     object.__setattr__(releases, "_sections", sections)
     return sections
 
@@ -226,26 +245,28 @@ def to_columns(releases: Releases) -> dict[str, list[Any]]:
     sections = collect_sections(releases)
     lines = [fields for section in sections for fields in list_fields(section)]
     columns = {name: [fields[i] for fields in lines] for i, name in enumerate(HEADS)}
-    numbers = [row for section in sections for row in section.rows()]
-    for name in ("value", "lower", "upper"):
-        columns[name] = [None if x is None else float(x) for x in (getattr(row, name) for row in numbers)]
+    numbers = [(row.value, *row.ends) for section in sections for row in section.rows()]
+    for place, name in enumerate(("value", "lower", "upper")):
+        columns[name] = [None if x is None else float(x) for x in (figures[place] for figures in numbers)]
     return columns
 
 
 def list_fields(section: Section) -> Iterator[list[Any]]:
     """The fields under `HEADS` of each number of a release, as plain values. Names are as they are in the record."""
     interval = section.interval
-    kind = "" if interval is None else f"{interval.level:g} {interval.kind}"
+    kind = "" if interval is None or section.no_interval else f"{interval.level:g} {interval.kind}"
     release, clock = section.release, section.release.clock
     which = describe_kept(release.terms.unit)
     notes = [f"of {which}"] if which else []
     notes += [f"the interval holds if {NORMAL}"] if interval is not None and interval.if_normal else []
+    notes += [f"no interval: {section.no_interval}"] if section.no_interval else []
+    notes += [f"epsilon is {describe_draw(release)}"] if release.group is not None else []
     note = "; ".join(notes)
     for row in section.rows():
         # Dates and times are written as such, errors in days or seconds.
-        figures = (row.value, row.lower, row.upper)
+        figures = (row.value, *row.ends)
         value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
         yield [
             *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
-            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark),
+            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark, section.draw),
         ]

@@ -13,9 +13,9 @@ from inbounds.privacy.certificate import Certificate
 from inbounds.record import Release, Releases
 from inbounds.record.notes import describe_kept, explain_kept, keeps_rows
 from inbounds.record.selection import is_selection, plain_statistic
-from inbounds.record.show import key_names, title_of
+from inbounds.record.show import describe_draw, key_names, title_of
 from inbounds.report.figures import format_bound, format_exact, format_figure, write_error
-from inbounds.report.promise import name_protected
+from inbounds.report.promise import name_protected, name_releases
 from inbounds.report.rows import NOT_JUDGED, Section
 
 # The most cells of one release that a report shows. The others are in values.csv.
@@ -103,6 +103,9 @@ def describe_left(releases: Releases) -> tuple[str, str]:
 
 def name_cells(section: Section) -> str:
     """The head of the column that names the numbers of a release."""
+    own = getattr(plain_statistic(section.release.statistic), "axis_names", None)
+    if own is not None:
+        return ", ".join(own) or "statistic"
     # A level that is counted has a column as well, after those of the groups.
     keys = key_names(section.release)[: len(section.release.axes)]
     return ", ".join(keys) or "statistic"
@@ -116,15 +119,15 @@ def describe_rest(section: Section) -> str:
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    parts = [title_of(section.release), f"ε = {section.release.epsilon:.3g}", describe_interval(section)]
-    return "; ".join(filter(None, parts))
+    cost = ", ".join(filter(None, (f"ε = {section.release.epsilon:.3g}", describe_draw(section.release))))
+    return "; ".join(filter(None, (title_of(section.release), cost, describe_interval(section))))
 
 
 def describe_interval(section: Section) -> str:
-    """What the intervals of a release are for, at which level. Empty without any."""
+    """What the intervals of a release are for, at which level, or why there are none. Empty if none was computed."""
     interval = section.shown_interval
     if interval is None:
-        return ""
+        return f"no interval: {section.no_interval}" if section.no_interval else ""
     noise = ", of the noise alone" if interval.kind == "noise" else ""
     together = ", of all numbers together" if interval.simultaneous else ""
     condition = f", if {NORMAL}" if interval.if_normal else ""
@@ -149,6 +152,8 @@ def list_notes(section: Section) -> list[str]:
             cells = [row.cell for row in section.distinct_rows() if row.verdict == NOT_JUDGED]
             some = "; ".join(cells[:_MOST_NAMED]) + ("; ..." if len(cells) > _MOST_NAMED else "")
             notes.append(f"Not judged: {some}: {advice}.")
+    elif section.no_interval:
+        notes.append(f"No interval: {section.no_interval}.")
     elif section.interval is not None:
         advice = advise_cover(section)
         notes.append(f"Not judged, without an interval: it would be {section.interval.method}.")
@@ -191,6 +196,9 @@ def list_notes(section: Section) -> list[str]:
         notes.append(_describe_released(section))
     cost = getattr(plain_statistic(release.statistic), "describe_cost", None)
     notes += [] if cost is None else [cost(release)]
+    if len(section.together) > 1:
+        rest = [name for name in section.together if name != section.name]
+        notes.append(f"Drawn together with {name_releases(rest)}: the ε of that draw is paid once for all of them.")
     # What was kept of persons is said once for all releases.
     others = [note for note in release.notes if note != explain_kept(release.terms.unit)]
     return notes + [f"{note[:1].upper()}{note[1:]}." for note in others]
@@ -276,13 +284,16 @@ def _list_idle(section: Section) -> list[str]:
 
 
 _FAMILIES = {"staircase": "staircase", "exponential": "exponential mechanism"}
-CERTIFICATE_HEADS = ("release", "noise", "scale", "sensitivity", "loss, exact", "ε")
+CERTIFICATE_HEADS = ("draw for", "noise", "scale", "sensitivity", "loss, exact", "ε")
 
 
 def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
-    """The certificate of every release: its name, and the figures under `CERTIFICATE_HEADS`."""
-    lines = []
+    """The certificate of every draw: the names of its releases, and the figures under `CERTIFICATE_HEADS`."""
+    lines, listed = [], set()
     for section in sections:
+        if section.draw in listed:
+            continue
+        listed.add(section.draw)
         whole = section.release.certificate
         part = whole if isinstance(whole, Certificate) else whole.parts[0]
         loss = whole.loss if isinstance(whole, Certificate) else sum((each.loss for each in whole.parts), Fraction(0))
@@ -290,7 +301,8 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
         bare = part.bounding == "unbounded" or part.noise == "exponential"
         noise = family if bare else f"{family}, {part.bounding}"
         figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
-        lines.append((section.name, [*figures, f"{float(loss):.9g}", format_exact(whole.epsilon)]))
+        names = ", ".join(section.together) or section.name
+        lines.append((names, [*figures, f"{float(loss):.9g}", format_exact(whole.epsilon)]))
     return lines
 
 

@@ -5,8 +5,10 @@ Whoever may see the table may see this; nobody else. It never touches a ledger, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from inbounds._frames import confine
 from inbounds.privacy.persons import Persons
 from inbounds.record.draft import Draft
 from inbounds.record.selection import list_met
@@ -37,21 +39,27 @@ class Inspection:
     undecodable: tuple[tuple[str, dict[str, int]], ...] = ()
 
 
+# claim:inspection
 def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
-    """claim:inspection. What the rules of drafts would do with a table, and whether a release would go through.
+    """What the rules of drafts would do with a table, and whether a release would go through.
 
     The table is opened and counted as for a release, up to where the noise would be drawn. Nothing is charged, drawn or
     written.
     """
+    return confine(partial(_inspect, data, drafts), counts=False)
+
+
+def _inspect(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     columns, terms = list(columns_of_drafts(list(drafts.values()))), next(iter(drafts.values())).terms
     persons = terms.unit.persons
     rules = list(dict.fromkeys(pair for draft in drafts.values() for pair in _list_met(draft)))
     ruled = [rule for rule, _ in rules]
     try:
-        frame = read_columns(data, list(dict.fromkeys([*columns, *list_read(ruled), *probes(ruled)])))
-        check_types(frame, columns)
+        table = read_columns(data, list(dict.fromkeys([*columns, *list_read(ruled), *probes(ruled)])))
+        check_types(table.frame, columns)
     except DataError as error:
         return Inspection(irregular=_find_irregular(data), refusal=str(error))
+    frame = table.frame
     rows = count_rows(frame)
     strays = tuple(count_strays(frame, rules))
     census = None if persons is None else take_census(frame, persons, list_limits(terms.unit.contributions))
@@ -60,7 +68,7 @@ def inspect_table(data: Any, drafts: Mapping[str, Draft]) -> Inspection:
     if terms.rows not in (None, units):
         return replace(inspection, refusal=str(other_size(terms)))
     try:
-        count_exactly(frame, drafts)
+        count_exactly(table, drafts)
     except DataError as error:
         return replace(inspection, refusal=str(error), charged=True)
     return inspection

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from inbounds._estimates import find_places, write_rounded
+from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.forecast import Forecast, forecast_errors
 from inbounds.forecasts.worth import judge
 from inbounds.plan.plan import Plan
 from inbounds.record.release import Release
+from inbounds.service.budget import parse_epsilon
 
 # Twelve values in a decade, each about a fifth larger than the one before: the E12 series.
 _SERIES = ("1", "1.2", "1.5", "1.8", "2.2", "2.7", "3.3", "3.9", "4.7", "5.6", "6.8", "8.2")
 _SMALLEST, _LARGEST = Decimal("0.05"), Decimal(10)
-_MOST, _LONGEST = 1000, 30
 _POINTS = "percentage points"
 
 
@@ -45,7 +46,7 @@ class Ahead:
             for step in _SERIES
             if _SMALLEST <= Decimal(step).scaleb(power) <= _LARGEST
         }
-        return [f"{step:f}" for step in sorted(steps | {self._own.normalize()})]
+        return [f"{step:f}" for step in sorted(steps | {parse_epsilon(str(self._own), self._own)})]
 
     def at(self, epsilon: str) -> dict[str, Any]:
         """The expected errors of all releases if the plan had this ε.
@@ -64,9 +65,9 @@ class Ahead:
         Raises
         ------
         ValueError
-            If it is not a number greater than zero.
+            If it is not a number, or out of range.
         """
-        exact = _parse(epsilon)
+        exact = parse_epsilon(epsilon, self._own)
         if exact not in self._found:
             with self._lock:
                 if exact not in self._found:
@@ -142,19 +143,10 @@ class Ahead:
                     "alone": None if alone is None else _figures(alone, unit),
                     "worth": judge(wanted, record, forecast),
                     "assumed": forecast.assumed if forecast.depends else "",
+                    "warning": " ".join([*warn_of_heaps(record), *plan.notes_on_rows]),
                 }
             )
         return {"epsilon": f"{exact:f}", "at": float(exact), "items": items}
-
-
-def _parse(epsilon: str) -> Decimal:
-    try:
-        exact = Decimal(epsilon) if len(epsilon) <= _LONGEST else Decimal("nan")
-    except ArithmeticError:
-        exact = Decimal("nan")
-    if exact.is_nan() or not 0 < exact <= _MOST:
-        raise ValueError(f"epsilon must be a number > 0 and at most {_MOST}")
-    return exact.normalize()
 
 
 def _name_unit(record: Release) -> str:

@@ -94,8 +94,11 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
     remove_empty(make_folders(folder, argument))
     drafts = plan.drafts()
     account, request = plan.account, request_of(drafts, plan.budget.dataset)
-    if account is not None and not new and (before := ledgers.find_stored(account, request)) is not None:
-        return f"this was released on {before.entry.body['when'][:10]}; it would be shown again and cost nothing"
+    if account is not None and (before := ledgers.find_stored(account, request, new=new)) is not None:
+        when = before.entry.body["when"][:10]
+        if before.stored is None:
+            return f"this was charged on {when} and did not finish; it would be finished and cost nothing"
+        return f"this was released on {when}; it would be shown again and cost nothing"
     if plan.place is None:
         raise ValueError("data.source: must be given")
     open_source(plan.place, list(drafts.values()))

@@ -49,7 +49,7 @@ class Regression:
     name: ClassVar[str] = "regression"
     traits: ClassVar[Traits] = Traits(columns="outcome", needs_truth=True)
     least_rows: ClassVar[int] = 2
-    axis_names: ClassVar[tuple[str, ...]] = ("regressor",)
+    axis_names: ClassVar[tuple[str, ...]] = ("coefficient",)
 
     def __post_init__(self) -> None:
         if self.levels is not None and not isinstance(self.levels, Mapping):

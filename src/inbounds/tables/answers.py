@@ -2,10 +2,13 @@
 
 Engines return whole numbers as integers, doubles or decimals, and labels as numbers or text. Here they become places in
 a table, and what a rule refuses is refused, in words that hold no data.
+
+What sees exact numbers returns a refusal and does not raise it: an exception keeps the variables of the functions that
+it goes through.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +30,9 @@ from inbounds.tables.schema import (
 # Number of records, sum of each column's integers, and sum of each product, for one cell of a table.
 Cell: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...]]
 Cells: TypeAlias = Mapping[tuple[int, ...], Cell]
+_Answer = TypeVar("_Answer")
+# The place of a label that the engine has not returned as it was asked to.
+_MIXED = -3
 
 
 class Counts(Mapping[tuple[int, ...], Cell]):
@@ -66,6 +72,13 @@ def counts_of(cells: Cells, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
         if all(i < size for i, size in zip(place, shape, strict=True)):
             table[place] = count
     return table.ravel()
+
+
+def require(answer: _Answer | DataError) -> _Answer:
+    """An answer that is no refusal; a refusal is raised here, where no number is a variable."""
+    if isinstance(answer, DataError):
+        raise answer
+    return answer
 
 
 def records(cells: Cells) -> int:
@@ -125,7 +138,7 @@ def _is_small(column: Any) -> bool:
 
 
 def places_of(key: AnyKey, labels: Any, *, hexadecimal: bool = False) -> npt.NDArray[np.int64]:
-    """The cell of each group by the label that an engine returned; refuses values that the rule has no cell for."""
+    """The cell of each group by the label that an engine returned; below 0 for values that the rule has no cell for."""
     if isinstance(key, Condition):
         return to_whole(labels)
     if isinstance(key, Edges | Steps):
@@ -138,10 +151,17 @@ def places_of(key: AnyKey, labels: Any, *, hexadecimal: bool = False) -> npt.NDA
         places = _with_strays(key, to_whole(labels).copy())
     else:
         places = _by_number(key, to_whole(labels))
-    for refusal, what in ((OTHER, "other"), (MISSING, "missing")):
-        if np.any(places == refusal):
-            raise make_refusal(key, what)
     return places
+
+
+def find_refusal(key: AnyKey, places: npt.NDArray[np.int64]) -> DataError | None:
+    """The refusal of a table some of whose groups have no cell."""
+    if isinstance(key, Condition):
+        return None
+    if np.any(places == _MIXED):
+        return DataError(f"the table's engine mixed up levels of {key.name!r}; use another engine")
+    refusals = (what for place, what in ((OTHER, "other"), (MISSING, "missing")) if np.any(places == place))
+    return next((make_refusal(key, what) for what in refusals), None)
 
 
 def _by_number(key: Levels, labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -165,10 +185,7 @@ def _with_strays(key: Levels, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.
 def _by_text(key: Levels, labels: Any, write: Callable[[str], str]) -> npt.NDArray[np.int64]:
     places = zip((*key.texts, *key.strays), (*range(len(key.levels)), *_refusals(key)), strict=True)
     place_of = {write(label): place for label, place in places}
-    numbers = [place_of.get(str(label)) for label in labels]
-    if None in numbers:
-        raise DataError(f"the table's engine mixed up levels of {key.name!r}; use another engine")
-    return np.array(numbers, dtype=np.int64)
+    return np.array([place_of.get(str(label), _MIXED) for label in labels], dtype=np.int64)
 
 
 def _refusals(key: Levels) -> list[int]:

@@ -38,10 +38,11 @@ if TYPE_CHECKING:
 _LIKE_ZLIB = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
 
 
+# claim:csv
 def scan(
     text: str, columns: Sequence[Column] | None, *, written: Format = PLAIN, secret: bool = False
 ) -> "pl.LazyFrame":
-    """claim:csv. The records of a file, a folder or a pattern of files, lazily, in the types that ``columns`` ask for.
+    """The records of a file, a folder or a pattern of files, lazily, in the types that ``columns`` ask for.
 
     The structure of every file is checked first. With None for the columns only the header is read, and no record is in
     the frame. ``secret`` keeps names of files out of messages. Raises `DataError` for a file that is not of the form
@@ -111,8 +112,9 @@ def read_header(file: File) -> tuple[str, ...]:
     raise DataError(f"the header of {file.title} {wrong}")
 
 
+# claim:null-values
 def _read_as(column: Column, written: Format) -> "pl.Expr":
-    """claim:null-values. A column of text in the type of its rule."""
+    """A column of text in the type of its rule."""
     import polars as pl
 
     if kind_of(column) == "id":

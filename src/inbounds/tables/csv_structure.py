@@ -45,8 +45,9 @@ class _Marks:
         return cls(ord(written.separator), ord(written.quote) if written.quote else -1)
 
 
+# claim:csv-structure
 def check_structure(file: File, fields: int, letters: Letters | None = None) -> int:
-    """claim:csv-structure. The number of records of a file, its header left out; `DataError` if one is malformed.
+    """The number of records of a file, its header left out; `DataError` if one is malformed.
 
     ``letters`` goes over the same bytes, and finds out whether all are characters.
 

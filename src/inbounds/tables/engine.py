@@ -2,7 +2,7 @@
 
 Each record becomes whole numbers by public rules (`schema`), and only those are added up. They are held as
 double-precision numbers, whose sums are exact below 2^53 in any order, partition or engine; a number whose sum could
-pass that is first split into digits small enough (`_digits`), so that overflow is excluded before anything runs. No
+pass that is first split into digits small enough (`exact_sums`), so that overflow is excluded before anything runs. No
 engine is trusted with a cast to integers, an integer overflow or a rounding mode, in all of which they differ.
 
 With k_i in 0..M_i the integer of a record, products are taken as they are while M_i M_j ≤ 2^53, and otherwise rounded
@@ -11,9 +11,10 @@ to r = ⌊k_i (k_j / M_j) + ½⌋: a product is a number like any other, and is 
 eighth for four roundings of a number below 2^48 to double precision.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,23 +22,32 @@ import numpy as np
 from inbounds.errors import DataError
 from inbounds.errors import TooManyRows as TooManyRows
 from inbounds.tables import persons, rules
-from inbounds.tables.answers import Cell, Cells, Counts, add_cells, integer, make_refusal, places_of, records, to_whole
-from inbounds.tables.arithmetic import floor
+from inbounds.tables.answers import (
+    Cell,
+    Cells,
+    Counts,
+    add_cells,
+    find_refusal,
+    make_refusal,
+    places_of,
+    records,
+    require,
+    to_whole,
+)
 from inbounds.tables.dask_parts import count_parts
 from inbounds.tables.dialects import prepare, write_groups, write_ids
 from inbounds.tables.doubles import clip_settled, integers, settle
+from inbounds.tables.exact_sums import HUGE, INTEGERS, Term, list_terms, write_terms
 from inbounds.tables.expressions.pairs import tame_column
 from inbounds.tables.kept import query_kept
 from inbounds.tables.names import find_prefix
-from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, merge, union
-from inbounds.tables.request import EXACT, MOST_ROWS, Product, Request
-from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Quantised, Steps, to_hexadecimal
+from inbounds.tables.passes import MOST_DASK_KEYS, MOST_KEYS, answer_part, join, merge, split, union
+from inbounds.tables.request import EXACT, MOST_ROWS, Request
+from inbounds.tables.request import Product as Product
+from inbounds.tables.schema import Column, Condition, Edges, Levels, Operand, Steps, to_hexadecimal
 from inbounds.tables.selected import decide, is_presence, number_groups
 from inbounds.tables.sources import Frame, check_types, guard, is_told
 from inbounds.tables.untyped import kind_of, source_name
-
-# And 64-bit integers, with a bit to spare.
-_INTEGERS = 1 << 62
 
 
 def count_rows(frame: Frame) -> int:
@@ -47,10 +57,11 @@ def count_rows(frame: Frame) -> int:
     return int(collect(lambda: [frame.select(nw.len().alias("rows"))])[0]["rows"][0])
 
 
+# claim:tally
 def tally(
     frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS, keeping: persons.Keeping | None = None
 ) -> list[Cells]:
-    """claim:tally. Exact counts and sums for a whole set of requests, in one pass over the table.
+    """Exact counts and sums for a whole set of requests, in one pass over the table.
 
     ``most`` is a public limit on the rows; a table with more is refused. Cells without records are left out. With
     ``keeping`` only some rows of each person are counted, the same for all requests.
@@ -61,6 +72,13 @@ def tally(
     adds one to the count of one cell, and at most `Quantised.count` and `Product.largest` to its sums. Refusals do
     not say which record or value caused them.
     """
+    return require(count_cells(frame, requests, most=most, keeping=keeping))
+
+
+def count_cells(
+    frame: Frame, requests: Sequence[Request], *, most: int = MOST_ROWS, keeping: persons.Keeping | None = None
+) -> list[Cells] | DataError:
+    """The cells of `tally`, or the refusal of their table, to be raised where they are no variable."""
     import narwhals as nw
 
     columns = list(dict.fromkeys(column for request in requests for column in request.columns))
@@ -75,18 +93,34 @@ def tally(
     )
     engine = frame.implementation
     integers = polars or engine.is_duckdb() or engine.is_pyspark() or engine.is_pyspark_connect()
-    plans = [Plan(query, at_most, integers=integers) for query in queries]
-    table = frame.lazy() if polars else frame
-    if keeping is None:
-        answers = engine.is_dask() and guard(lambda: count_parts(frame, plans))
-        answers = answers or collect(lambda: [plan.query(table) for plan in plans])
-    else:
-        whole = Plan(union(requests), at_most)
-        answers = collect(lambda: query_kept(whole, table, keeping, plans))
-    results = [plan.cells(answer) for plan, answer in zip(plans, answers, strict=True)]
+    plans = [Plan(query, at_most, integers=integers, huge=engine.is_duckdb(), blocks=polars) for query in queries]
+    parts: list[Cells] = []
+    for part, answer in _ask(frame.lazy() if polars else frame, plans, union(requests), keeping):
+        cells = part.cells(answer)
+        if isinstance(cells, DataError):
+            return cells
+        parts.append(cells)
+    left = iter(parts)
+    results = [join(plan.request, plan.asked, list(islice(left, len(plan.asked)))) for plan in plans]
     if any(records(result) > most for result in results):
-        raise TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
+        return TooManyRows(f"the table has more than {most} rows, the limit here; release it in parts")
     return [answer_part(queries, results, request) for request in requests]
+
+
+def _ask(
+    frame: Frame, plans: Sequence["Plan"], whole: Request, keeping: persons.Keeping | None
+) -> list[tuple["Plan", Any]]:
+    """The parts of plans, each with the engine's answer. ``whole`` is all that is asked."""
+    parts = [part for plan in plans for part in plan.parts]
+    if keeping is not None:
+        rows = Plan(whole, plans[0].most)
+        return list(zip(parts, collect(lambda: query_kept(rows, frame, keeping, parts)), strict=True))
+    if frame.implementation.is_dask():
+        # Polars counts the parts of such a table.
+        polars_plans = [replace(plan, integers=True) for plan in plans]
+        if answers := guard(lambda: count_parts(frame, polars_plans)):
+            return list(zip(polars_plans, answers, strict=True))
+    return list(zip(parts, collect(lambda: [query for plan in plans for query in plan.queries(frame)]), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +129,8 @@ class Plan:
 
     ``integers`` says that the engine's own 64-bit integers can be relied on (Polars, DuckDB, Spark): then a sum that
     would pass 2^53 is taken in them, if it cannot pass 2^62, and digits are not needed. Whole doubles below 2^48 become
-    integers without rounding, whichever way an engine rounds.
+    integers without rounding, whichever way an engine rounds. ``huge`` says that the engine adds them up in 128 bits
+    (DuckDB): then digits are never needed. ``blocks``: many products are counted by several queries.
 
     Names of its columns: ``k`` a record's integer, ``p`` a product, ``m`` the number of values that are there, ``g`` a
     key, ``h`` one in hexadecimal digits; the number after it is the place in the request. The table's own names are
@@ -105,32 +140,50 @@ class Plan:
     request: Request
     most: int
     integers: bool = False
+    huge: bool = False
+    blocks: bool = False
 
     @property
-    def base(self) -> int:
-        """Bits of a digit: as many rows as there may be, times the largest digit, stay below 2^53."""
-        return (EXACT // self.most).bit_length() - 1
-
-    def parts(self, term: str, largest: int) -> list[str]:
-        """Names of the digits of a term, lowest first: one where its sum is exact as it is."""
-        limit = _INTEGERS if self.integers else EXACT
-        count = 1 if largest * self.most <= limit else -(-largest.bit_length() // self.base)
-        return [f"{term}_{digit}" for digit in range(count)]
-
-    def _largest(self) -> dict[str, int]:
-        """The largest number of each term."""
-        sums = {f"k{i}": quantised.count for i, quantised in enumerate(self.request.sums)}
-        return sums | {f"p{i}": pair.largest for i, pair in enumerate(self.request.pairs)}
+    def asked(self) -> list[Request]:
+        """What its queries count."""
+        return split(self.request) if self.blocks else [self.request]
 
     @property
-    def terms(self) -> dict[str, list[str]]:
-        """What is added up: terms with their digits."""
-        return {term: self.parts(term, largest) for term, largest in self._largest().items()}
+    def parts(self) -> list["Plan"]:
+        """A plan for each of its queries."""
+        return [replace(self, request=part, blocks=False) for part in self.asked]
+
+    @property
+    def terms(self) -> list[Term]:
+        """What is added up, sums of columns first."""
+        limit = HUGE if self.huge else INTEGERS if self.integers else EXACT
+        return list_terms(self.request, self.most, limit)
 
     @property
     def refusing(self) -> list[int]:
         """Places of the columns that refuse missing values."""
         return [i for i, quantised in enumerate(self.request.sums) if quantised.column.missing is None]
+
+    def queries(self, frame: Frame) -> list[Frame]:
+        """A query for each part. Records become integers only once."""
+        import narwhals as nw
+
+        parts = self.parts
+        if len(parts) == 1:
+            return [self.query(frame)]
+        rows, levels, text = self.records(frame)
+        # Polars then reads the table once, and passes each block of records to all queries.
+        shared = nw.from_native(rows.to_native().cache())
+        return [part.count(part.pick(shared, self.request), levels, text) for part in parts]
+
+    def pick(self, rows: Frame, whole: Request) -> Frame:
+        """The columns of this request in the records of a whole one, under its own names."""
+        import narwhals as nw
+
+        sources = {f"k{i}": f"k{whole.sums.index(quantised)}" for i, quantised in enumerate(self.request.sums)}
+        sources |= {f"c{i}": f"c{whole.sums.index(self.request.sums[i])}" for i in self.refusing}
+        sources |= {f"g{i}": f"g{whole.by.index(key)}" for i, key in enumerate(self.request.by)}
+        return rows.select(**{name: nw.col(source) for name, source in sources.items()})
 
     def query(self, frame: Frame) -> Frame:
         """The table reduced to one row for each cell, by sums alone."""
@@ -249,7 +302,7 @@ class Plan:
 
         polars = frame.implementation.is_polars()
         keys = list(enumerate(self.request.by))
-        frame, terms = self._terms(self._with_shares(frame))
+        frame, terms = write_terms(frame, self.request, self.terms)
         # Rows, and how many of them hold a value where a missing one would be refused.
         counts = [nw.len().alias("one"), *(nw.col(f"c{i}").count().alias(f"m{i}") for i in self.refusing)]
         if not keys:
@@ -299,64 +352,34 @@ class Plan:
             raise DataError("ids of text cannot be counted as levels as well on this engine; use another one")
         return write_ids(prepared, ids[0]) if ids else prepared.frame, types, prepared.text
 
-    def _with_shares(self, frame: Frame) -> Frame:
-        """Columns k/M, for products that are rounded."""
-        import narwhals as nw
-
-        coarser = {_coarser_first(pair)[0] for pair in self.request.pairs if pair.unit > 1}
-        places = [(i, quantised) for i, quantised in enumerate(self.request.sums) if quantised in coarser]
-        shares = {f"u{i}": nw.col(f"k{i}") * (1 / quantised.count) for i, quantised in places}
-        return frame.with_columns(**shares) if shares else frame
-
-    def _terms(self, frame: Frame) -> tuple[Frame, dict[str, Any]]:
-        """What is added up, as expressions, each of them split into its digits."""
-        import narwhals as nw
-
-        place = {quantised: i for i, quantised in enumerate(self.request.sums)}
-        whole: dict[str, Any] = {f"k{i}": nw.col(f"k{i}") for i in place.values()}
-        for i, pair in enumerate(self.request.pairs):
-            coarser, finer = _coarser_first(pair)
-            k, j = nw.col(f"k{place[finer]}"), place[coarser]
-            whole[f"p{i}"] = floor(k * nw.col(f"u{j}") + 0.5) if pair.unit > 1 else k * nw.col(f"k{j}")
-        # The next digits of all terms at once: a step for each term would nest hundreds of them.
-        terms: dict[str, Any] = {}
-        digits, largest = self.terms, self._largest()
-        for level in range(max(map(len, digits.values()), default=0)):
-            for name in [name for name in whole if len(digits[name]) == level + 1]:
-                wide = level == 0 and largest[name] * self.most > EXACT
-                terms[digits[name][level]] = whole.pop(name).cast(nw.Int64) if wide else whole.pop(name)
-            frame, low, whole = _divide(frame, whole, 2.0**self.base, level)
-            terms |= {digits[name][level]: digit for name, digit in low.items()}
-        return frame, terms
-
-    def cells(self, answer: Any) -> Cells:
-        """The engine's answer in integers, one entry for each cell. Refusals are raised here."""
+    def cells(self, answer: Any) -> Cells | DataError:
+        """The engine's answer in integers, one entry for each cell; or the refusal of what a rule does not take."""
         request = self.request
         counts = to_whole(answer["one"])
         for i in self.refusing:
             if np.any(to_whole(answer[f"m{i}"]) != counts):
-                raise make_refusal(request.sums[i].column, "missing")
+                return make_refusal(request.sums[i].column, "missing")
         names = set(answer.columns)
         in_hexadecimal = [f"h{i}" in names for i in range(len(request.by))]
         places = [
             places_of(key, answer[f"{'h' if hexadecimal else 'g'}{i}"], hexadecimal=hexadecimal)
             for i, (key, hexadecimal) in enumerate(zip(request.by, in_hexadecimal, strict=True))
         ]
+        refusals = map(find_refusal, request.by, places)
+        if refusal := next((refusal for refusal in refusals if refusal is not None), None):
+            return refusal
         if places and not request.sums:
             table = np.zeros([key.cells for key in request.by], dtype=np.int64)
             np.add.at(table, tuple(places), counts)
             return Counts(table)
         result: dict[tuple[int, ...], Cell] = {}
-        parts = list(self.terms.values())
+        parts = self.terms
         for row, (count, *place) in zip(answer.iter_rows(named=True), np.array([counts, *places]).T, strict=True):
-            terms = [self._compose(row, digits) for digits in parts]
+            terms = [term.compose(row) for term in parts]
             cell = int(count), tuple(terms[: len(request.sums)]), tuple(terms[len(request.sums) :])
             where = tuple(int(i) for i in place)
             result[where] = add_cells(result[where], cell) if where in result else cell
         return result
-
-    def _compose(self, row: Mapping[str, Any], digits: Sequence[str]) -> int:
-        return sum(integer(row[digit]) << (self.base * place) for place, digit in enumerate(digits))
 
 
 def _is_text(dtype: Any) -> bool:
@@ -367,28 +390,6 @@ def _is_text(dtype: Any) -> bool:
 
 def _holds_text(column: Column) -> bool:
     return isinstance(column, Levels) or (isinstance(column, Operand) and column.kind in ("text", "any", "id"))
-
-
-def _divide(
-    frame: Frame, terms: Mapping[str, Any], base: float, level: int
-) -> tuple[Frame, dict[str, Any], dict[str, Any]]:
-    """Whole numbers divided by the base: the remainders, and the quotients."""
-    import narwhals as nw
-
-    if not terms:
-        return frame, {}, {}
-    frame = frame.with_columns(**{f"{name}_whole_{level}": term for name, term in terms.items()})
-    whole = {name: nw.col(f"{name}_whole_{level}") for name in terms}
-    frame = frame.with_columns(
-        **{f"{name}_above_{level}": floor(column * (1 / base)) for name, column in whole.items()}
-    )
-    above = {name: nw.col(f"{name}_above_{level}") for name in terms}
-    return frame, {name: whole[name] - above[name] * base for name in terms}, above
-
-
-def _coarser_first(pair: Product) -> tuple[Quantised, Quantised]:
-    swap = pair.second.count < pair.first.count
-    return (pair.second, pair.first) if swap else (pair.first, pair.second)
 
 
 def collect(make: Callable[[], Sequence[Any]]) -> list[Any]:

@@ -47,8 +47,9 @@ _UNITS = {"W": 7 * _DAY * _PER_SECOND, "D": _DAY * _PER_SECOND, "h": 3600 * _PER
 _UNITS |= {unit: 10 ** (18 - 3 * place) for place, unit in enumerate(("s", "ms", "us", "ns", "ps", "fs", "as"))}
 
 
+# claim:identity
 def write_id(value: Any) -> str | None:
-    """claim:identity. The text of an id; None for a masked value. Raises whatever the methods of an object raise.
+    """The text of an id; None for a masked value. Raises whatever the methods of an object raise.
 
     >>> write_id("1"), write_id(1), write_id(True), write_id(Decimal("1.00"))
     ('1', '\\x00n1', '\\x00n1', '\\x00n1')

@@ -74,17 +74,12 @@ def _count(whole: "Plan", rows: "Frame", plans: Sequence["Plan"]) -> "list[Frame
     """The tables of parts of a request, of these rows."""
     import narwhals as nw
 
-    sums, keys = whole.request.sums, whole.request.by
     tables: list[Frame] = []
     for plan in plans:
-        request = plan.request
-        if not request.columns:
+        if not plan.request.columns:
             tables.append(rows.select(nw.len().alias("one")))
             continue
-        sources = {f"k{i}": f"k{sums.index(quantised)}" for i, quantised in enumerate(request.sums)}
-        sources |= {f"c{i}": f"c{sums.index(request.sums[i])}" for i in plan.refusing}
-        sources |= {f"g{i}": f"g{keys.index(key)}" for i, key in enumerate(request.by)}
-        tables.append(plan.count(rows.select(**{name: nw.col(source) for name, source in sources.items()}), [], ""))
+        tables.append(plan.count(plan.pick(rows, whole.request), [], ""))
     return tables
 
 

@@ -134,8 +134,9 @@ def number_levels(key: Levels, value: "nw.Expr", write: Any) -> "nw.Expr":
     return nw.when(value.is_null()).then(nw.lit(float(missing))).otherwise(level_number)
 
 
+# claim:kept
 def keep(frame: "Frame", keeping: Keeping, integers: Sequence[Integer], group: Integer | None) -> "Frame":
-    """claim:kept. The rows that are kept of each person, by their integers, `ID` and `AT`.
+    """The rows that are kept of each person, by their integers, `ID` and `AT`.
 
     Of each person at most ``keeping.rows`` rows in each of at most so many groups as the rule says, or in all. What is
     kept of a person is a function of that person's rows and the key.

@@ -34,11 +34,12 @@ from inbounds.tables.schema import Column, DataError
 from inbounds.tables.sources import guard
 
 ENGINES = ("polars", "duckdb", "dask", "spark")
-_DUCKDB = (".duckdb", ".ddb")
+DUCKDB = (".duckdb", ".ddb")
 _CONNECT = "sc://"
 _MASTERS = ("spark://", "local", "yarn", "k8s://", _CONNECT)
 
 
+# claim:located
 def open_place(
     source: Any,
     columns: Sequence[Column] | None,
@@ -47,14 +48,14 @@ def open_place(
     engine: str | None = None,
     written: Format = PLAIN,
 ) -> Any:
-    """claim:located. The table at a place, as a lazy frame of the engine that reads it.
+    """The table at a place, as a lazy frame of the engine that reads it.
 
     With None for the columns, only their names and types are read, and no record of a CSV file.
     Errors name the file or the variable, never what a URL holds.
     """
     if not isinstance(source, str | Path) or not str(source):
         raise TypeError(f"source must be a path or a URL, got {_check.shown(source)}")
-    text = _from_environment(str(source)).removeprefix("file://")
+    text = read_address(source)
     master = engine if isinstance(engine, str) and engine.startswith(_MASTERS) else None
     if engine is not None and master is None and engine not in ENGINES:
         # Not shown: the address of a server may hold a token.
@@ -65,7 +66,7 @@ def open_place(
         return _postgres(text, table)
     if "://" in text and not text.startswith(("s3://", "gs://", "az://", "hdfs://")):
         raise ValueError("source must be a path, or a URL that begins with postgresql:// or the name of a file store")
-    if text.endswith(_DUCKDB):
+    if text.endswith(DUCKDB):
         _only(engine, ("duckdb",), "a DuckDB file")
         _require_takes(written, (), "a DuckDB file")
         return _duckdb_file(text, table, str(source))
@@ -91,8 +92,8 @@ def open_place(
 
 def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irregular]]:
     """Where CSV files break their declared form, file by file; empty for other places. For their curator alone."""
-    text = _from_environment(str(source)).removeprefix("file://")
-    if "://" in text or text.endswith(_DUCKDB) or _kind(text, str(source)) != "csv":
+    text = read_address(source)
+    if "://" in text or text.endswith(DUCKDB) or _kind(text, str(source)) != "csv":
         return []
     files = csv_files.list_files(text, written, secret=False)
     records = [(file.title, find_irregular(file, len(csv_files.read_header(file)))) for file in files]
@@ -102,12 +103,17 @@ def find_irregular_records(source: Any, written: Format) -> list[tuple[str, Irre
 def count_undecodable_fields(source: Any, written: Format) -> list[tuple[str, dict[str, int]]]:
     """How many fields of CSV files have bytes that are not characters, file by file and by column; empty for other
     places, and for files that a release refuses. For their curator alone."""
-    text = _from_environment(str(source)).removeprefix("file://")
-    if "://" in text or text.endswith(_DUCKDB) or _kind(text, str(source)) != "csv":
+    text = read_address(source)
+    if "://" in text or text.endswith(DUCKDB) or _kind(text, str(source)) != "csv":
         return []
     files = csv_files.list_files(text, written, secret=False)
     counts = [(file.title, csv_files.count_undecodable(file)) for file in files]
     return [(title, columns) for title, columns in counts if columns]
+
+
+def read_address(source: Any) -> str:
+    """The path or the URL of a source."""
+    return _from_environment(str(source)).removeprefix("file://")
 
 
 def _from_environment(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from inbounds.errors import EngineError
 from inbounds.tables.dialects import tells_instants
 from inbounds.tables.identity import list_objects, write_moments
 from inbounds.tables.schema import Column, DataError, Levels, Operand, is_written, unknown_column
@@ -40,7 +41,8 @@ def guard(action: Callable[[], _Result]) -> _Result:
     except BaseException as error:  # Polars panics by a class of its own
         failure = type(error).__name__
     # Raised outside of the handler, it carries no context.
-    raise DataError(f"the table's engine failed with {failure}; its message is not shown, since it might quote data")
+    message = f"the table's engine failed with {failure}; its message is not shown, since it might quote data"
+    raise EngineError(message, failure)
 
 
 def read(data: Any, columns: Sequence[Column]) -> Frame:
@@ -221,8 +223,7 @@ def _series(values: Any, column: Column) -> "pl.Series":
         return guard(lambda: _from_pandas_series(values, column))
     if known.is_into_series(values):
         return guard(lambda: from_objects(nw.from_native(values, series_only=True).to_list(), column))
-    refused = {"id": "", "time": "mV", "order": "mV"}.get(kind_of(column), "mMV")
-    if isinstance(values, np.ndarray) and values.dtype.kind in refused:
+    if isinstance(values, np.ndarray) and values.dtype.kind in _list_unfit(column):
         raise wrong_type(column)
     if isinstance(values, np.ndarray) and not np.ma.isMaskedArray(values):
         return guard(lambda: _from_array(values, column))
@@ -231,6 +232,14 @@ def _series(values: Any, column: Column) -> "pl.Series":
     if not isinstance(values, list | tuple | range):
         raise TypeError(f"column {column.name!r} must be a list, an array or a Series, got {_kind(values)}")
     return guard(lambda: from_objects(values, column))
+
+
+def _list_unfit(column: Column) -> str:
+    """The kinds of NumPy's types that do not fit the rule of a column: times, spans of time and records."""
+    if isinstance(column, Operand) and column.kind in ("any", "id"):
+        # Only whether a value is missing matters, or whether two are equal, and every type can say that.
+        return ""
+    return "mV" if kind_of(column) in ("time", "order") else "mMV"
 
 
 def _from_array(values: "np.ndarray[Any, Any]", column: Column) -> "pl.Series":

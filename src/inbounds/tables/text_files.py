@@ -37,8 +37,9 @@ class File:
     format: Format = PLAIN
 
 
+# claim:encodings
 def read_blocks(file: File) -> Iterator[bytes]:
-    """claim:encodings. The bytes of a file in UTF-8, from its header on; `DataError` if it cannot be read.
+    """The bytes of a file in UTF-8, from its header on; `DataError` if it cannot be read.
 
     Formal guarantees
     -----------------

@@ -24,8 +24,9 @@ def _native(native: Any) -> "Frame":
     return frame
 
 
+# claim:identity
 def write_lazy_ids(frame: "Frame", columns: Sequence[Column], write: Callable[[Any, Column], Any]) -> "Frame":
-    """claim:identity. A lazy frame with ids that its engine compares by all that they hold.
+    """A lazy frame with ids that its engine compares by all that they hold.
 
     Dask leaves objects of Python as they are, whatever Narwhals calls their type: ``write`` makes text of a partition.
     """
@@ -52,8 +53,9 @@ def list_octets(frame: "Frame", columns: Sequence[Column]) -> list[str]:
     return sorted(names - {rule.name for rule in columns if kind_of(rule) != "id"})
 
 
+# claim:identity
 def write_octets(frame: "Frame", names: Sequence[str]) -> "Frame":
-    """claim:identity. The frame with the hexadecimal digits of bytes in place of these columns."""
+    """The frame with the hexadecimal digits of bytes in place of these columns."""
     engine = frame.implementation
     if not names:
         return frame

@@ -29,6 +29,7 @@ import numbers
 import re
 from collections.abc import Container, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -95,7 +96,9 @@ def wrong_type(column: Column) -> DataError:
         if column.kind == "order":
             return DataError(f"column {column.name!r} must hold numbers, dates or times, as rows are ordered by it")
         kind = {"text": "text", "number": "numbers", "boolean": "booleans", "time": "dates or times"}[column.kind]
-        return DataError(f"column {column.name!r} must hold {kind}, as it is used in an expression; convert it first")
+        dates = f", or write days({column.name}) if it holds dates" if column.kind == "number" else ""
+        rule = f"column {column.name!r} must hold {kind}, as it is used in an expression"
+        return DataError(f"{rule}; convert it first{dates}")
     if column.clock is not None:
         return DataError(f"column {column.name!r} must hold dates or times, as its rule has them; convert it first")
     rule = "bounds" if isinstance(column, Numeric) else "edges"
@@ -138,21 +141,48 @@ def text_as(text: "pl.Expr", column: Column, *, blank: bool = True) -> "pl.Expr"
     """Text in the type of a column's rule. ``blank``: an empty text is missing, as in a file."""
     import polars as pl
 
-    text = pl.when(text != "").then(text) if blank else text
     kind = kind_of(column)
+    if kind in ("number", "integer", "boolean"):
+        # With or without ``blank``, empty text is no number, and missing where levels are asked for.
+        read = partial(_read_block, kind=kind)
+        return text.map_batches(read, return_dtype=polars_type(column), is_elementwise=True)
+    text = pl.when(text != "").then(text) if blank else text
     if kind in ("text", "id"):
         return text
     if kind == "time":
         return text_as_time(text, column.zone)  # type: ignore[union-attr]
     trimmed = text.str.strip_chars(SPACES)
-    if kind == "order":
-        return pl.coalesce(trimmed.cast(pl.Float64, strict=False).fill_nan(None), text_as_time(text, None))
+    return pl.coalesce(trimmed.cast(pl.Float64, strict=False).fill_nan(None), text_as_time(text, None))
+
+
+def _read_block(text: "pl.Series", *, kind: Kind) -> "pl.Series":
+    """Texts as numbers or booleans, in one step where all are numbers: words and spaces cost more than these.
+
+    Text that is a number as it stands is the same number without the spaces around it, and no word.
+    """
+    import polars as pl
+
+    # Polars reads some names as patterns.
+    name, text = text.name, text.alias("text")
+    numbers = text.cast(pl.Float64, strict=False).fill_nan(None)
+    if numbers.null_count() > text.null_count():
+        unread = numbers.is_null() & text.is_not_null()
+        words = text.filter(unread).to_frame().select(_read_words(pl.col("text"), kind)).to_series()
+        numbers = numbers.scatter(unread.arg_true(), words)
+    return numbers.to_frame().select(_numbers_as(pl.col("text"), kind).alias("text")).to_series().alias(name)
+
+
+def _read_words(text: "pl.Expr", kind: Kind) -> "pl.Expr":
+    """Texts that may have spaces around them, or be words. For integers, a text that is no level is not missing."""
+    import polars as pl
+
+    trimmed = text.str.strip_chars(SPACES)
     truth = pl.when(trimmed.is_in(_TRUE)).then(pl.lit(1.0)).when(trimmed.is_in(_FALSE)).then(pl.lit(0.0))
     number = truth.otherwise(trimmed.cast(pl.Float64, strict=False).fill_nan(None))
     if kind == "number":
         return number
     no_level = number.is_null() & trimmed.is_not_null() & ~trimmed.str.to_lowercase().is_in(_NOTHING)
-    return _numbers_as(pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number), kind)
+    return pl.when(no_level).then(pl.lit(_NO_NUMBER)).otherwise(number)
 
 
 def _fit_persons(series: "pl.Series", column: Column) -> "pl.Series":

@@ -56,7 +56,8 @@ function redraw() {
       h("p", { class: "row" }, h("span", { class: "figure" }, `± ${item.said}`), item.unit || item.span ? h("span", { class: "help" }, [item.unit, item.span ? "typically" : ""].filter(Boolean).join(", ")) : null, worth(item.worth)),
       draw({ series, words, xLog: true, yLog: true, dot: [seen.now.at, item.half_width], aim: { y: item.half_width, drop: (y) => aim(item.name, y) }, xTitle: "ε of the plan", xEnds: [seen.grid[0], seen.grid.at(-1)].map(Number) }),
       h("p", { class: "help" }, `gets ε ${item.share}`, item.alone ? `; drawn alone ± ${item.alone.said}` : ""),
-      item.span ? h("details", { class: "assumed", "data-key": `assumed ${item.name}` }, h("summary", {}, `± ${item.span}, by the data`), h("p", { class: "help" }, `Over ${item.assumed}. What you know of it can be stated: plausible, under Plan.`)) : null);
+      item.span ? h("details", { class: "assumed", "data-key": `assumed ${item.name}` }, h("summary", {}, `± ${item.span}, by the data`), h("p", { class: "help" }, `Over ${item.assumed}. What you know of it can be stated: plausible, under Plan.`)) : null,
+      item.warning ? h("p", { class: "help" }, item.warning) : null);
   }));
   requestAnimationFrame(() => performance.mark("redrawn"));
 }

@@ -23,13 +23,13 @@ async function begin(fresh) {
 }
 
 function dialog(offer, promise) {
-  const again = offer.kind === "stored", anew = offer.kind === "unfinished";
+  const again = offer.kind === "stored", paid = offer.kind === "paid", anew = offer.kind === "unfinished";
   return h("dialog", { id: "confirm", "aria-labelledby": "confirm-title" },
-    h("h2", { id: "confirm-title" }, again ? "Show the stored result?" : "Release and spend?"),
+    h("h2", { id: "confirm-title" }, again ? "Show the stored result?" : paid ? "Finish the release?" : "Release and spend?"),
     h("dl", { class: "facts" }, h("dt", {}, "It costs"), h("dd", { id: "confirm-cost" }, `ε ${offer.cost}`), h("dt", {}, "Left before"), h("dd", {}, offer.left === null ? "there is no ledger" : `ε ${offer.left}`), h("dt", {}, "Left after"), h("dd", { id: "confirm-after" }, offer.after === null ? "there is no ledger" : `ε ${offer.after}`), h("dt", {}, "Dataset"), h("dd", {}, promise.dataset)),
-    h("p", {}, again ? "The table is not read, and nothing is spent." : "The charge is made before the data are read, and stands whatever happens then."),
+    h("p", {}, again ? "The table is not read, and nothing is spent." : paid ? "It was charged before, and nothing more is spent." : "The charge is made before the data are read. It stands if the table is refused; after an interruption the release can be finished."),
     again ? null : lacks(promise),
-    h("p", { class: "row" }, h("button", { class: "main", id: "confirm-go", onclick: () => begin(anew) }, again ? "Show it" : `Spend ε ${offer.cost}${anew ? " more" : ""} and release`), h("button", { id: "confirm-no", onclick: () => $("confirm").close() }, "Not now")));
+    h("p", { class: "row" }, h("button", { class: "main", id: "confirm-go", onclick: () => begin(anew) }, again ? "Show it" : paid ? "Finish it" : `Spend ε ${offer.cost}${anew ? " more" : ""} and release`), h("button", { id: "confirm-no", onclick: () => $("confirm").close() }, "Not now")));
 }
 
 function progress(job) {
