@@ -132,7 +132,6 @@ class LeastEpsilon(float):
 
 
 # claim:least-epsilon
-# claim:least-epsilon
 @explain_use(f"least_epsilon({_EXAMPLE}, Target(half_width=1))")
 def least_epsilon(wanted: Wanted, target: Target) -> LeastEpsilon:
     """The smallest ε that keeps a target for 9 of 10 plausible columns, to three digits.

@@ -125,7 +125,7 @@ class Ahead:
         return grid[high]
 
     def _error(self, name: str, epsilon: str) -> float:
-        plan = self._plan.with_epsilon(_parse(epsilon))
+        plan = self._plan.with_epsilon(parse_epsilon(epsilon, self._own))
         record = plan.drafts()[name].record
         scale = 100 if _name_unit(record) == _POINTS else 1
         return scale * find_errors(plan.wanted()[name], record).of_share_exactly(MOST)
