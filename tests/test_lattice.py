@@ -47,7 +47,9 @@ def test_errors_agree_with_the_certified_moments(variance, ends):
 def test_samples_have_the_right_spread(scale):
     drawn = DiscreteGaussian(scale).sample(np.random.default_rng(1), (20_000, 2))
     assert (drawn == np.rint(drawn)).all()
-    true = float(GaussianMechanism("unbounded", Fraction(scale) ** 2, None, None).mse(0).upper) if scale < 9 else scale**2
+    true = (
+        float(GaussianMechanism("unbounded", Fraction(scale) ** 2, None, None).mse(0).upper) if scale < 9 else scale**2
+    )
     assert drawn.var() == pytest.approx(true, rel=0.1)
     rmse, _ = DiscreteGaussian(scale).clamped(np.zeros(1), -np.inf, np.inf)
     assert rmse[0] ** 2 == pytest.approx(true, rel=1e-3)

@@ -100,11 +100,13 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 __all__ = [
+    "ZCDP",
     "Gaussian",
     "GeneralizedGaussian",
     "Laplace",
     "Mechanism",
     "Plan",
+    "Pure",
     "Release",
     "Releases",
     "__version__",
@@ -140,6 +142,7 @@ _MODULES = ("errors", "inference", "ledger", "sensitivity", "statistics", "targe
 _PLACES = {
     **dict.fromkeys(("Gaussian", "GeneralizedGaussian", "Laplace", "Mechanism"), "laws"),
     **dict.fromkeys(("Release", "Releases"), "record"),
+    **dict.fromkeys(("Pure", "ZCDP"), "privacy.guarantee"),
     "Plan": "plan.plan",
     "calibrate": "privacy.calibrate",
     "check": "plan.check",

@@ -34,6 +34,7 @@ _MEANINGS = {
     "time_zone": 'The zone by whose clock times with a zone are told, as in `"Europe/Berlin"`. Times without a zone '
     "are taken as they are.",
     "epsilon": "The privacy budget to spend. Decimals are taken as written: 0.1 is 1/10.",
+    "rho": "The privacy budget of zero-concentrated differential privacy, in place of epsilon. The noise is Gaussian.",
     "missing": 'What a missing value counts as. `"skip"` leaves the record out, `"level"` makes missing values a level '
     "of their own. Without it, a table with missing values is refused.",
     "other": 'The level that values count as which are not a level, or `"skip"` to leave the record out. Without it, '

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from inbounds import Laplace, Mechanism
 from inbounds.grid.entropy import SeededEntropy, SystemEntropy
 from inbounds.grid.interval import as_interval
-from inbounds.grid.law import Certified, GridMechanism, Rational, within_reach, cumulative, moments, probability
+from inbounds.grid.law import Certified, GridMechanism, Rational, cumulative, moments, probability, within_reach
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import Stairs
 from inbounds.privacy.exact import calibrate_scale, exact_loss

@@ -490,7 +490,10 @@ def test_what_is_wrong_with_a_text_is_told():
     body = {name: value for name, value in record.items() if name != "digest"}
     for text, words in (
         ("{", "the certificate is malformed (JSONDecodeError)"),
-        ("3", "the certificate's format is not inbounds-certificate/1, inbounds-certificate/2 or inbounds-composition/1"),
+        (
+            "3",
+            "the certificate's format is not inbounds-certificate/1, inbounds-certificate/2 or inbounds-composition/1",
+        ),
         (record | {"epsilon": "2"}, "the certificate's digest does not fit its text: it was edited"),
         (_with_digest(record | {"move": 3}), "the certificate's move does not follow from the rest of it"),
         (_with_digest(record | {"loss": "1/3"}), "the certificate's loss does not follow from the rest of it"),

@@ -182,7 +182,7 @@ def release(
         show(to_json(service.summarize(releases) | {"left": left, "files": [str(out / name) for name in FILES]}))
         return
     show_values(service.describe_values(releases))
-    cost = "nothing spent" if releases.stored else f"epsilon {float(releases.epsilon):g} spent"
+    cost = "nothing spent" if releases.stored else f"{releases.guarantee.calibrated.shorten()} spent"
     cost += ", and there is no ledger" if releases.entry is None else "" if left is None else f", {left} left"
     say(f"{cost}; the report is {out / 'report.html'}")
 
@@ -204,7 +204,7 @@ def verify(
 
     releases = service.verify_record(record, against)
     many = len(releases) > 1
-    text = f"{len(releases)} release{'s hold' if many else ' holds'}: epsilon {float(releases.epsilon):g}"
+    text = f"{len(releases)} release{'s hold' if many else ' holds'}: {releases.guarantee.calibrated.shorten()}"
     text += f"{' in all' if many else ''}, {releases.terms.neighbours}"
     payment = "; there is no ledger" if releases.entry is None else ""
     payment = payment if against is None else "; the ledger has the charge"

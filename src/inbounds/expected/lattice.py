@@ -65,7 +65,8 @@ class DiscreteGaussian:
         chances = unit.density(k)
         chances = chances / chances.sum()
         errors = [np.clip(x + k * coarse, low, high) - x for x in np.asarray(at, float).ravel()]
-        moments = np.array([((chances * error**2).sum(), (chances * error).sum()) for error in errors])
+        # The noise has the mean 0, so the bias is what clamping changes.
+        moments = np.array([(chances @ error**2, chances @ (error - k * coarse)) for error in errors])
         return np.sqrt(moments[:, 0]), moments[:, 1]
 
 
@@ -95,7 +96,8 @@ def lattice_of(part: Certificate) -> DiscreteGaussian | None:
 def lattice_moments(noise: DiscreteGaussian, law: GridLaw, values: Sequence[Fraction]) -> tuple[Array, Array]:
     """RMSE and bias at each of several true values, in the units of the coordinate."""
     low, high = (
-        math.copysign(math.inf, sign) if end is None else float(end) for sign, end in zip((-1, 1), law.ends, strict=True)
+        math.copysign(math.inf, sign) if end is None else float(end)
+        for sign, end in zip((-1, 1), law.ends, strict=True)
     )
     at = np.array([float(law.locate(value)) for value in values])
     # Far from the bounds all errors are alike, and counts beyond 2^53 would lose their last digits.

@@ -14,9 +14,9 @@ from inbounds._text import WIDTH, visible, wrap
 from inbounds.forecasts.choices import warn_of_heaps
 from inbounds.forecasts.contributions import Kept, find_least, forecast_contributions, say_assumed
 from inbounds.forecasts.forecast import Forecast, forecast_errors, typical_error
-from inbounds.forecasts.preview import KEPT, Preview, assume_rows, describe_lost, preview_wanted, warn_of_epsilon
+from inbounds.forecasts.preview import KEPT, Preview, assume_rows, describe_lost, preview_wanted, warn_of_budget
 from inbounds.forecasts.wanted import Wanted
-from inbounds.privacy.guarantee import Pure
+from inbounds.privacy.guarantee import ZCDP, Pure, require_pure
 from inbounds.record.draft import Draft
 from inbounds.record.group import Group
 from inbounds.record.notes import keeps_rows
@@ -39,7 +39,7 @@ class Prospect:
     ----------
     name
         The name of the release.
-    epsilon
+    guarantee
         Its share of the budget.
     preview
         The preview of the release if it is drawn alone.
@@ -50,7 +50,7 @@ class Prospect:
     """
 
     name: str
-    epsilon: Fraction
+    guarantee: Pure | ZCDP
     preview: Preview
     errors: tuple[float, ...]
     joint: Forecast | None = None
@@ -78,7 +78,7 @@ class Prospect:
         return {
             "name": self.name,
             "title": self.preview.asked.record.title,
-            "epsilon": str(self.epsilon),
+            **self.guarantee.to_dict(),
             "rmse": forecast.typical,
             "rmse_range": list(forecast.typical_range),
             "half_width": forecast.reach,
@@ -100,7 +100,6 @@ _METHODS = ("joint", "split", "centred", "moments", "direct")
 _REMEDY = (
     "plausible_rows = { 1 = 0.5, 2 = 0.3, ... } in [data] shows what that does; a larger contributions leaves out less."
 )
-_HEADS = ("", "epsilon", "RMSE", "95% ±", "at ½ ε", "at 2 ε")
 _RANGE = "RMSE range"
 
 
@@ -123,14 +122,19 @@ class Outlook:
     kept: Mapping[str, tuple[Kept, ...]] = field(default_factory=dict)
 
     @property
+    def guarantee(self) -> Pure | ZCDP:
+        """That of the whole plan."""
+        return self.plan.budget.guarantee
+
+    @property
     def epsilon(self) -> Fraction:
-        """The ε of the whole plan."""
-        return Fraction(self.plan.budget.epsilon)
+        """The ε of the whole plan. Raises a `ValueError` if its budget is of another kind."""
+        return require_pure(self.guarantee)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures as plain values, for JSON."""
         return {
-            "epsilon": str(self.epsilon),
+            **self.guarantee.to_dict(),
             "neighbours": self.plan.data.neighbours,
             "contributions": self.plan.data.contributions,
             "releases": [entry.to_dict() for entry in self.prospects],
@@ -140,7 +144,13 @@ class Outlook:
     @property
     def heads(self) -> tuple[str, ...]:
         """The head of the table. There is a column of ranges if an error depends on the true value."""
-        return (*_HEADS, _RANGE) if any(prospect.forecast.depends for prospect in self.prospects) else _HEADS
+        symbol = self.guarantee.symbol
+        heads = ("", self.guarantee.parameter, "RMSE", "95% ±", f"at ½ {symbol}", f"at 2 {symbol}")
+        return (*heads, _RANGE) if self._has_ranges else heads
+
+    @property
+    def _has_ranges(self) -> bool:
+        return any(prospect.forecast.depends for prospect in self.prospects)
 
     def rows(self) -> list[tuple[str, ...]]:
         """The lines of the table as text, below its `heads`: name, ε, RMSE, half-width, RMSE at half and twice the ε.
@@ -151,9 +161,9 @@ class Outlook:
         return [
             (
                 visible(f"{item.name}: {item.preview.asked.record.title}"),
-                *map(_figure, (float(item.epsilon), errors.typical, errors.reach)),
+                *map(_figure, (float(item.guarantee.amount), errors.typical, errors.reach)),
                 *map(_figure, (item.errors[half], item.errors[double])),
-                *([_span(errors)] if self.heads != _HEADS else []),
+                *([_span(errors)] if self._has_ranges else []),
             )
             for item in self.prospects
             for errors in [item.forecast]
@@ -168,7 +178,8 @@ class Outlook:
         if data.person is not None:
             (unit, *others) = dict.fromkeys(draft.terms.unit.words for draft in self.plan.drafts().values())
             unit += "".join(f" (or {other})" for other in others)
-        return f"epsilon {_figure(float(self.epsilon))} for {unit}, neighbours '{data.neighbours}'{size}"
+        cost = f"{self.guarantee.parameter} {_figure(float(self.guarantee.amount))}"
+        return f"{cost} for {unit}, neighbours '{data.neighbours}'{size}"
 
     def __str__(self) -> str:
         rows, heads = self.rows(), self.heads
@@ -256,7 +267,7 @@ class Outlook:
         else:
             units = {draft.terms.unit: None for draft in self.plan.drafts().values() if keeps_rows(draft.record)}
             notes += [f"{assume_rows(unit)}. {describe_lost(unit)}. {_REMEDY}" for unit in units]
-        notes += warn_of_epsilon(float(self.epsilon))
+        notes += warn_of_budget(self.guarantee)
         what = {"missing": "a missing value", "other": "a value that is not a level"}
         late = "is only found after the charge, which stands; inbounds check looks for it before"
         notes += [
@@ -281,7 +292,7 @@ class Outlook:
         return [*notes, hint]
 
     def __repr__(self) -> str:
-        return f"<Outlook: {len(self.prospects)} releases, epsilon {_figure(float(self.epsilon))}; print it>"
+        return f"<Outlook: {len(self.prospects)} releases, {self.guarantee.shorten()}; print it>"
 
     def _repr_html_(self) -> str:
         rows = [(name, figures) for name, *figures in self.rows()]
@@ -301,7 +312,11 @@ class Outlook:
         import polars as pl
 
         points = [
-            {"release": prospect.name, "epsilon": float(self.epsilon) * times, "error": error / at if at > 0 else 1.0}
+            {
+                "release": prospect.name,
+                self.guarantee.parameter: float(self.guarantee.amount) * times,
+                "error": error / at if at > 0 else 1.0,
+            }
             for prospect in self.prospects
             for times, error in zip(MULTIPLES, prospect.errors, strict=True)
             for at in [prospect.errors[MULTIPLES.index(1.0)]]
@@ -311,7 +326,9 @@ class Outlook:
             alt.Chart(pl.DataFrame(points), title="Errors at other budgets", width=420, height=260)
             .mark_line(point=True)
             .encode(
-                x=alt.X("epsilon:Q", title="ε of the whole plan").scale(type="log"),
+                x=alt.X(f"{self.guarantee.parameter}:Q", title=f"{self.guarantee.symbol} of the whole plan").scale(
+                    type="log"
+                ),
                 y=alt.Y("error:Q", title="typical error, 1 = at the plan's budget").scale(type="log"),
                 color=alt.Color("release:N", title=None),
             )
@@ -327,19 +344,19 @@ def outlook(plan: "Plan", progress: Callable[[int, int], None] | None = None) ->
     for count, (name, request) in enumerate(wanted.items()):
         if progress is not None:
             progress(count, len(wanted))
-        preview, epsilon = preview_wanted(request, alone=False), Fraction(request.keywords["epsilon"])
+        preview, share = preview_wanted(request, alone=False), request.terms().guarantee.calibrated
         grouped = drafts[name].record.group is not None
         forecast = forecast_errors(request, together.at(name, 1.0)) if grouped else None
         typical = (preview.forecast if forecast is None else forecast).typical
         at = partial(together.at, name) if grouped else partial(_draft_alone, request)
         errors = tuple(typical if times == 1 else _find_typical(request, at, times) for times in MULTIPLES)
-        prospects.append(Prospect(name, epsilon, preview, errors, forecast))
+        prospects.append(Prospect(name, share, preview, errors, forecast))
     return Outlook(plan, tuple(prospects), _forecast_kept(plan, wanted))
 
 
 def _draft_alone(wanted: Wanted, times: float) -> Release:
     """The record of a release that is drawn alone, at a multiple of its ε."""
-    return wanted.but(epsilon=Fraction(wanted.keywords["epsilon"]) * Fraction(times)).draft().record
+    return wanted.at_times(times).draft().record
 
 
 def _find_typical(wanted: Wanted, at: Callable[[float], Release], times: float) -> float:

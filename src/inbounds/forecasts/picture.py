@@ -43,7 +43,8 @@ def curves(
         raise TypeError("preview must be the result of preview(...)")
     around = np.geomspace(1 / 20, 20, 17)
     size = preview.wanted.size
-    values = [float(x) for x in preview.asked.epsilon * around]
+    budget = preview.asked.guarantee
+    values = [float(x) for x in float(budget.amount) * around]
     if epsilons is not None:
         values = [_check.positive(x, "epsilons") for x in _several(epsilons, "epsilons")]
     counts = [] if size is None else sorted({max(2, round(size * float(x))) for x in around})
@@ -52,7 +53,7 @@ def curves(
     lines = []
     for option in preview.options:
         name = option.bounding if option.method not in ("joint", "split") else f"{option.bounding}, {option.method}"
-        points = [("epsilon", x, option.wanted.but(epsilon=x)) for x in values]
+        points = [(budget.parameter, x, option.wanted.but(**{budget.parameter: x})) for x in values]
         points += [("rows", x, resize(option.wanted, x)) for x in counts]
         for over, value, wanted in points:
             if figures := _figures(wanted):
@@ -87,8 +88,9 @@ def plot(
     legend = alt.Legend(orient="bottom", title="bounding", symbolType="stroke", symbolSize=400)
     colour = alt.Color("option:N", legend=legend, scale=alt.Scale(domain=options, range=_COLOURS))
     dash = alt.StrokeDash("option:N", legend=legend, scale=alt.Scale(domain=options, range=_DASHES))
-    values = {"epsilon": preview.asked.epsilon, "rows": preview.wanted.size}
-    titles = {"epsilon": "ε", "rows": "number of records"}
+    budget = preview.asked.guarantee
+    values = {budget.parameter: float(budget.amount), "rows": preview.wanted.size}
+    titles = {budget.parameter: budget.symbol, "rows": "number of records"}
     # More ticks would overlap.
     ticks = alt.Axis(tickCount=6, labelOverlap="greedy", labelSeparation=8)
     panels = []

@@ -24,6 +24,7 @@ from inbounds.forecasts.trade import TIMES, Trade, trade_of
 from inbounds.forecasts.wanted import Wanted as Wanted
 from inbounds.forecasts.wanted import require_wanted
 from inbounds.forecasts.ways import has_methods, list_ways
+from inbounds.privacy.guarantee import ZCDP, Pure
 from inbounds.privacy.terms import Unit
 from inbounds.record import Release
 from inbounds.record.notes import describe_kept, keeps_rows
@@ -67,8 +68,13 @@ class Option:
         return self.record.method if method is None else str(method)
 
     @property
-    def epsilon(self) -> float:
+    def guarantee(self) -> Pure | ZCDP:
         """What the release would cost."""
+        return self.record.certificate.guarantee
+
+    @property
+    def epsilon(self) -> float:
+        """The pure ε that the release would cost; infinite for another guarantee."""
         return self.record.epsilon
 
     def figures(self) -> list[str]:
@@ -201,7 +207,7 @@ class Preview:
     def __repr__(self) -> str:
         best, title = self.recommended, visible(self.asked.record.title)
         return (
-            f"<Preview: {title}, epsilon {self.asked.epsilon:g}: RMSE {self.forecast.typical:.3g}; "
+            f"<Preview: {title}, {self.asked.guarantee.shorten()}: RMSE {self.forecast.typical:.3g}; "
             f"{best.bounding} {best.forecast.typical:.3g} of {len(self.options)} ways; print it for all>"
         )
 
@@ -213,7 +219,7 @@ class Preview:
         noun = "rows" if record.terms.unit.persons is None else "persons"
         number = self.wanted.size if record.terms.unit.persons is None else self.wanted.persons
         size = "" if number is None else f", {number:.0f} {noun}"
-        return f"{visible(record.title)}: epsilon {self.asked.epsilon:g} per {unit}, {record.neighbours}{size}"
+        return f"{visible(record.title)}: {self.asked.guarantee.shorten()} per {unit}, {record.neighbours}{size}"
 
     @property
     def _heads(self) -> list[str]:
@@ -237,7 +243,7 @@ class Preview:
     @property
     def _warnings(self) -> list[str]:
         hidden = [f"{self.hidden[:1].upper()}{self.hidden[1:]}."] if self.hidden else []
-        return [*hidden, *warn_of_heaps(self.asked.record), *warn_of_epsilon(self.asked.epsilon)]
+        return [*hidden, *warn_of_heaps(self.asked.record), *warn_of_budget(self.asked.guarantee)]
 
     @property
     def _legend(self) -> str:
@@ -294,10 +300,13 @@ def describe_lost(unit: Unit) -> str:
 _LARGE, _PERCENT = 5, 10
 
 
-def warn_of_epsilon(epsilon: float) -> list[str]:
-    """A warning if ε promises little; otherwise an empty list."""
+def warn_of_budget(guarantee: Pure | ZCDP) -> list[str]:
+    """A warning if a budget promises little; otherwise an empty list."""
+    epsilon = float(guarantee.amount)
     if not epsilon > _LARGE:
         return []
+    if not isinstance(guarantee, Pure):
+        return [f"A {guarantee.parameter} above {_LARGE} promises little; usual are 0.01 to 1."]
     percent = " It is no percentage; usual are 0.1 to 5." if epsilon > _PERCENT else ""
     return [
         f"An epsilon above {_LARGE} promises little: probabilities may change by e^{_LARGE} times or more.{percent}"

@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from inbounds import _check
 from inbounds._keywords import explain_making, suggest_keyword
 from inbounds.forecasts.rows import RowsPerPerson, read_shift
 from inbounds.privacy.persons import Persons
-from inbounds.privacy.terms import Terms
+from inbounds.privacy.terms import Terms, read_promise
 from inbounds.record.draft import UNNAMED, Draft, check_rows, size_terms
 from inbounds.record.selection import SELECTION, draft_statistic, select
 from inbounds.record.statistic import Statistic, find_statistic
 from inbounds.tables.request import MOST_ROWS
 
 # The keywords of the terms of a release, which all statistics have.
-TERMS = ("epsilon", "neighbours", "contributions", "bounding", "rows")
+TERMS = ("epsilon", "rho", "neighbours", "contributions", "bounding", "rows")
+_PLAIN_TERMS = ("neighbours", "contributions", "bounding")
 # And those of the rule for persons.
 PERSONS = ("person", "keep", "order", "groups", "person_missing", "fold")
 
@@ -147,11 +149,17 @@ class Wanted:
 
     def terms(self) -> Terms:
         """The terms of the release. Raises the errors that the release would raise."""
-        if "epsilon" not in self.keywords:
+        if self.keywords.get("epsilon") is None and self.keywords.get("rho") is None:
             raise TypeError(f"{self.statistic} needs epsilon=, the privacy budget to spend")
-        arguments = {name: self.keywords[name] for name in TERMS if name in self.keywords and name != "rows"}
+        promise = read_promise(self.keywords.get("epsilon"), self.keywords.get("rho"))
+        arguments = {name: self.keywords[name] for name in _PLAIN_TERMS if name in self.keywords}
         rule = {name: self.keywords[name] for name in PERSONS if name in self.keywords}
-        return Terms.of(**arguments, persons=Persons.of(**rule))
+        return Terms.of(promise, **arguments, persons=Persons.of(**rule))
+
+    def at_times(self, times: float) -> "Wanted":
+        """The same statistic at a multiple of its budget."""
+        own = self.terms().guarantee.calibrated
+        return self.but(**{own.parameter: own.amount * Fraction(times)})
 
     def ask(self) -> tuple[Statistic, Terms]:
         """The statistic and the terms of its release. Raises the errors that the release would raise."""

@@ -108,11 +108,11 @@ class GridLaw(ABC):
 
     def epsilon_of(self, move: int) -> Interval:
         """The pure ε that a move by so many steps loses, certified."""
-        raise ValueError("no pure epsilon is known for this noise")
+        raise ValueError(f"no pure epsilon is known for this noise, whatever moves by {move} steps")
 
     def rho_of(self, move: int) -> Fraction:
         """The ρ of zero-concentrated differential privacy that a move by so many steps loses."""
-        raise ValueError("no rho is known for this noise")
+        raise ValueError(f"no rho is known for this noise, whatever moves by {move} steps")
 
 
 def within_reach(at: int) -> int:

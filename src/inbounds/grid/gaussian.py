@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise on a grid: P(k) ∝ e^(-k²/(2σ²)) for integers k and a rational σ², drawn and certified exactly.
+"""Discrete Gaussian noise on a grid, P(k) ∝ e^(-k²/(2σ²)) for a rational σ², drawn and certified exactly.
 
 A draw is a discrete Laplace number Y of scale t, which is kept with probability e^(-(|Y| - σ²/t)²/(2σ²)), because
 

@@ -15,8 +15,8 @@ import numpy as np
 from inbounds.grid import sampler
 from inbounds.grid.base import GridLaw, each_within_reach, within_reach
 from inbounds.grid.entropy import Entropy
-from inbounds.grid.geometric import Integers
 from inbounds.grid.exact import exact_loss
+from inbounds.grid.geometric import Integers
 from inbounds.grid.interval import Interval, as_interval, exp_minus, one_minus_exp
 from inbounds.grid.scale import Scale
 from inbounds.grid.staircase import StaircaseLaw, Stairs

@@ -51,13 +51,13 @@ def arrange(requests: Mapping[str, tuple[Statistic, Terms]]) -> list[list[str]]:
     kinds: dict[Terms, list[Candidate]] = {}
     for name, (statistic, terms) in requests.items():
         try:
-            share = offer(statistic, terms)
+            epsilon, share = terms.epsilon, offer(statistic, terms)
         except (ValueError, TypeError):
             # The error is reported when the release is drafted alone.
             continue
         if share is not None:
             alike = replace(terms, guarantee=Pure(Fraction(1)))
-            kinds.setdefault(alike, []).append(Candidate(name, statistic, share, terms.epsilon))
+            kinds.setdefault(alike, []).append(Candidate(name, statistic, share, epsilon))
     groups: list[list[str]] = []
     for candidates in kinds.values():
         left = candidates

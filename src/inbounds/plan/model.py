@@ -6,11 +6,23 @@ The descriptions are shown to users: in the JSON schema, and on the reference pa
 from dataclasses import fields
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
+from inbounds.privacy.guarantee import ZCDP, Pure
 from inbounds.record.asked import Asked, find_level
 from inbounds.record.release import Release
 from inbounds.repairs.tree import DEEPEST
@@ -111,7 +123,13 @@ class Data(Part):
 class Budget(Part):
     """What the plan spends, and the ledger in which that is recorded."""
 
-    epsilon: Number = Field(gt=0, description="the epsilon of all releases of the plan together")
+    epsilon: Number | None = Field(gt=0, description="the epsilon of all releases of the plan together")
+    rho: Number | None = Field(
+        None,
+        gt=0,
+        description="the rho of all releases together, in place of epsilon: zero-concentrated differential privacy, "
+        "with Gaussian noise; for counts and proportions",
+    )
     ledger: str | None = Field(None, description="the file of the ledger; created if it does not exist")
     dataset: str = Field("", description="the account in the ledger; the ledger's name by default")
     joint: StrictBool = Field(
@@ -123,6 +141,35 @@ class Budget(Part):
         description="the limit of the dataset, set with its first charge, by default to the epsilon; later a "
         "smaller one binds",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_epsilon(cls, values: Any) -> Any:
+        """With rho, epsilon may be left out."""
+        return {"epsilon": None, **values} if isinstance(values, dict) and values.get("rho") is not None else values
+
+    @model_validator(mode="after")
+    def _check_one(self) -> "Budget":
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("give either epsilon or rho, and not both")
+        return self
+
+    @property
+    def guarantee(self) -> Pure | ZCDP:
+        """What all releases of the plan together are promised to keep."""
+        return self.guarantee_of(self.amount)
+
+    @property
+    def amount(self) -> Decimal:
+        """How much of its kind it is."""
+        amount = self.epsilon if self.rho is None else self.rho
+        assert amount is not None
+        return amount
+
+    def guarantee_of(self, amount: Decimal) -> Pure | ZCDP:
+        """Another amount of the same kind."""
+        exact = Fraction(amount)
+        return Pure(exact) if self.rho is None else ZCDP(exact)
 
 
 class Column(Part):

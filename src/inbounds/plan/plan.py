@@ -28,6 +28,7 @@ from inbounds.plan.mistakes import explain_plan, find_unfilled, hint_at_form
 from inbounds.plan.model import PARTS, Budget, Column, Data, Item, Part
 from inbounds.plan.persons import list_person_problems, list_rule, person_keywords
 from inbounds.plan.references import settle_references
+from inbounds.privacy.guarantee import ZCDP, Pure, require_pure
 from inbounds.privacy.terms import Terms
 from inbounds.record.charges import digest_of
 from inbounds.record.codec import MOST_RELEASES
@@ -219,11 +220,11 @@ class Plan(Part):
     def _make_drafts(self, wrong: set[str]) -> Iterator[tuple[str, str]]:
         """Draft each release once and keep the drafts. Yields the errors of releases that cannot be drafted."""
         requests: dict[str, tuple[Statistic, Terms]] = {}
-        epsilons = self.epsilons
+        shares = self.shares
         for item in self.release:
             if item.name not in wrong:
                 try:
-                    requests[item.name] = self.wanted_of(item, epsilons[item.name]).ask()
+                    requests[item.name] = self.wanted_of(item, shares[item.name]).ask()
                 except (ValueError, TypeError) as error:
                     yield item.name, f"release.{item.name}: {error}"
         drafts: dict[str, Draft] = {}
@@ -238,11 +239,11 @@ class Plan(Part):
 
     def _check_guesses(self, drafts: Mapping[str, Draft]) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the plausible truths that are stated: of each release as it is drawn, and alone."""
-        epsilons = self.epsilons
+        shares = self.shares
         for item in self.release:
             if item.plausible is None or item.name not in drafts:
                 continue
-            record, wanted = drafts[item.name].record, self.wanted_of(item, epsilons[item.name])
+            record, wanted = drafts[item.name].record, self.wanted_of(item, shares[item.name])
             try:
                 check_guess(wanted, record)
                 if record.group is not None:
@@ -260,7 +261,7 @@ class Plan(Part):
     def _identity(self) -> tuple[Any, ...]:
         """All that the drafts depend on."""
         data, budget = self.data, self.budget
-        terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.epsilon, budget.joint
+        terms = data.rows, data.expected_rows, data.neighbours, data.contributions, budget.guarantee, budget.joint
         rest = data.where, data.time_zone, dict(self.derive), dict(self.columns), tuple(self.release)
         return *terms, *list_rule(data), *rest
 
@@ -281,20 +282,29 @@ class Plan(Part):
         }
 
     def __repr__(self) -> str:
-        return f"<Plan: {', '.join(visible(item.name) for item in self.release)}; epsilon {self.budget.epsilon:g}>"
+        return f"<Plan: {', '.join(visible(item.name) for item in self.release)}; {self.budget.guarantee.shorten()}>"
 
     def __str__(self) -> str:
         return repr(self)
 
     @property
     def epsilons(self) -> dict[str, Fraction]:
-        """The ε of each release: its share of the budget. The shares add up to the budget exactly."""
-        total = sum(Fraction(item.share) for item in self.release)
-        return {item.name: Fraction(self.budget.epsilon) * Fraction(item.share) / total for item in self.release}
+        """The ε of each release: its share of the budget. The shares add up to the budget exactly.
+
+        Raises a `ValueError` for a plan whose budget is of another kind; see `shares`.
+        """
+        return {name: require_pure(share) for name, share in self.shares.items()}
+
+    @property
+    def shares(self) -> dict[str, Pure | ZCDP]:
+        """The share of the budget of each release. The shares add up to the budget exactly."""
+        shares = self.budget.guarantee.split([Fraction(item.share) for item in self.release])
+        return dict(zip([item.name for item in self.release], shares, strict=True))
 
     def with_epsilon(self, epsilon: Decimal) -> "Plan":
-        """The same plan with another budget, which is drafted again."""
-        plan = self.model_copy(update={"budget": self.budget.model_copy(update={"epsilon": epsilon})})
+        """The same plan with another budget of its kind, which is drafted again."""
+        budget = self.budget.model_copy(update={self.budget.guarantee.parameter: epsilon})
+        plan = self.model_copy(update={"budget": budget})
         plan._drafts = dict(self._drafts)
         return plan
 
@@ -306,12 +316,12 @@ class Plan(Part):
 
     def wanted(self) -> dict[str, Wanted]:
         """The statistic and keywords of each release, by name."""
-        epsilons = self.epsilons
-        return {item.name: self.wanted_of(item, epsilons[item.name]) for item in self.release}
+        shares = self.shares
+        return {item.name: self.wanted_of(item, shares[item.name]) for item in self.release}
 
-    def wanted_of(self, item: Item, epsilon: Fraction) -> Wanted:
+    def wanted_of(self, item: Item, share: Pure | ZCDP) -> Wanted:
         """The statistic and keywords of one release."""
-        keywords = self._keywords(item, epsilon)
+        keywords = self._keywords(item, share)
         expected, rows = self.expected_rows, floats(self.data.plausible_rows)
         shift = floats(self.data.plausible_shift)
         guesses = {"plausible_rows": rows, "plausible_shift": shift}
@@ -366,7 +376,7 @@ class Plan(Part):
         if self.budget.ledger is None:
             return None
         budget = self.budget
-        limit = Fraction(budget.epsilon if budget.limit is None else budget.limit)
+        limit = budget.guarantee if budget.limit is None else budget.guarantee_of(budget.limit)
         return Account(Path(self.budget.ledger), budget.dataset, limit, binding=budget.limit is not None)
 
     @property
@@ -374,11 +384,11 @@ class Plan(Part):
         """A hash that is the same for the same releases of the same dataset."""
         return digest_of(self.budget.dataset, {name: draft.record for name, draft in self.drafts().items()})
 
-    def _keywords(self, item: Item, epsilon: Fraction) -> dict[str, Any]:
+    def _keywords(self, item: Item, share: Pure | ZCDP) -> dict[str, Any]:
         """The keywords of the release function."""
         rules = {name: self.columns[name] for name in item.columns}
         keywords: dict[str, Any] = {
-            "epsilon": epsilon,
+            share.parameter: share.amount,
             "neighbours": self.data.neighbours,
             "contributions": self.data.contributions,
             "rows": self.data.rows,

@@ -50,9 +50,10 @@ _LAWS: dict[str, tuple[Callable[..., GridLaw], tuple[str, ...]]] = {
 class Certificate:
     """An exact statement about one release: its guarantee, its law, and how far a neighbour moves it.
 
-    ``loss`` is a rational no smaller than what is lost, and at most the number of the guarantee. For a pure ε it is
-    the largest |log ratio| over all outputs and all neighbours; for ρ it bounds their Rényi divergences. ``sensitivity`` is in the units of the statistic, ``move`` the same in steps of the grid; for a vector
-    with joint ``"sup-norm"`` noise (``dimension > 1``) both are the largest over its coordinates.
+    ``loss`` is a rational no smaller than what is lost, and at most the number of the guarantee. For a pure ε, the
+    largest |log ratio| over all outputs and all neighbours is lost; ρ bounds their Rényi divergences. ``sensitivity``
+    is in the units of the statistic, ``move`` the same in steps of the grid; for a vector with joint ``"sup-norm"``
+    noise (``dimension > 1``) both are the largest over its coordinates.
 
     ``draws`` says how many independent draws of this law a neighbour changes, each by at most ``move``: one for a
     scalar, two for a table of counts under substitution (one cell loses the record, another gains it). Their losses

@@ -1,4 +1,4 @@
-"""Exact privacy on a grid: losses as rationals and certified intervals, scales rounded to more noise; `inbounds.grid.exact` has the losses."""
+"""Exact privacy on a grid: scales that are rounded to more noise; `inbounds.grid.exact` has their losses."""
 
 from dataclasses import dataclass
 from fractions import Fraction

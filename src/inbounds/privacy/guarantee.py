@@ -363,8 +363,8 @@ def require_pure(guarantee: Guarantee) -> Fraction:
     calibrated = guarantee.calibrated
     if not isinstance(calibrated, Pure):
         raise ValueError(
-            f"{calibrated.parameter}= is offered for inbounds.count and inbounds.proportion so far, without by= and with "
-            "a public number of records; use epsilon= here"
+            f"{calibrated.parameter}= is offered so far for inbounds.count, and for inbounds.proportion without by= "
+            "and of a public number of records; use epsilon= here"
         )
     return calibrated.epsilon
 

@@ -88,8 +88,10 @@ class Releases(Mapping[str, Release]):
 
     @property
     def epsilon(self) -> Fraction:
-        """The pure ε of all releases together, which is the sum over draws. Raises a `ValueError` if they have none; see
-        `guarantee`."""
+        """The ε of all releases together, which is the sum over draws.
+
+        Raises a `ValueError` for another guarantee, which is in `guarantee`.
+        """
         return require_pure(self.guarantee)
 
     @property

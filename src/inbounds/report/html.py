@@ -50,7 +50,7 @@ def to_html(releases: Releases, sections: list[Section]) -> str:
         views=[_add_drawing(view_section(number, section)) for number, section in enumerate(sections, 1)],
         facts=words.list_facts(releases),
         symbols=promise.write_symbols(releases),
-        certificate_heads=words.CERTIFICATE_HEADS,
+        certificate_heads=words.list_certificate_heads(releases),
         certificates=words.list_certificates(sections),
         payment=words.describe_payment(releases),
         version=__version__,

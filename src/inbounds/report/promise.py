@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from inbounds.privacy.guarantee import Guarantee, Pure
 from inbounds.privacy.terms import Unit
 from inbounds.record import Releases
 from inbounds.record.shared import list_draws
@@ -15,17 +16,19 @@ _WEAK = 5
 _MOST_ADDED, _LONGEST = 12, 40
 # The most releases of a draw that a sentence names.
 _MOST_NAMED = 10
+# Where a guarantee allows any factor with a small probability, the factor is given for this one.
+_DELTA = 1e-6
 
 
-def state_promise(unit: Unit, epsilon: float, what: str) -> str:
+def state_promise(unit: Unit, guarantee: Guarantee, what: str) -> str:
     """State in one sentence what is promised to everybody in the data.
 
     Parameters
     ----------
     unit
         What is protected: a record, or a person with all of their records.
-    epsilon
-        The ε of all releases together.
+    guarantee
+        That of all releases together.
     what
         What is released, such as ``"everything on this page"``.
 
@@ -36,16 +39,44 @@ def state_promise(unit: Unit, epsilon: float, what: str) -> str:
 
     Examples
     --------
-    >>> print(state_promise(Unit(), 0.5, "this page"))
+    >>> print(state_promise(Unit(), Pure(0.5), "this page"))
     If one record held anything else, the probability of this page would change by a factor of at most 1.65 (ε = 0.5).
+    >>> print(state_promise(Unit(), ZCDP("0.01"), "this page"))
+    If one record held anything else, the probability of this page would change by a factor of at most 2.13, plus one in
+    a million (ρ = 0.01).
     """
     change = "held anything else" if unit.neighbours == "substitute" else "were taken out or put in"
+    epsilon, delta = find_factor(guarantee)
     # A larger factor is easier to read as a power of e.
-    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:g}"
+    odds = f"{math.exp(epsilon):.3g}" if epsilon < 13 else f"e^{epsilon:.6g}"
+    odds += ", plus one in a million" if delta else ""
     return (
         f"If {name_protected(unit)} {change}, the probability of {what} would change by a factor of at most {odds} "
-        f"(ε = {format_figure(epsilon)})."
+        f"({write_amount(guarantee)})."
     )
+
+
+def write_amount(guarantee: Guarantee) -> str:
+    """A guarantee with its symbol, rounded.
+
+    >>> write_amount(ZCDP("1/3"))
+    'ρ = 0.333'
+    """
+    calibrated = guarantee.calibrated
+    return calibrated.describe(format_figure(float(calibrated.amount)))
+
+
+# claim:rho-factor
+def find_factor(guarantee: Guarantee) -> tuple[float, float]:
+    """The ε and δ with which probabilities may change: P ≤ e^ε P' + δ, with δ = 0 or one in a million.
+
+    ρ implies ε = ρ + 2 √(ρ log(1/δ)) for every δ (Bun and Steinke 2016, Proposition 1.3).
+    """
+    calibrated = guarantee.calibrated
+    amount = float(calibrated.amount)
+    if isinstance(calibrated, Pure):
+        return amount, 0.0
+    return amount + 2 * math.sqrt(amount * -math.log(_DELTA)), _DELTA
 
 
 def name_protected(unit: Unit) -> str:
@@ -57,15 +88,16 @@ def name_protected(unit: Unit) -> str:
 
 def explain_promise(releases: Releases) -> list[str]:
     """Explain what is promised to everybody in the data."""
-    data, epsilon = releases.terms, float(releases.epsilon)
+    data, guarantee = releases.terms, releases.guarantee
     sentences = [
-        f"{state_promise(data.unit, epsilon, 'everything on this page')} {_weigh(epsilon)}",
-        f"The privacy losses of all draws add up to {format_figure(epsilon)}. Other releases from the same data add "
-        "to it" + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
+        f"{state_promise(data.unit, guarantee, 'everything on this page')} {_weigh(find_factor(guarantee)[0])}",
+        f"The privacy losses of all draws add up to {format_figure(float(guarantee.calibrated.amount))}. Other releases "
+        "from the same data add to it"
+        + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
     sentences += [
         f"One draw of noise serves {name_releases(names)}: its privacy loss, "
-        f"{format_figure(float(releases[names[0]].certificate.epsilon))}, is paid once for all of them."
+        f"{format_figure(float(releases[names[0]].certificate.guarantee.amount))}, is paid once for all of them."
         for names in list_draws(releases)
         if len(names) > 1
     ]
@@ -112,17 +144,17 @@ def write_symbols(releases: Releases) -> str:
     if data.unit.persons is not None:
         rows = f"{'row' if data.contributions == 1 else 'rows'} of one person"
     rows += ", each in its group" if any(release.keeps_groups for release in releases.values()) else ""
-    return (
-        f"P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q and all x, x' with {change.format(data.contributions)} {rows}; "
-        f"{_write_sum(releases)}."
-    )
+    pure = isinstance(releases.guarantee.calibrated, Pure)
+    rule = "P(R(x) ∈ Q) ≤ e^ε P(R(x') ∈ Q) for all Q" if pure else "D_α(R(x) ‖ R(x')) ≤ ρα for all α > 1"
+    return f"{rule} and all x, x' with {change.format(data.contributions)} {rows}; {_write_sum(releases)}."
 
 
 def _write_sum(releases: Releases) -> str:
-    """Write the ε of each draw and their sum: exactly, or with a sign that says that numbers are rounded."""
+    """Write the loss of each draw and their sum: exactly, or with a sign that says that numbers are rounded."""
     draws = list_draws(releases)
-    losses = [releases[names[0]].certificate.epsilon for names in draws]
-    exact = all(len(str(loss)) <= _LONGEST for loss in (*losses, releases.epsilon))
+    losses = [releases[names[0]].certificate.guarantee.amount for names in draws]
+    whole = releases.guarantee.calibrated
+    exact = all(len(str(loss)) <= _LONGEST for loss in (*losses, whole.amount))
     write = str if exact else format_exact
     parts = [
         write(loss) + (f" (one draw of {name_releases(names)})" if len(names) > 1 else "")
@@ -130,5 +162,5 @@ def _write_sum(releases: Releases) -> str:
     ]
     if more := losses[_MOST_ADDED:]:
         parts.append(f"{write(sum(more, start=Fraction(0)))} (of {len(more):,} other draws)")
-    shown = f"ε = {' + '.join(parts)}"
-    return shown if len(draws) == 1 else f"{shown} {'=' if exact else '≈'} {write(releases.epsilon)}"
+    shown = whole.describe(" + ".join(parts))
+    return shown if len(draws) == 1 else f"{shown} {'=' if exact else '≈'} {write(whole.amount)}"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -261,6 +262,9 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
     notes += [f"the interval holds if {NORMAL}"] if interval is not None and interval.if_normal else []
     notes += [f"no interval: {section.no_interval}"] if section.no_interval else []
     notes += [f"epsilon is {describe_draw(release)}"] if release.group is not None else []
+    paid = release.certificate.guarantee
+    notes += [] if math.isfinite(release.epsilon) else [f"the cost is {paid.shorten()}"]
+    epsilon = release.epsilon if math.isfinite(release.epsilon) else None
     note = "; ".join(notes)
     for row in section.rows():
         # Dates and times are written as such, errors in days or seconds.
@@ -268,5 +272,5 @@ def list_fields(section: Section) -> Iterator[list[Any]]:
         value, lower, upper = (x if clock is None or x is None else write_time(x, clock) for x in figures)
         yield [
             *(section.name, release.statistic.name, row.cell, value, lower, upper, kind, row.rmse, row.bias),
-            *(release.epsilon, _WHY if value is None else note, section.write(row), row.mark, section.draw),
+            *(epsilon, _WHY if value is None else note, section.write(row), row.mark, section.draw),
         ]

@@ -42,9 +42,9 @@ ROUNDING = (
 def list_facts(releases: Releases) -> list[tuple[str, str]]:
     """The facts at the top of the report, each with its name."""
     data = releases.terms
-    persons = data.unit.persons
+    persons, whole = data.unit.persons, releases.guarantee.calibrated
     facts = [
-        ("privacy loss, ε", format_figure(float(releases.epsilon))),
+        (f"privacy loss, {whole.symbol}", format_figure(float(whole.amount))),
         ("protects", name_protected(data.unit)),
         ("neighbours", data.neighbours),
     ]
@@ -53,7 +53,7 @@ def list_facts(releases: Releases) -> list[tuple[str, str]]:
     unit = "rows" if persons is None else "persons"
     facts.append((unit, f"{data.rows:,}" if data.rows is not None else "protected"))
     if releases.left is not None:
-        facts.append(("ε left after this release", releases.left))
+        facts.append((f"{whole.symbol} left after this release", releases.left))
     if releases.entry is not None:
         facts.append(("charged", str(releases.entry.body["when"])[:10]))
     return facts
@@ -93,7 +93,8 @@ def explain_rows(releases: Mapping[str, Release]) -> list[str]:
 
 def describe_left(releases: Releases) -> tuple[str, str]:
     """What this release cost and what was left after it, and how that is known."""
-    cost = f"ε {format_figure(float(releases.epsilon))} spent"
+    whole = releases.guarantee.calibrated
+    cost = f"{whole.symbol} {format_figure(float(whole.amount))} spent"
     if releases.entry is None:
         return cost, "No ledger was kept, so nothing says what else was released from these data."
     if releases.left is None:
@@ -119,7 +120,8 @@ def describe_rest(section: Section) -> str:
 
 def describe_release(section: Section) -> str:
     """The title of a release, its ε, and what its intervals are for."""
-    cost = ", ".join(filter(None, (f"ε = {section.release.epsilon:.3g}", describe_draw(section.release))))
+    paid = section.release.certificate.guarantee
+    cost = ", ".join(filter(None, (paid.describe(f"{float(paid.amount):.3g}"), describe_draw(section.release))))
     return "; ".join(filter(None, (title_of(section.release), cost, describe_interval(section))))
 
 
@@ -283,8 +285,13 @@ def _list_idle(section: Section) -> list[str]:
     ]
 
 
-_FAMILIES = {"staircase": "staircase", "exponential": "exponential mechanism"}
+_FAMILIES = {"staircase": "staircase", "exponential": "exponential mechanism", "gaussian": "discrete Gaussian"}
 CERTIFICATE_HEADS = ("draw for", "noise", "scale", "sensitivity", "loss, exact", "ε")
+
+
+def list_certificate_heads(releases: Releases) -> tuple[str, ...]:
+    """`CERTIFICATE_HEADS` with the symbol of the guarantee."""
+    return (*CERTIFICATE_HEADS[:-1], releases.guarantee.calibrated.symbol)
 
 
 def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
@@ -302,7 +309,7 @@ def list_certificates(sections: list[Section]) -> list[tuple[str, list[str]]]:
         noise = family if bare else f"{family}, {part.bounding}"
         figures = [noise, format_figure(float(part.spread)), format_figure(float(part.sensitivity))]
         names = ", ".join(section.together) or section.name
-        lines.append((names, [*figures, f"{float(loss):.9g}", format_exact(whole.epsilon)]))
+        lines.append((names, [*figures, f"{float(loss):.9g}", format_exact(whole.guarantee.amount)]))
     return lines
 
 

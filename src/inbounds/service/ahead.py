@@ -36,7 +36,7 @@ class Ahead:
         self._plan = plan
         self._found: dict[Decimal, dict[str, Any]] = {}
         self._lock = threading.Lock()
-        self._own = Decimal(plan.budget.epsilon)
+        self._own = plan.budget.amount
 
     @property
     def grid(self) -> list[str]:
@@ -108,7 +108,7 @@ class Ahead:
         ValueError
             If there is no such release, the error is not greater than zero, or no ε of the grid is enough.
         """
-        if name not in self._plan.epsilons:
+        if name not in self._plan.shares:
             raise ValueError(f"the plan has no release {name[:80]!r}")
         if not error > 0:
             raise ValueError("the error must be greater than zero")
@@ -143,7 +143,7 @@ class Ahead:
                 {
                     "name": name,
                     "title": record.title,
-                    "share": _spell(float(wanted.keywords["epsilon"])),
+                    "share": _spell(float(wanted.terms().guarantee.amount)),
                     "unit": unit,
                     **_figures(forecast, unit),
                     "alone": None if alone is None else _figures(alone, unit),

@@ -64,7 +64,7 @@ def _describe_dataset(standing: ledgers.Standing) -> dict[str, Any]:
 
 
 def _size(amount: ledgers.Guarantee | None) -> Fraction:
-    return amount.epsilon if isinstance(amount, ledgers.Pure) else Fraction(0)
+    return Fraction(0) if amount is None else amount.amount
 
 
 def _describe_entry(entry: ledgers.Entry) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def imagine_charge(plan: Plan, epsilon: str | None = None) -> dict[str, Any]:
         ``fits``, ``cost``, ``left`` before and ``after``, and ``said``, one sentence. A plan that was released with
         this ε costs nothing. Amounts are None without a ledger.
     """
-    asked = plan if epsilon is None else plan.with_epsilon(parse_epsilon(epsilon, plan.budget.epsilon))
+    asked = plan if epsilon is None else plan.with_epsilon(parse_epsilon(epsilon, plan.budget.amount))
     spelled, account = _spell_cost(asked), plan.account
     if account is None:
         sentence = "The plan names no ledger: nothing keeps count of what is spent, and a second release draws again."
@@ -126,7 +126,7 @@ def _describe_stored(account: ledgers.Account, before: ledgers.Receipt) -> dict[
 
 
 def _spell_cost(plan: Plan) -> str:
-    return ledgers.spell_amount(ledgers.Pure(Fraction(plan.budget.epsilon)).round_up())
+    return ledgers.spell_amount(plan.budget.guarantee.round_up())
 
 
 # The smallest and the largest ε that can be asked about. With a smaller one no noise can be drawn.

@@ -106,7 +106,7 @@ def rehearse_plan(plan: Plan, folder: Path, *, new: bool = False, argument: str 
     if account is not None:
         left = f"{ledgers.spell_amount(ledgers.affordable(account, request))} would be left"
     count = f"{len(plan.release)} release{'s' * (len(plan.release) != 1)}"
-    return f"{count} would cost {float(plan.budget.epsilon):g} ({left}); nothing was charged or released"
+    return f"{count} would cost {ledgers.spell_amount(plan.budget.guarantee)} ({left}); nothing was charged or released"
 
 
 def verify_record(path: Path, ledger: Path | None = None) -> Releases:
@@ -140,7 +140,7 @@ def summarize(releases: Releases) -> dict[str, Any]:
     return {
         "releases": list(releases),
         "values": {name: each.value.tolist() if each.axes else each.value for name, each in releases.items()},
-        "epsilon": str(releases.epsilon),
+        **releases.guarantee.calibrated.to_dict(),
         "neighbours": releases.terms.neighbours,
         "entry": None if releases.entry is None else releases.entry.sequence,
         "left": releases.left,

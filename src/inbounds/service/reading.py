@@ -50,7 +50,7 @@ class Reading:
             "revision": self.revision,
             "content": self.content,
             "mistakes": list(self.mistakes),
-            "epsilons": None if plan is None else {name: f"{float(x):.3g}" for name, x in plan.epsilons.items()},
+            "epsilons": None if plan is None else {name: f"{float(x.amount):.3g}" for name, x in plan.shares.items()},
             "promise": None if plan is None else _promise(plan),
         }
 
@@ -117,11 +117,11 @@ def _promise(plan: Plan) -> dict[str, Any]:
     data = plan.data
     unit = next(iter(plan.drafts().values())).terms.unit
     return {
-        "words": state_promise(unit, float(plan.budget.epsilon), "everything that is released"),
+        "words": state_promise(unit, plan.budget.guarantee, "everything that is released"),
         "neighbours": data.neighbours,
         "contributions": data.contributions,
         "rows": data.rows,
-        "epsilon": f"{plan.budget.epsilon.normalize():f}",
+        "epsilon": f"{plan.budget.amount.normalize():f}",
         "dataset": plan.budget.dataset,
         "ledger": plan.budget.ledger is not None,
         "unprovided": plan.unprovided,

@@ -124,7 +124,7 @@ def summarize_result(place: Path, plan: Plan | None = None) -> dict[str, Any]:
     ):
         amounts = f"{amounts}, {find_left(plan.account)} left now"
         where = f"By the ledger, on the account {releases.dataset}."
-    promise = state_promise(releases.terms.unit, float(releases.epsilon), "everything in the report")
+    promise = state_promise(releases.terms.unit, releases.guarantee, "everything in the report")
     return {"count": count_qualities(sections), "doubtful": doubtful, "promise": promise, "left": [amounts, where]}
 
 

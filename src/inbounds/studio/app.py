@@ -224,10 +224,10 @@ class Studio:
         name = self.desk.show_ledger()["name"] if body.flag("ledger") else None
         ledger = None if name is None else self.desk.folder / name
         releases = service.verify_record(place / "release.json", ledger)
-        epsilon, count = float(releases.epsilon), len(releases)
+        count = len(releases)
         payment = "the ledger has the charge and the same result" if ledger else "no ledger was asked"
         text = f"{count} release{'s hold' if count != 1 else ' holds'}: every value and certificate was computed again"
-        return {"said": f"{text}, epsilon {epsilon:g} in all; {payment}.", "left": releases.left}
+        return {"said": f"{text}, {releases.guarantee.calibrated.shorten()} in all; {payment}.", "left": releases.left}
 
     def summary(self, body: Body) -> Any:
         """What the report of a result says first."""

@@ -166,7 +166,7 @@ class Desk:
         """What the plan would give as it is: how good each release would be, and what the ledger would say."""
         try:
             plan = self._load_plan()
-            forecast = self.ahead(fill=False).at(f"{plan.budget.epsilon:f}")
+            forecast = self.ahead(fill=False).at(f"{plan.budget.amount:f}")
             ledger = self.imagine(None)
         except InboundsError as error:
             # The file may have been changed since the page was told that it has no mistakes.
