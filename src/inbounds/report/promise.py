@@ -91,8 +91,8 @@ def explain_promise(releases: Releases) -> list[str]:
     data, guarantee = releases.terms, releases.guarantee
     sentences = [
         f"{state_promise(data.unit, guarantee, 'everything on this page')} {_weigh(find_factor(guarantee)[0])}",
-        f"The privacy losses of all draws add up to {format_figure(float(guarantee.calibrated.amount))}. Other releases "
-        "from the same data add to it"
+        f"The privacy losses of all draws add up to {format_figure(float(guarantee.calibrated.amount))}. Other "
+        "releases from the same data add to it"
         + ("." if releases.entry is None else "; the ledger has those that were charged to it."),
     ]
     sentences += [

@@ -122,6 +122,8 @@ def _promise(plan: Plan) -> dict[str, Any]:
         "contributions": data.contributions,
         "rows": data.rows,
         "epsilon": f"{plan.budget.amount.normalize():f}",
+        "symbol": plan.budget.guarantee.symbol,
+        "parameter": plan.budget.guarantee.parameter,
         "dataset": plan.budget.dataset,
         "ledger": plan.budget.ledger is not None,
         "unprovided": plan.unprovided,

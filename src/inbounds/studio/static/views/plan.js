@@ -104,7 +104,7 @@ function card(item, index, content, read) {
   const wrong = read.mistakes.filter((one) => isAbout(one.text, item.name, index));
   const share = Number(item.share ?? 1);
   return h("details", { id, open: !item.statistic || wrong.length > 0 },
-    h("summary", {}, h("b", {}, item.name || `release ${index + 1}`), h("span", { class: "rule" }, [item.statistic, (item.columns ?? []).join(", "), by.length ? `by ${by.join(", ")}` : "", item.where ? `where ${item.where}` : ""].filter(Boolean).join(" · ")), wrong.length ? h("span", { class: "chip nothing" }, "mistake") : read.epsilons?.[item.name] ? h("span", { class: "chip" }, `ε ${read.epsilons[item.name]}`) : null),
+    h("summary", {}, h("b", {}, item.name || `release ${index + 1}`), h("span", { class: "rule" }, [item.statistic, (item.columns ?? []).join(", "), by.length ? `by ${by.join(", ")}` : "", item.where ? `where ${item.where}` : ""].filter(Boolean).join(" · ")), wrong.length ? h("span", { class: "chip nothing" }, "mistake") : read.epsilons?.[item.name] ? h("span", { class: "chip" }, `${read.promise?.symbol ?? "ε"} ${read.epsilons[item.name]}`) : null),
     h("div", { class: "inside" },
       wrong.length ? h("ul", { class: "mistakes" }, wrong.map((one) => h("li", {}, one.text))) : null,
       h("div", { class: "grid" },
@@ -171,8 +171,8 @@ export default function plan(page) {
     const budget = content.budget ?? {}, items = Array.isArray(content.release) ? content.release : [];
     const set = (key, toml) => (value) => edit(value === "" ? { path: ["budget", key], value: null } : toml ? { path: ["budget", key], toml: value } : { path: ["budget", key], value });
     left.append(h("section", { class: "card", "aria-labelledby": "budget" }, h("h2", { id: "budget" }, "Budget"), h("div", { class: "grid tight" },
-      field("budget-epsilon", "ε of the whole plan", type(budget.epsilon, set("epsilon", true), { inputmode: "decimal" })),
-      field("budget-limit", "Limit of the dataset", type(budget.limit, set("limit", true), { inputmode: "decimal" }), "Set by its first charge; the plan's ε by default."),
+      field("budget-epsilon", `${budget.rho === undefined ? "ε" : "ρ"} of the whole plan`, type(budget.rho ?? budget.epsilon, set(budget.rho === undefined ? "epsilon" : "rho", true), { inputmode: "decimal" })),
+      field("budget-limit", "Limit of the dataset", type(budget.limit, set("limit", true), { inputmode: "decimal" }), "Set by its first charge; the plan's budget by default."),
       field("budget-ledger", "Ledger", type(budget.ledger, set("ledger"))),
       field("budget-dataset", "Dataset", type(budget.dataset, set("dataset"))),
       page.keys.budget.filter((key) => key.kind === "flag").map((key) => ask("budget", ["budget"], key, budget[key.name])))));
