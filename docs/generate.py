@@ -162,7 +162,7 @@ GROUPS = {
         "mean sum count proportion quantile median bounds variance standard_deviation histogram proportions crosstab "
         "covariance correlation moments regression kendall pooled_variance pooled_covariance Release Releases"
     ),
-    "Plans": "Plan release check preview",
+    "Plans": "Plan release check preview Pure ZCDP",
     "Laws": "Laplace Gaussian GeneralizedGaussian Mechanism privacy_loss calibrate sensitivity __version__",
 }
 

@@ -10,6 +10,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "inbounds"
 PATH = [
     *sorted((SOURCE / "grid").glob("*.py")),
     SOURCE / "privacy" / "exact.py",
+    SOURCE / "privacy" / "families.py",
     SOURCE / "privacy" / "certificate.py",
     SOURCE / "privacy" / "forms.py",
     SOURCE / "privacy" / "stairs.py",

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from inbounds.grid.scale import Scale
 from inbounds.road.draw import take
 from tests.plan.joint import exact_vector, mean, norm_noise, plan_of, proportion
 
@@ -107,7 +108,9 @@ def test_less_noise_than_certified_would_show(drafts):
 
 def wider(record):
     law = record.certificate
-    return replace(record, certificate=replace(law, divisor=law.divisor * 2 // 3))
+    return replace(
+        record, certificate=replace(law, law=replace(law.law, scale=Scale(law.exponent, law.divisor * 2 // 3)))
+    )
 
 
 def take_law(made, draft):

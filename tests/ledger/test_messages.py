@@ -10,7 +10,7 @@ from inbounds.errors import BudgetRefused, Unfinished
 from inbounds.ledger import Account, LedgerError, Pure, Request
 from inbounds.privacy import guarantee
 from inbounds.privacy.guarantee import register_guarantee
-from tests.ledger.test_guarantees import Rho
+from tests.ledger.test_guarantees import Tilted
 
 
 def request(digest="a", epsilon="1/4", **promise):
@@ -153,11 +153,11 @@ def test_a_look_alike_is_announced_before_it_is_charged(account):
 
 def test_another_kind_of_guarantee(account, monkeypatch):
     monkeypatch.setattr(guarantee, "_kinds", dict(guarantee._kinds))
-    register_guarantee(Rho)
+    register_guarantee(Tilted)
     rest = ", so they do not add up. Use the same kind, or charge another dataset; nothing was spent"
     with pytest.raises(LedgerError) as refused:
-        ledger.charge(account, Request("b", Rho(Fraction(1)), "substitute", 1))
-    start = "the limit of 'survey' is of the kind 'pure' (epsilon 1), but rho 1 is of the kind 'zcdp'"
+        ledger.charge(account, Request("b", Tilted(Fraction(1)), "substitute", 1))
+    start = "the limit of 'survey' is of the kind 'pure' (epsilon 1), but tilt 1 is of the kind 'tilted'"
     assert str(refused.value) == start + rest
 
 

@@ -36,8 +36,10 @@ class DiscreteGaussian:
     # claim:gaussian-doubles
     def cdf(self, t: Any) -> Array:
         t = np.asarray(t, float)
-        tail = self._above(np.where(t < 0, -t - 1, t))
-        return np.asarray(np.where(t < 0, tail, 1 - tail))
+        # P(noise ≤ t) is P(noise > -t - 1), and a half in the middle between -1 and 0.
+        below = t < -0.5
+        tail = self._above(np.where(below, -t - 1, t))
+        return np.asarray(np.where(below, tail, 1 - tail))
 
     def density(self, t: Any) -> Array:
         total = math.sqrt(2 * math.pi) * self.scale if self.scale > _WIDEST else _tails(self.scale)[2]
