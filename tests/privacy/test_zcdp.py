@@ -152,6 +152,9 @@ def test_guarantees_add_up_and_are_split():
     assert (str(half), half.describe(), Pure(0.5).describe()) == ("rho 0.5", "ρ = 0.5", "ε = 0.5")
     with pytest.raises(ValueError, match="rho must be > 0"):
         ZCDP(0)
+    for mixed in (half.plus, half.minus, half.covers):
+        with pytest.raises(TypeError, match=r"guarantees of different kinds do not add up: rho 0\.5 and epsilon 1"):
+            mixed(Pure(1))
 
 
 @pytest.mark.claim("gaussian-calibrate")

@@ -261,3 +261,22 @@ def test_persons_pay_for_all_of_their_records():
     one, three = (count_groups(contributions=k).certificate for k in (1, 3))
     assert three.law.variance == 9 * one.law.variance
     assert three.loss == one.loss == Fraction(1, 2)
+
+
+def test_a_file_has_one_kind_of_guarantee():
+    pure = ib.count(ANSWERS, "x", level="yes", epsilon=1)
+    mixed, other = json.loads(proportion().to_json()), json.loads(pure.to_json())
+    mixed["releases"] |= other["releases"]
+    with pytest.raises(RecordError, match="guarantees of one kind"):
+        ib.Releases.from_json(json.dumps(mixed))
+
+
+@pytest.mark.parametrize("rho", ["1e-11", "1e-6", 100, 10**6])
+def test_small_and_large_rho(rho):
+    made = count(rho=rho)
+    low, high = made.interval(kind="noise")
+    assert 0 <= low <= made.value <= high <= 200
+    assert made.error.rmse <= 200
+    assert ib.Release.from_json(made.to_json()).value == made.value
+    if made.guarantee.rho >= 100:
+        assert (made.value, low, high) == (70, 70, 70)

@@ -187,14 +187,21 @@ class _Amount:
         made: Self = make(number)
         return made
 
+    def _same(self, other: Self) -> Fraction:
+        """The number of another guarantee of this kind."""
+        if type(other) is not type(self):
+            raise TypeError(f"guarantees of different kinds do not add up: {self} and {other}")
+        return other.amount
+
     # claim:compose-sequential
     def plus(self, other: Self) -> Self:
         """The sum of both."""
-        return self._of(self.amount + other.amount)
+        return self._of(self.amount + self._same(other))
 
     def minus(self, other: Self) -> Self | None:
         """What is left; None if nothing is."""
-        return self._of(self.amount - other.amount) if self.amount > other.amount else None
+        spent = self._same(other)
+        return self._of(self.amount - spent) if self.amount > spent else None
 
     def share(self, weight: Fraction) -> Self:
         """The exact share for a weight in (0, 1]."""
@@ -208,7 +215,7 @@ class _Amount:
 
     def covers(self, other: Self) -> bool:
         """Whether its number is at least as large."""
-        return self.amount >= other.amount
+        return self.amount >= self._same(other)
 
     def round_up(self) -> Self:
         """The number in whole billionths, not less than it is."""

@@ -302,7 +302,12 @@ def with_numbers(draft: "Release", noisy: list[Any]) -> "Release":
 
 
 def _check_total(releases: "Mapping[str, Release]") -> None:
-    """Refuse epsilons whose sum has too many digits. This is checked before the sum grows further."""
+    """Refuse guarantees that do not add up: of several kinds, or with too many digits.
+
+    Digits are checked before the sum grows further.
+    """
+    if len({guarantee.kind for guarantee in list_guarantees(releases)}) > 1:
+        raise RecordError("the releases of a record must have guarantees of one kind, such as epsilon or rho")
     total = Fraction(0)
     for guarantee in list_guarantees(releases):
         total += guarantee.amount

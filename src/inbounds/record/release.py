@@ -77,7 +77,7 @@ class Release:
 
     @property
     def epsilon(self) -> float:
-        """The pure ε that was spent; infinite for a guarantee such as ρ, which is in `guarantee`."""
+        """The pure ε that was spent; infinite under ρ, which proves no pure ε and is in `guarantee`."""
         paid = self.certificate.guarantee
         return float(paid.epsilon) if isinstance(paid, Pure) else math.inf
 
