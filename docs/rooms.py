@@ -16,7 +16,7 @@ ROOMS = {
     "audit": ("attempts to catch us", FACES),
     "demo": ("a generated survey", FACES),
     "report": ("pages of a record", PUBLIC),
-    "studies": ("simulations, truth known", FACES),
+    "lab": ("the paper: theory, simulations", FACES),
     "plan": ("files that say what to release", PUBLIC),
     "targets": ("budgets for an error", PUBLIC),
     "forecasts": ("how far off it will be: previews", PUBLIC),

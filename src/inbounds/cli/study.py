@@ -48,8 +48,8 @@ def study(
 
     Examples: inbounds study paper --out results; inbounds study my-study.toml --out results --reps 2000
     """
-    from inbounds.studies import laboratory
-    from inbounds.studies.covariance import UNDEFINED
+    from inbounds.lab.studies import laboratory
+    from inbounds.lab.studies.covariance import UNDEFINED
 
     if undefined is not None:
         choice(undefined, "--undefined", UNDEFINED)
