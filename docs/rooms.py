@@ -32,7 +32,7 @@ ROOMS = {
     "_types": ("types of public arguments", FILES),
     "repairs": ("simplex, trees, matrices", PUBLIC),
     "tables": ("any frame, any engine: exact sums of integers", CONFIDENTIAL),
-    "privacy": ("guarantees, sensitivity, loss, calibration, certificates", LAWS),
+    "privacy": ("guarantees, and certificates that prove them", LAWS),
     "grid": ("laws in integers, and how to draw from them", LAWS),
     "laws": ("noise × bounding on the real line", LAWS),
     "_frames": ("frames of errors", FILES),

@@ -68,7 +68,7 @@ OTHERS = {
     "inference": {"inbounds.lab.synthesis"},
     # Addresses of 0.2, for one version.
     "privacy.sensitivity": {"inbounds.lab.theory.sensitivity"},
-    "studies": {"(f'inbounds.lab.studies.{name}')"},
+    "studies": {"inbounds.lab.studies.figures"},
     # Statistics register themselves when they are loaded, which whoever reads a record need not have done.
     "record.statistic": {"inbounds.statistics"},
     # An engine of whatever name, with the line that installs it where it is missing.

@@ -9,10 +9,11 @@ warnings.warn("inbounds.studies is now inbounds.lab.studies", DeprecationWarning
 
 # Python looks here before it looks for a file: `from inbounds.studies.engine import run` still works.
 for _name in ("engine", "keep", "proportions"):
-    sys.modules[f"{__name__}.{_name}"] = import_module(f"inbounds.lab.studies.{_name}")
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = import_module(f"inbounds.lab.studies.{_name}")
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(f"module 'inbounds.studies' has no attribute {name!r}")
-    return import_module(f"inbounds.lab.studies.{name}")
+    # Figures need an extra, which the others do not.
+    if name == "figures":
+        return import_module("inbounds.lab.studies.figures")
+    raise AttributeError(f"module 'inbounds.studies' has no attribute {name!r}")
