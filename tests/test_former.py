@@ -3,7 +3,7 @@
 `tests/former` was made by revision 68f655b of version 0.1: a plan with every statistic of 0.1, a table of sixty made-up
 rows, the ledger and the release file of that plan, and the release file of one mean.
 
-`tests/former/0.2` was made by revision 19d325a, which is version 0.2; `tests/former/make.py` has the commands. The first
+`tests/former/0.2` was made by revision 19d325a of version 0.2; `tests/former/make.py` has the commands. The first
 line of `calls.jsonl.gz` is a table, and each of the others is a release of it, with all statistics and all ways to draw
 them: the function, its keywords and the release file. `calls.ledger` has some of them. `plans` and `demo` have plans
 with their release files and ledgers. These files stay as they are: later versions read them, with the same meaning.
