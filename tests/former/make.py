@@ -4,7 +4,7 @@
     cd ../old
     PYTHONPATH=src:. python ../inbounds/tests/former/make.py ../inbounds/tests/former/0.2
 
-It stops if a field of a statistic of 0.2, or a way to draw, is in none of the files.
+It stops if a field of a statistic of 0.2 is in none of the files, or in all.
 """
 
 import gzip
@@ -178,6 +178,20 @@ WAYS = {
     },
     "side": {Side: [(ib.bounds, {"column": "income", "within": [-1000, 1000]})]},
 }
+# Releases of two kinds, of which the first has a larger share.
+COLUMNS = {
+    "age": {"bounds": [18, 100]},
+    "weight": {"bounds": [20, 140]},
+    "smoker": {"levels": ["yes", "no"]},
+    "group": {"levels": ["a", "b"]},
+}
+SMOKERS = {"statistic": "proportion", "columns": ["smoker"], "level": "yes"}
+PAIRS = [
+    (SMOKERS, {"statistic": "count", "columns": ["group"], "level": "a"}),
+    ({"statistic": "mean", "columns": ["age"]}, SMOKERS),
+    (SMOKERS, {"statistic": "correlation", "columns": ["age", "weight"]}),
+    ({"statistic": "variance", "columns": ["age"]}, {"statistic": "mean", "columns": ["weight"]}),
+]
 # Fields for which functions fill in the default, which is written.
 FILLED = {(name, "repair") for name in ("correlation", "covariance", "kendall", "moments", "pooled_covariance")}
 
@@ -513,6 +527,14 @@ def make_table():
     return TABLE | {"day": [date.fromisoformat(day) for day in TABLE["day"]]}
 
 
+def list_plans():
+    """Plans of two releases whose shares decide, by little, whether they are drawn together."""
+    for first, second in PAIRS:
+        for share in ("1", "2", "2.2", "2.35", "2.5", "3", "4"):
+            parts = [{"name": "first", "share": share} | first, {"name": "second"} | second]
+            yield {"data": {"rows": ROWS}, "budget": {"epsilon": "1"}, "columns": COLUMNS, "release": parts}
+
+
 def write_calls(folder):
     """The files of single releases, one a line, and a ledger with some of them."""
     charged, made = set(), []
@@ -529,6 +551,9 @@ def write_calls(folder):
         assert ib.Releases.from_json(text).to_json() == text, name
         call = {"name": name, "function": function, "keywords": keywords}
         made.append(call | {"dataset": None if account is None else dataset, "record": text})
+    for i, plan in enumerate(list_plans()):
+        releases = ib.release(ib.Plan.of(plan), make_table())
+        made.append({"name": f"plan {i}", "plan": plan, "dataset": None, "record": releases.to_json()})
     lines = "\n".join(json.dumps(line) for line in [{"table": TABLE}, *made]) + "\n"
     (folder / "calls.jsonl.gz").write_bytes(gzip.compress(lines.encode(), 9, mtime=0))
     return [ib.Releases.from_json(line["record"]) for line in made]
